@@ -309,6 +309,11 @@ alice GET /data/alice/shop/orders/rows?limit=1001&offset=-1&order=down
 alice GET /data/alice/shop/orders/rows?sort=price%22%3B%20DROP%20TABLE%20orders%3B--
 alice GET /data/alice/shop/none/rows
 bob GET /data/alice/shop/orders/rows
+# What columns hold, also after rows were added.
+alice GET /data/alice/shop/orders/profile
+alice POST /ingest/lab/plants {"data":[{"name":"oak","height":31,"planted":"2024-05-01"}]}
+alice GET /data/alice/lab/plants/profile
+bob GET /data/alice/shop/orders/profile
 # What would become of a file.
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}","options":{"sheet":"May"}}

@@ -63,6 +63,7 @@ func (s *Server) routes() {
 
 	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", http.StatusCreated, on((*request).ownDataset, s.createDataset))
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
+	s.handle(http.MethodGet, "/data"+inDataset+"/profile", http.StatusOK, on(dataset, s.getProfile))
 	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))
 	s.handle(http.MethodPost, "/data"+inDataset+"/clear", http.StatusOK, do(dataset, store.ClearDataset))

@@ -183,7 +183,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	t.Parallel()
 	reads := append([]string{
-		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
+		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",

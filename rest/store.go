@@ -35,6 +35,7 @@ type Datasets interface {
 	MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error
 	Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error)
 	DatasetData(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error)
+	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 	NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error)
 	UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error

@@ -39,6 +39,8 @@ type VersionChange struct {
 	// Replace drops all files there are, Drop those named.
 	Replace bool
 	Drop    []DataFile
+	// Profile is that of the files in Add; nil when it is not known.
+	Profile *Profile
 	// Ingestion is the one that this completes; nil for none.
 	Ingestion *IngestionEnd
 }

@@ -104,9 +104,28 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 	}
 	change := storage.VersionChange{
 		Caller: a.caller, DatasetID: data.ID, Have: data.Columns, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
+		Profile: profileOf(result),
+	}
+	if result.ProfileFault != "" {
+		d.config.Log.WarnContext(ctx, "columns not profiled", "dataset", data.ID, "error", result.ProfileFault)
 	}
 	if a.ingestion != nil {
 		change.Ingestion.Rows, change.Ingestion.Report = result.Rows, result.Report.Fit()
 	}
 	return d.commit(ctx, change, result.Files)
+}
+
+// profileOf gives the profile of new files, with the units of their columns.
+func profileOf(result ingest.Result) *storage.Profile {
+	if result.Profile == nil {
+		return nil
+	}
+	for _, report := range result.Report.Columns {
+		for i := range result.Profile.Columns {
+			if c := &result.Profile.Columns[i]; c.Name == report.Name {
+				c.Unit = report.Unit
+			}
+		}
+	}
+	return result.Profile
 }

@@ -75,6 +75,22 @@ var wickedness = map[string]func(worker.IngestRequest, *ingest.Result){
 	"a long warning": func(_ worker.IngestRequest, r *ingest.Result) {
 		r.Report.Warnings = []storage.IngestWarning{{Message: strings.Repeat("x", worker.MaxReason+1)}}
 	},
+	"a profile": func(_ worker.IngestRequest, r *ingest.Result) { r.Profile = &storage.Profile{Rows: 2} },
+	"a profile's column": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "DATE"}}}
+	},
+	"a profile's count": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Missing: 2}}}
+	},
+	"a profile's value": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Top: []storage.ValueCount{{Value: strings.Repeat("x", 100)}}}}}
+	},
+	"a profile's bins": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Histogram: &storage.Histogram{Counts: make([]int64, 1000)}}}}
+	},
+	"a profile's sketch": func(_ worker.IngestRequest, r *ingest.Result) {
+		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Sketch: make(storage.Sketch, 7)}}}
+	},
 	"a header row": func(_ worker.IngestRequest, r *ingest.Result) { r.Report.HeaderRow = -1 },
 	"no column":    func(_ worker.IngestRequest, r *ingest.Result) { r.Columns = nil },
 	"another":      func(_ worker.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },

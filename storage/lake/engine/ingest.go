@@ -144,9 +144,20 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 		file, err := ingest.Compact(ctx, db, request.Files, request.Columns, request.OutDir)
 		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
 	}
-	return ingest.Run(ctx, db, ingest.Job{
+	result, err = ingest.Run(ctx, db, ingest.Job{
 		Sources: request.Sources, Rows: request.Rows, Options: request.Options, Have: request.Have, OutDir: request.OutDir, Progress: progress,
 	})
+	if err != nil {
+		return ingest.Result{}, err
+	}
+	// The rows are there: without a profile, nothing is lost.
+	profile, err := ingest.Profile(ctx, db, result.Files, result.Columns)
+	if err != nil {
+		result.ProfileFault = err.Error()
+		return result, nil
+	}
+	result.Profile = &profile
+	return result, nil
 }
 
 // openIngest opens DuckDB with local files and without extensions.

@@ -12,6 +12,12 @@ import (
 	"parley/storage/lake/ingest"
 )
 
+// ordersSQL writes a number of rows to a CSV file.
+const ordersSQL = `COPY (SELECT i AS id, 'customer ' || (i * 7919 %% 100000) AS customer, DATE '2020-01-01' + CAST(i %% 1500 AS INTEGER) AS day,
+		round(((i * 31) %% 100000) / 100.0, 2) AS amount, i %% 50 AS quantity, ['red', 'green', 'blue', 'yellow'][i %% 4 + 1] AS colour,
+		TIMESTAMP '2024-01-01' + INTERVAL (i %% 86400) SECOND AS at, i %% 3 = 0 AS paid, 'note ' || md5(CAST(i AS VARCHAR)) AS note
+		FROM range(%d) t(i)) TO '%s' (HEADER)`
+
 // BenchmarkCSV ingests a generated CSV file and has DuckDB turn the same file
 // into Parquet by itself, in turns, and reports how many times as long we take
 // (the best of five rounds each, of two where there are more than five million
@@ -24,10 +30,7 @@ func BenchmarkCSV(b *testing.B) {
 func benchmarkCSV(b *testing.B, rows int) {
 	l := setup(b)
 	source := filepath.Join(l.dir, "orders.csv")
-	l.exec(fmt.Sprintf(`COPY (SELECT i AS id, 'customer ' || (i * 7919 %% 100000) AS customer, DATE '2020-01-01' + CAST(i %% 1500 AS INTEGER) AS day,
-		round(((i * 31) %% 100000) / 100.0, 2) AS amount, i %% 50 AS quantity, ['red', 'green', 'blue', 'yellow'][i %% 4 + 1] AS colour,
-		TIMESTAMP '2024-01-01' + INTERVAL (i %% 86400) SECOND AS at, i %% 3 = 0 AS paid, 'note ' || md5(CAST(i AS VARCHAR)) AS note
-		FROM range(%d) t(i)) TO '%s' (HEADER)`, rows, source))
+	l.exec(fmt.Sprintf(ordersSQL, rows, source))
 	rounds := 5
 	if rows > 5_000_000 {
 		rounds = 2

@@ -84,6 +84,9 @@ type Result struct {
 	Rows    int64
 	// Report says how the sources were read.
 	Report storage.IngestReport
+	// Profile says what the files hold, nil where it is not known, and ProfileFault why.
+	Profile      *storage.Profile
+	ProfileFault string
 }
 
 // Run ingests the sources of a job with DuckDB, which must be able to read the

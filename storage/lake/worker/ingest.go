@@ -62,7 +62,7 @@ type IngestReply struct {
 // Bounds of a reply, far beyond real ones: a hostile source may control the worker.
 const (
 	// maxReply is the longest line.
-	maxReply = 4 << 20
+	maxReply = 16 << 20
 	// MaxReason bounds the bytes of a message.
 	MaxReason = 4 << 10
 	// MaxFiles bounds the files, maxFileRows the rows of one.
@@ -171,6 +171,9 @@ func checkResult(request IngestRequest, made ingest.Result) error {
 		return fmt.Errorf("%d rows, and %d in files", made.Rows, rows)
 	}
 	if err := checkReport(made.Report); err != nil {
+		return err
+	}
+	if err := checkProfile(made); err != nil {
 		return err
 	}
 	return checkColumns(request.Have, made.Columns)

@@ -84,6 +84,8 @@ func (d *described) datasets() {
 	d.call("alice getRows 200", query("limit=2&offset=1&sort=price&order=desc"))
 	d.call("alice getRows 200", param("datasetName", "empty"))
 	d.call("alice getRows 422", query("limit=0&sort=colour"))
+	d.call("alice getProfile 200")
+	d.call("alice getProfile 200", param("datasetName", "empty"))
 	d.call("alice getDatasets 200")
 	d.call("alice getNamespaceDatasets 200")
 	d.call("alice getNamespaces 200")

@@ -1,0 +1,101 @@
+package rest
+
+import (
+	"encoding/json"
+	"time"
+
+	"parley/storage"
+)
+
+// shownTop is how many of the most frequent values are shown.
+const shownTop = 10
+
+type profileJSON struct {
+	Version  int64               `json:"version"`
+	RowCount int64               `json:"rowCount"`
+	Columns  []columnProfileJSON `json:"columns"`
+}
+
+// columnProfileJSON has what is known of a column. Min, Max and values are numbers, for
+// columns of numbers, or texts.
+type columnProfileJSON struct {
+	Name      string           `json:"name"`
+	Type      string           `json:"type"`
+	Unit      string           `json:"unit,omitempty"`
+	Missing   *int64           `json:"missing,omitempty"`
+	Distinct  *int64           `json:"distinct,omitempty"`
+	Min       any              `json:"min,omitempty"`
+	Max       any              `json:"max,omitempty"`
+	Top       []valueCountJSON `json:"top,omitempty"`
+	Histogram []binJSON        `json:"histogram,omitempty"`
+	Length    *lengthsJSON     `json:"length,omitempty"`
+}
+
+type valueCountJSON struct {
+	Value any   `json:"value"`
+	Count int64 `json:"count"`
+}
+
+type binJSON struct {
+	From  any   `json:"from"`
+	To    any   `json:"to"`
+	Count int64 `json:"count"`
+}
+
+type lengthsJSON struct {
+	Min     int64   `json:"min"`
+	Max     int64   `json:"max"`
+	Average float64 `json:"average"`
+}
+
+func (s *Server) getProfile(r *request, ref storage.DatasetRef) (any, error) {
+	profile, err := s.cfg.Store.Profile(r.ctx(), r.caller, ref)
+	return profileJSON{
+		Version: profile.Version, RowCount: profile.RowCount,
+		Columns: toList(profile.Columns, func(c storage.ColumnProfile) columnProfileJSON { return toColumnProfile(c, profile.Known) }),
+	}, err
+}
+
+func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
+	column := columnProfileJSON{Name: c.Name, Type: toColumn(storage.Column{Type: c.Type}).Type, Unit: c.Unit}
+	if !known {
+		return column
+	}
+	column.Missing, column.Distinct = &c.Missing, &c.Distinct
+	value := func(text string) any {
+		if number := json.Number(text); storage.KindOf(c.Type) == storage.KindNumber && json.Valid([]byte(number)) {
+			return number
+		}
+		return text
+	}
+	if c.Min != nil && c.Max != nil {
+		column.Min, column.Max = value(*c.Min), value(*c.Max)
+	}
+	column.Top = toList(c.Top[:min(len(c.Top), shownTop)], func(v storage.ValueCount) valueCountJSON {
+		return valueCountJSON{value(v.Value), v.Count}
+	})
+	if h := c.Histogram; h != nil {
+		width := (h.To - h.From) / float64(max(len(h.Counts), 1))
+		for i, count := range h.Counts {
+			bin := binJSON{From: bound(c.Type, h.From+float64(i)*width), To: bound(c.Type, h.From+float64(i+1)*width), Count: count}
+			column.Histogram = append(column.Histogram, bin)
+		}
+	}
+	if c.Length != nil {
+		length := lengthsJSON(*c.Length)
+		column.Length = &length
+	}
+	return column
+}
+
+// bound gives the bound of a bin as a value of the column's type.
+func bound(typ string, value float64) any {
+	if storage.KindOf(typ) != storage.KindTime {
+		return value
+	}
+	at := time.UnixMicro(int64(value * 1e6)).UTC()
+	if typ == "DATE" {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format("2006-01-02 15:04:05")
+}

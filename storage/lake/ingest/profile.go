@@ -1,0 +1,296 @@
+package ingest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"parley/internal/sqltext"
+	"parley/storage"
+)
+
+const (
+	// profileColumns is how many columns a query profiles, so that memory is bounded.
+	profileColumns = 40
+	// topDistinct is how many different values a column may have to have its values counted:
+	// they are held in memory.
+	topDistinct = 50_000
+)
+
+// Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
+// little memory.
+func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Column) (storage.Profile, error) {
+	p := profiler{ctx: ctx, db: db}
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = file.Path
+		p.profile.Rows += file.Rows
+	}
+	p.from = strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+	for _, c := range columns {
+		column := storage.ColumnProfile{Name: c.Name, Type: c.Type, Missing: p.profile.Rows}
+		if c.Type != typeNull {
+			column.Sketch = make(storage.Sketch, storage.SketchSize)
+		}
+		p.profile.Columns = append(p.profile.Columns, column)
+	}
+	for first := 0; first < len(columns); first += profileColumns {
+		chunk := p.profile.Columns[first:min(len(columns), first+profileColumns)]
+		for _, step := range []func([]storage.ColumnProfile) error{p.measure, p.sketches, p.histograms, p.top} {
+			if err := step(chunk); err != nil {
+				return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
+			}
+		}
+	}
+	return p.profile, nil
+}
+
+type profiler struct {
+	ctx     context.Context
+	db      *sql.DB
+	from    string
+	profile storage.Profile
+}
+
+// measured is what a query measures of a column.
+type measured struct {
+	values            int64
+	min, max          sql.NullString
+	from, to          sql.NullFloat64
+	shortest, longest sql.NullInt64
+	averageLength     sql.NullFloat64
+}
+
+// number gives the SQL for values of a column as numbers, NULL where they are not finite.
+func number(c storage.ColumnProfile, x string) string {
+	switch storage.KindOf(c.Type) {
+	case storage.KindNumber:
+		if c.Type == typeDouble || c.Type == "FLOAT" {
+			return fmt.Sprintf("CASE WHEN isfinite(%s) THEN CAST(%s AS DOUBLE) END", x, x)
+		}
+		return fmt.Sprintf("CAST(%s AS DOUBLE)", x)
+	case storage.KindTime:
+		return fmt.Sprintf("CASE WHEN isfinite(TRY_CAST(%s AS TIMESTAMP)) THEN epoch(TRY_CAST(%s AS TIMESTAMP)) END", x, x)
+	}
+	return "CAST(NULL AS DOUBLE)"
+}
+
+// hash gives the SQL for the hash of a column's values. Numbers of different types that are
+// equal have one.
+func hash(c storage.ColumnProfile) string {
+	if storage.KindOf(c.Type) == storage.KindNumber {
+		return fmt.Sprintf("hash(CAST(%s AS DOUBLE))", sqltext.Name(c.Name))
+	}
+	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
+}
+
+// sketches estimates how many different values there are. Each column is read by itself, so
+// that all but the hashes of the sample are left out first.
+func (p *profiler) sketches(columns []storage.ColumnProfile) error {
+	var selects []string
+	for i, c := range columns {
+		if c.Missing == p.profile.Rows || c.Distinct > 0 {
+			continue
+		}
+		h := hash(c)
+		// The trailing zeros of v are the ones in v xor (v-1), less one.
+		v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
+		selects = append(selects, fmt.Sprintf("SELECT %d, CAST(bitstring_agg(CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1, 0, %d) AS VARCHAR)%s WHERE %s & %d = 0",
+			i, h, v, v, storage.SketchSize*storage.MaxRank-1, p.from, h, storage.SketchSample-1))
+	}
+	return p.each(selects, func(rows *sql.Rows) error {
+		var at int
+		var bits sql.NullString
+		if err := rows.Scan(&at, &bits); err != nil {
+			return err
+		}
+		c := &columns[at]
+		for at, bit := range []byte(bits.String) {
+			if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
+				c.Sketch[group] = max(c.Sketch[group], rank)
+			}
+		}
+		c.Distinct = max(1, min(c.Sketch.Estimate(), p.profile.Rows-c.Missing))
+		return nil
+	})
+}
+
+// each runs queries as one and gives their rows.
+func (p *profiler) each(selects []string, row func(*sql.Rows) error) error {
+	if len(selects) == 0 {
+		return nil
+	}
+	rows, err := p.db.QueryContext(p.ctx, strings.Join(selects, " UNION ALL "))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// measure reads texts and nested values in a query of their own: of the others, the files
+// have what is asked for in their metadata.
+func (p *profiler) measure(columns []storage.ColumnProfile) error {
+	inMetadata := func(c storage.ColumnProfile) bool {
+		kind := storage.KindOf(c.Type)
+		return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
+	}
+	if err := p.measureThose(columns, inMetadata); err != nil {
+		return err
+	}
+	return p.measureThose(columns, func(c storage.ColumnProfile) bool { return !inMetadata(c) })
+}
+
+func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(storage.ColumnProfile) bool) error {
+	var exprs []string
+	var dest []any
+	found := make([]measured, len(columns))
+	for i, c := range columns {
+		if c.Type == typeNull || !chosen(c) {
+			continue
+		}
+		x, m := sqltext.Name(c.Name), &found[i]
+		kind := storage.KindOf(c.Type)
+		exprs = append(exprs, fmt.Sprintf("count(%s)", x))
+		dest = append(dest, &m.values)
+		if kind != storage.KindOther {
+			exprs = append(exprs, shortText("min("+x+")"), shortText("max("+x+")"))
+			dest = append(dest, &m.min, &m.max)
+		}
+		switch kind {
+		case storage.KindNumber, storage.KindTime:
+			exprs = append(exprs, number(c, "min("+x+")"), number(c, "max("+x+")"))
+			dest = append(dest, &m.from, &m.to)
+		case storage.KindText:
+			exprs = append(exprs, "min(strlen("+x+"))", "max(strlen("+x+"))", "avg(strlen("+x+"))")
+			dest = append(dest, &m.shortest, &m.longest, &m.averageLength)
+		}
+	}
+	if len(exprs) == 0 {
+		return nil
+	}
+	if err := p.db.QueryRowContext(p.ctx, "SELECT "+strings.Join(exprs, ", ")+p.from).Scan(dest...); err != nil {
+		return err
+	}
+	for i := range columns {
+		if columns[i].Type != typeNull && chosen(columns[i]) {
+			found[i].fill(&columns[i], p.profile.Rows)
+		}
+	}
+	return nil
+}
+
+// shortText gives the SQL for the beginning of a value as text.
+func shortText(expr string) string {
+	return fmt.Sprintf("left(CAST(%s AS VARCHAR), %d)", expr, storage.MaxProfileValue)
+}
+
+func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
+	c.Missing = rows - m.values
+	if m.values == 0 {
+		return
+	}
+	if m.min.Valid && m.max.Valid {
+		c.Min, c.Max = &m.min.String, &m.max.String
+	}
+	if m.from.Valid && m.to.Valid && !math.IsInf(m.to.Float64-m.from.Float64, 0) {
+		c.Histogram = &storage.Histogram{From: m.from.Float64, To: m.to.Float64}
+	}
+	c.Distinct = fewValues(*c)
+	if m.averageLength.Valid {
+		c.Length = &storage.Lengths{Min: m.shortest.Int64, Max: m.longest.Int64, Average: m.averageLength.Float64}
+	}
+}
+
+// fewValues gives how many different values there can be at most, where the range of whole
+// numbers and days says that they are few enough to be counted; 0 otherwise.
+func fewValues(c storage.ColumnProfile) int64 {
+	var width float64
+	switch {
+	case c.Type == typeBoolean:
+		return 2
+	case c.Histogram == nil:
+		return 0
+	case c.Type == typeBigint:
+		width = c.Histogram.To - c.Histogram.From + 1
+	case c.Type == typeDate:
+		width = (c.Histogram.To-c.Histogram.From)/(24*60*60) + 1
+	}
+	if width > topDistinct {
+		return 0
+	}
+	return int64(width)
+}
+
+// histograms counts the values in bins, of all columns in one query.
+func (p *profiler) histograms(columns []storage.ColumnProfile) error {
+	var exprs []string
+	var dest []any
+	counts := make([]sql.NullString, len(columns))
+	for i, c := range columns {
+		if c.Histogram == nil {
+			continue
+		}
+		bounds := make([]string, storage.HistogramBins)
+		for bin := range bounds {
+			share := float64(bin+1) / storage.HistogramBins
+			bounds[bin] = fmt.Sprintf("%g::DOUBLE", c.Histogram.From*(1-share)+c.Histogram.To*share)
+		}
+		bounds[len(bounds)-1] = fmt.Sprintf("%g::DOUBLE", c.Histogram.To)
+		if c.Histogram.From == c.Histogram.To {
+			bounds = bounds[:1]
+		}
+		exprs = append(exprs, fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", ")))
+		dest = append(dest, &counts[i])
+	}
+	if len(exprs) == 0 {
+		return nil
+	}
+	if err := p.db.QueryRowContext(p.ctx, "SELECT "+strings.Join(exprs, ", ")+p.from).Scan(dest...); err != nil {
+		return err
+	}
+	for i := range columns {
+		h := columns[i].Histogram
+		if h == nil {
+			continue
+		}
+		var bins []int64
+		if err := json.Unmarshal([]byte(counts[i].String), &bins); err != nil {
+			return fmt.Errorf("read a histogram: %w", err)
+		}
+		h.Counts = bins[:min(len(bins), storage.HistogramBins)]
+	}
+	return nil
+}
+
+// top counts the values of columns that have not too many different ones.
+func (p *profiler) top(columns []storage.ColumnProfile) error {
+	var selects []string
+	for i, c := range columns {
+		if kind := storage.KindOf(c.Type); kind == storage.KindOther || c.Missing == p.profile.Rows || c.Distinct > topDistinct {
+			continue
+		}
+		x := sqltext.Name(c.Name)
+		selects = append(selects, fmt.Sprintf("(SELECT %d AS at, %s AS v, n, count(*) OVER () AS d FROM (SELECT %s AS x, count(*) AS n%s WHERE %s IS NOT NULL GROUP BY x) ORDER BY n DESC, x LIMIT %d)",
+			i, shortText("x"), x, p.from, x, storage.MaxTop))
+	}
+	return p.each(selects, func(rows *sql.Rows) error {
+		var at int
+		var value storage.ValueCount
+		var distinct int64
+		if err := rows.Scan(&at, &value.Value, &value.Count, &distinct); err != nil {
+			return err
+		}
+		columns[at].Distinct = distinct
+		columns[at].Top = append(columns[at].Top, value)
+		return nil
+	})
+}

@@ -1,0 +1,106 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/internal/benchtest"
+	"parley/storage"
+	"parley/storage/lake/ingest"
+)
+
+func (l *lake) profile(result ingest.Result) storage.Profile {
+	l.t.Helper()
+	profile, err := ingest.Profile(l.t.Context(), l.db, result.Files, result.Columns)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return profile
+}
+
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet("all.parquet", `
+		SELECT i AS id, CASE WHEN i % 4 > 0 THEN i % 3 / 2.0 END::DOUBLE AS price, 'it''s ' || (i % 5) AS "na""me", DATE '2024-01-01' + CAST(i % 30 AS INTEGER) AS day,
+			TIMESTAMP '2024-01-01 12:00:00' AS at, i % 2 = 0 AS paid, [i] AS list, {'a': i} AS deep, CAST(i AS DECIMAL(9,2)) AS exact,
+			CASE WHEN i = 0 THEN 'infinity'::TIMESTAMP ELSE '2024-01-02'::TIMESTAMP END AS odd, CASE WHEN i = 0 THEN 'nan'::DOUBLE ELSE 1 END AS nan,
+			repeat('ü', 100) AS long, CAST(NULL AS VARCHAR) AS nothing
+		FROM range(1000) t(i)`)}})
+	profile := l.profile(result)
+	got := map[string]string{}
+	for i := range profile.Columns {
+		c := profile.Columns[i]
+		if i > 0 && c.Type != "NULL" && len(c.Sketch) != storage.SketchSize {
+			t.Errorf("%s: a sketch of %d bytes", c.Name, len(c.Sketch))
+		}
+		c.Sketch, c.Top = nil, c.Top[:min(len(c.Top), 2)]
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[c.Name] = string(text)
+	}
+	for name, want := range map[string]string{
+		"price": `{"name":"price","type":"DOUBLE","missing":250,"distinct":3,"min":"0.0","max":"1.0","top":[{"value":"0.0","count":250},{"value":"0.5","count":250}],"histogram":{"from":0,"to":1,"counts":[250,0,0,0,0,0,0,0,0,250,0,0,0,0,0,0,0,0,0,250]}}`,
+		`na"me`: `{"name":"na\"me","type":"VARCHAR","missing":0,"distinct":5,"min":"it's 0","max":"it's 4","top":[{"value":"it's 0","count":200},{"value":"it's 1","count":200}],"length":{"min":6,"max":6,"average":6}}`,
+		"paid":  `{"name":"paid","type":"BOOLEAN","missing":0,"distinct":2,"min":"false","max":"true","top":[{"value":"false","count":500},{"value":"true","count":500}]}`,
+		"at":    `{"name":"at","type":"TIMESTAMP","missing":0,"distinct":1,"min":"2024-01-01 12:00:00","max":"2024-01-01 12:00:00","top":[{"value":"2024-01-01 12:00:00","count":1000}],"histogram":{"from":1704110400,"to":1704110400,"counts":[1000]}}`,
+		"odd":   `{"name":"odd","type":"TIMESTAMP","missing":0,"distinct":2,"min":"2024-01-02 00:00:00","max":"infinity","top":[{"value":"2024-01-02 00:00:00","count":999},{"value":"infinity","count":1}]}`,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is\n%s, want\n%s", name, got[name], want)
+		}
+	}
+	for name, distinct := range map[string]int64{"id": 1000, "long": 1, "nan": 2, "exact": 1000, "nothing": 0} {
+		at := slices.IndexFunc(profile.Columns, func(c storage.ColumnProfile) bool { return c.Name == name })
+		if got := profile.Columns[at].Distinct; got != distinct {
+			t.Errorf("%s: %d different values, want %d", name, got, distinct)
+		}
+	}
+}
+
+// TestProfileEstimates compares the estimated number of different values with the real one.
+func TestProfileEstimates(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	for _, distinct := range []int{60_000, 200_000, 1_000_000} {
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet(fmt.Sprint(distinct, ".parquet"), fmt.Sprintf("SELECT 'customer ' || i AS name, i AS id FROM range(%d) t(i)", distinct))}})
+		for _, c := range l.profile(result).Columns {
+			if off := math.Abs(float64(c.Distinct)/float64(distinct) - 1); off > 0.25 || len(c.Top) > 0 {
+				t.Errorf("%s: %d different values, estimated at %d, %d counted", c.Name, distinct, c.Distinct, len(c.Top))
+			}
+		}
+	}
+}
+
+// BenchmarkProfile compares an ingestion with and without the profile of its rows.
+func BenchmarkProfile(b *testing.B) {
+	benchtest.Each(b, "rows", benchtest.Sizes(100_000, 10_000, 1_000_000, 5_000_000), func(b *testing.B, rows int) {
+		l := setup(b)
+		source := filepath.Join(l.dir, "orders.csv")
+		l.exec(fmt.Sprintf(ordersSQL, rows, source))
+		b.ResetTimer()
+		for range b.N {
+			var whole, profiles []time.Duration
+			for range 5 {
+				start := time.Now()
+				result := l.mustRun(ingest.Job{Sources: []ingest.Source{{Path: source, Name: "orders.csv"}}})
+				ingested := time.Now()
+				if profile, err := ingest.Profile(b.Context(), l.db, result.Files, result.Columns); err != nil || profile.Rows != int64(rows) {
+					b.Fatal(profile.Rows, err)
+				}
+				whole, profiles = append(whole, time.Since(start)), append(profiles, time.Since(ingested))
+			}
+			took, profile := slices.Min(whole), slices.Min(profiles)
+			b.ReportMetric(float64(took)/float64(took-profile), "×unprofiled")
+			b.ReportMetric(took.Seconds(), "s/ingest")
+			b.ReportMetric(profile.Seconds(), "s/profile")
+		}
+	})
+}

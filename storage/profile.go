@@ -1,0 +1,139 @@
+package storage
+
+import (
+	"encoding/json"
+	"regexp"
+)
+
+// Profile says what the columns of a dataset's version hold.
+type Profile struct {
+	Rows    int64           `json:"rows"`
+	Columns []ColumnProfile `json:"columns"`
+}
+
+// ColumnProfile says what a column holds.
+type ColumnProfile struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Unit is what stood beside its numbers.
+	Unit string `json:"unit,omitempty"`
+	// Missing counts the rows without a value.
+	Missing int64 `json:"missing"`
+	// Distinct is about how many different values there are; exactly so where Top has all.
+	Distinct int64 `json:"distinct"`
+	// Min and Max are the least and the greatest value as text, nil where the type has none.
+	Min *string `json:"min,omitempty"`
+	Max *string `json:"max,omitempty"`
+	// Top are the most frequent values, of columns with not too many different ones.
+	Top []ValueCount `json:"top,omitempty"`
+	// Histogram is of numbers and times.
+	Histogram *Histogram `json:"histogram,omitempty"`
+	// Length is of texts.
+	Length *Lengths `json:"length,omitempty"`
+	// Sketch is what Distinct is estimated from.
+	Sketch Sketch `json:"sketch,omitempty"`
+}
+
+// ValueCount is a value as text and how many rows have it.
+type ValueCount struct {
+	Value string `json:"value"`
+	Count int64  `json:"count"`
+}
+
+// Histogram counts values in bins of equal width from From to To: the seconds since 1970,
+// for times.
+type Histogram struct {
+	From   float64 `json:"from"`
+	To     float64 `json:"to"`
+	Counts []int64 `json:"counts"`
+}
+
+// Lengths are those of texts, in bytes.
+type Lengths struct {
+	Min     int64   `json:"min"`
+	Max     int64   `json:"max"`
+	Average float64 `json:"average"`
+}
+
+// DatasetProfile is the profile of a dataset's current version. One that was made by an
+// older program has none: its columns have names and types only.
+type DatasetProfile struct {
+	Version  int64
+	RowCount int64
+	Known    bool
+	Columns  []ColumnProfile
+}
+
+// Limits of a profile.
+const (
+	// MaxTop is how many of the most frequent values are kept, so that those of several
+	// additions can be summed up.
+	MaxTop = 50
+	// MaxProfileValue is the most characters of a value.
+	MaxProfileValue = 64
+	// HistogramBins is the number of bins.
+	HistogramBins = 20
+	// maxProfile limits the bytes of a profile as JSON.
+	maxProfile = 1 << 20
+)
+
+// ValueKind is what can be said of the values of a type.
+type ValueKind int
+
+// The kinds of values.
+const (
+	// KindOther has no order that means something to people.
+	KindOther ValueKind = iota
+	KindNumber
+	KindTime
+	KindText
+	// KindPlain is ordered, and is neither of the above.
+	KindPlain
+)
+
+var (
+	numberType = regexp.MustCompile(`^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\([0-9]+,[0-9]+\))$`)
+	timeType   = regexp.MustCompile(`^(?:DATE|TIMESTAMP|TIMESTAMP_(?:S|MS|NS)|TIMESTAMP WITH TIME ZONE)$`)
+)
+
+// KindOf gives the kind of a type's values.
+func KindOf(typ string) ValueKind {
+	switch {
+	case numberType.MatchString(typ):
+		return KindNumber
+	case timeType.MatchString(typ):
+		return KindTime
+	case typ == "VARCHAR":
+		return KindText
+	case typ == "BOOLEAN", typ == "TIME", typ == "UUID":
+		return KindPlain
+	}
+	return KindOther
+}
+
+// Fit gives a profile that is small enough to be kept. It leaves out frequent values, and
+// then what else takes much room.
+func (p Profile) Fit() Profile {
+	p.Columns = append([]ColumnProfile(nil), p.Columns...)
+	for keep := MaxTop; p.size() > maxProfile; keep /= 2 {
+		for i := range p.Columns {
+			c := &p.Columns[i]
+			c.Top = c.Top[:min(len(c.Top), keep)]
+			if keep == 0 {
+				c.Min, c.Max, c.Histogram, c.Length, c.Sketch = nil, nil, nil, nil, nil
+			}
+		}
+		if keep == 0 {
+			break
+		}
+	}
+	return p
+}
+
+func (p Profile) size() int {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return maxProfile + 1 // a number that JSON does not have
+	}
+	return len(text)
+}
