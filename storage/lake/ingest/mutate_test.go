@@ -108,7 +108,7 @@ func TestMutatedFiles(t *testing.T) {
 	}
 }
 
-// readsOrRefuses checks that all parts of a file are read or refused.
+// readsOrRefuses checks that a part of a file is read or refused.
 func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	l.t.Helper()
 	var told *storage.Error
@@ -124,15 +124,10 @@ func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	if len(names) == 0 {
 		names = []string{""}
 	}
-	for _, name := range names[:min(len(names), 3)] {
-		result, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: name}, MaxUnpacked: 10 << 20})
-		if err != nil && !errors.As(err, &told) {
-			l.t.Errorf("change %d, part %q: %v", i, name, err)
-		}
-		read = read || err == nil
-		for _, f := range result.Files {
-			must(os.Remove(f.Path))
-		}
+	name := names[i%len(names)]
+	_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: name}, MaxUnpacked: 10 << 20})
+	if err != nil && !errors.As(err, &told) {
+		l.t.Errorf("change %d, part %q: %v", i, name, err)
 	}
-	return read
+	return err == nil
 }
