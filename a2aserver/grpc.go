@@ -140,11 +140,11 @@ func (t transport) grpcError(ctx context.Context, method string, err error) erro
 	}
 	failure := t.fail(ctx, jsonrpc.Request{Method: method}, err)
 	_, code := failure.Status(err)
-	said := status.New(codes.Code(code), failure.Message)
-	if detailed, err := said.WithDetails(failure.Details()...); err == nil {
-		said = detailed
+	answer := status.New(codes.Code(code), failure.Message)
+	if detailed, err := answer.WithDetails(failure.Details()...); err == nil {
+		answer = detailed
 	}
-	return said.Err()
+	return answer.Err()
 }
 
 // fromJSON reads what other bindings send: results and events are proto3-JSON.

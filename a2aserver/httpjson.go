@@ -176,6 +176,12 @@ func (t httpTransport) refuse(ctx context.Context, w http.ResponseWriter, r *htt
 	t.respondAs(w, mediaOf(r), status, text)
 }
 
+// RefuseHTTP answers a request of the HTTP+JSON binding that no agent has seen with a status
+// of HTTP.
+func (h *Host) RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, message string) {
+	transport{Config: &h.cfg}.respondAs(w, mediaOf(r), status, jsonrpc.Refusal(status, message))
+}
+
 // mediaOf gives the media type of the answer to a request.
 func mediaOf(r *http.Request) string {
 	if strings.Contains(r.Header.Get("Accept"), mediaA2A) {
@@ -216,7 +222,7 @@ func addQuery(members []member, known []string, query url.Values) ([]member, err
 		switch {
 		case len(values) == 0 || values[0] == "" || has(members, name):
 		case len(values) > 1:
-			return members, invalidParams("%s is there more than once", name)
+			return members, invalidParams("%s is given more than once", name)
 		default:
 			members = append(members, member{name, values[0]})
 		}

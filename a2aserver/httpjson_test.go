@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -218,7 +219,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"POST", unknown + ":subscribe", "", 404, "TASK_NOT_FOUND"},
 		{"GET", unknown + "?historyLength=-1", "", 400, "INVALID_PARAMS"},
 		{"GET", unknown + "?historyLength=many", "", 400, "INVALID_PARAMS"},
-		{"GET", unknown + "?historyLength=1&history_length=2", "", 400, "historyLength is there more than once"},
+		{"GET", unknown + "?historyLength=1&history_length=2", "", 400, "historyLength is given more than once"},
 		{"GET", unknown + "?A2A-Version=7.0", "", 400, "VERSION_NOT_SUPPORTED"},
 		{"GET", "tasks?pageToken=x", "", 400, "INVALID_PARAMS"},
 		{"GET", "tasks?pageSize=0", "", 400, "INVALID_PARAMS"},
@@ -277,5 +278,27 @@ func TestHTTPStreamFails(t *testing.T) {
 	const want = "id: 1\ndata: {\"statusUpdate\":{}}\n\nevent: error\ndata: {\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\","
 	if got := w.Body.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Requests that no agent has seen are refused in the same form.
+func TestRefuseHTTP(t *testing.T) {
+	t.Parallel()
+	h := &Host{cfg: *testConfig(io.Discard)}
+	for status, want := range map[int]string{
+		401: `"status":"UNAUTHENTICATED","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org"}]`,
+		413: `"status":"INVALID_ARGUMENT","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST",`,
+		415: `"reason":"CONTENT_TYPE_NOT_SUPPORTED"`,
+		404: `"status":"NOT_FOUND"`,
+		429: `"status":"RESOURCE_EXHAUSTED"`,
+		418: `"status":"UNKNOWN","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"HTTP_418"`,
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", nil)
+		r.Header.Set("Accept", mediaA2A)
+		h.RefuseHTTP(w, r, status, "no")
+		got := w.Body.String()
+		if w.Code != status || !strings.HasPrefix(got, fmt.Sprintf(`{"error":{"code":%d,`, status)) || !strings.Contains(got, want) || w.Header().Get("Content-Type") != mediaA2A {
+			t.Errorf("%d: %d %s", status, w.Code, got)
+		}
 	}
 }

@@ -24,7 +24,7 @@ type Push struct {
 	Secrets *seal.Box
 	// GiveUpAfter is how long a receiver may fail.
 	GiveUpAfter time.Duration
-	// Observe is told what came of each try; nil for nobody.
+	// Observe is called with the outcome of each attempt; it may be nil.
 	Observe func(push.Outcome)
 }
 
@@ -37,7 +37,7 @@ var (
 func (h *Host) newSender() *push.Sender {
 	return push.New(push.Config{
 		Log: h.cfg.Log, Holder: h.id, Policy: h.cfg.Push.Policy, Secrets: h.cfg.Push.Secrets, GiveUpAfter: h.cfg.Push.GiveUpAfter,
-		Observe: h.cfg.Push.Observe, Logger: h.cfg.Logger, Task: h.pushTask, Encode: encodePushed,
+		Observe: h.cfg.Push.Observe, Logger: h.cfg.Logger, Task: h.taskForPush, Encode: encodePushed,
 		Reserve: func(ctx context.Context, user string, bytes int) (func(), error) {
 			r := &reservation{queue: h.cfg.Reads}
 			return r.release, r.take(ctx, user, bytes)
@@ -45,8 +45,8 @@ func (h *Host) newSender() *push.Sender {
 	})
 }
 
-// pushTask gives a run's task as it is sent in place of its events.
-func (h *Host) pushTask(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+// taskForPush gives a run's task as it is sent in place of its events.
+func (h *Host) taskForPush(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
 	r := &reservation{queue: h.cfg.Reads}
 	event, err := h.taskEvent(ctx, r, caller, runID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error
 
 func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.PushConfig) (*a2a.PushConfig, error) {
 	request = orEmpty(request)
-	who, stored, err := s.pushTask(ctx, request.TaskID)
+	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *agentService) savePush(ctx context.Context, who storage.Caller, config 
 
 func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
 	request = orEmpty(request)
-	who, stored, err := s.pushTask(ctx, request.TaskID)
+	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTa
 
 func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	request = orEmpty(request)
-	who, stored, err := s.pushTask(ctx, request.TaskID)
+	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.Lis
 
 func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error {
 	request = orEmpty(request)
-	who, stored, err := s.pushTask(ctx, request.TaskID)
+	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return err
 	}
@@ -213,8 +213,8 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 	return s.host.cfg.Log.DeletePushConfig(ctx, who, stored.RunID, request.ID)
 }
 
-// pushTask finds the caller's task that a config is of.
-func (s *agentService) pushTask(ctx context.Context, id a2a.TaskID) (storage.Caller, storage.Task, error) {
+// ownTask finds the caller's task that a config is of.
+func (s *agentService) ownTask(ctx context.Context, id a2a.TaskID) (storage.Caller, storage.Task, error) {
 	who, err := caller(ctx)
 	switch {
 	case err != nil:

@@ -25,8 +25,8 @@ type reservation struct {
 type reservationKey struct{}
 
 // withReservation adds a reservation to the context of a request.
-func (h *Config) withReservation(ctx context.Context) (context.Context, *reservation) {
-	r := &reservation{queue: h.Reads}
+func (c *Config) withReservation(ctx context.Context) (context.Context, *reservation) {
+	r := &reservation{queue: c.Reads}
 	return context.WithValue(ctx, reservationKey{}, r), r
 }
 

@@ -10,14 +10,14 @@ import (
 // choose gives the option that an answer names: by its id, its number, its label or query,
 // or words that only its label has.
 func (d inputData) choose(answer string) (inputOption, bool) {
-	said := wordsIn(answer)
-	if len(said) == 0 {
+	words := wordsIn(answer)
+	if len(words) == 0 {
 		return inputOption{}, false
 	}
-	number := strconv.Itoa(numberIn(said))
+	number := strconv.Itoa(numberIn(words))
 	for i, option := range d.Options {
 		for _, name := range []string{option.ID, option.Label, option.Query} {
-			if strings.EqualFold(strings.TrimSpace(answer), name) || slices.Equal(said, wordsIn(name)) {
+			if strings.EqualFold(strings.TrimSpace(answer), name) || slices.Equal(words, wordsIn(name)) {
 				return option, true
 			}
 		}
@@ -25,12 +25,12 @@ func (d inputData) choose(answer string) (inputOption, bool) {
 			return option, true
 		}
 	}
-	if !slices.ContainsFunc(said, isTelling) {
+	if !slices.ContainsFunc(words, isTelling) {
 		return inputOption{}, false
 	}
 	var named []inputOption
 	for _, option := range d.Options {
-		if hasWords(wordsIn(option.Label), said) {
+		if hasWords(wordsIn(option.Label), words) {
 			named = append(named, option)
 		}
 	}
@@ -53,9 +53,9 @@ var (
 
 // numberIn gives the number that an answer such as "the second one, please" names; 0 for
 // none.
-func numberIn(said []string) int {
+func numberIn(words []string) int {
 	var left []string
-	for _, word := range said {
+	for _, word := range words {
 		if !slices.Contains(courtesies, word) {
 			left = append(left, word)
 		}

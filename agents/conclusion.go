@@ -9,9 +9,9 @@ import (
 )
 
 // look notes the metadata of an artifact that holds a query.
-func (w *Run) look(made *a2a.Artifact) {
-	if id := string(made.ID); id == GeneratedQuery || strings.HasPrefix(id, stepPrefix) {
-		w.looked = append(w.looked, made.Metadata)
+func (w *Run) look(artifact *a2a.Artifact) {
+	if id := string(artifact.ID); id == GeneratedQuery || strings.HasPrefix(id, stepPrefix) {
+		w.looked = append(w.looked, artifact.Metadata)
 	}
 }
 

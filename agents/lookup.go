@@ -147,13 +147,13 @@ func (f Found) Metadata() map[string]any {
 
 // LookUpAgain runs the query of an artifact that was emitted before, or the search in its
 // metadata.
-func (w *Run) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error) {
-	found := Found{Step: ReadStep(made)}
+func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
+	found := Found{Step: ReadStep(artifact)}
 	if found.Failure != "" {
 		return found, nil
 	}
 	shown := found.Query
-	if search, ok := made.Metadata["search"]; ok {
+	if search, ok := artifact.Metadata["search"]; ok {
 		found.Search = new(llm.Search)
 		if err := decode(search, found.Search); err != nil {
 			return found, fmt.Errorf("read the search of a run: %w", err)
@@ -166,11 +166,11 @@ func (w *Run) LookUpAgain(ctx context.Context, made *a2a.Artifact) (Found, error
 }
 
 // ReadStep reads the step of an artifact.
-func ReadStep(made *a2a.Artifact) llm.Step {
-	step := llm.Step{Query: readText(made.Parts), Rows: readRows(made.Parts)}
-	step.Instruction, _ = made.Metadata["instruction"].(string)
-	step.Reasoning, _ = made.Metadata["reasoning"].(string)
-	if answered, ok := made.Metadata["answered"].(bool); ok && !answered {
+func ReadStep(artifact *a2a.Artifact) llm.Step {
+	step := llm.Step{Query: readText(artifact.Parts), Rows: readRows(artifact.Parts)}
+	step.Instruction, _ = artifact.Metadata["instruction"].(string)
+	step.Reasoning, _ = artifact.Metadata["reasoning"].(string)
+	if answered, ok := artifact.Metadata["answered"].(bool); ok && !answered {
 		step.Failure = step.Reasoning
 	}
 	return step

@@ -34,8 +34,8 @@ func (p *progress) tell(event a2a.Event) []storage.Progress {
 		return p.artifact(event.Artifact)
 	case *a2a.Task:
 		var reports []storage.Progress
-		for _, made := range event.Artifacts {
-			reports = append(reports, p.artifact(made)...)
+		for _, artifact := range event.Artifacts {
+			reports = append(reports, p.artifact(artifact)...)
 		}
 		return append(reports, p.status(event.Status)...)
 	}
@@ -76,18 +76,18 @@ func (p *progress) begin(instruction string) []storage.Progress {
 	}
 }
 
-func (p *progress) artifact(made *a2a.Artifact) []storage.Progress {
-	switch id := string(made.ID); {
+func (p *progress) artifact(artifact *a2a.Artifact) []storage.Progress {
+	switch id := string(artifact.ID); {
 	case id == GeneratedQuery:
-		p.query, p.steps = made, 1
-		plan := storage.Progress{Kind: storage.Planned, Steps: []string{p.question}, Reasoning: ReadStep(made).Reasoning}
+		p.query, p.steps = artifact, 1
+		plan := storage.Progress{Kind: storage.Planned, Steps: []string{p.question}, Reasoning: ReadStep(artifact).Reasoning}
 		return append([]storage.Progress{plan}, p.begin(p.question)...)
 	case id == ResultData:
-		return append(p.end(queryStep(p.query, made, p.question)), storage.Progress{Kind: storage.Answered, Text: readText(made.Parts)})
+		return append(p.end(queryStep(p.query, artifact, p.question)), storage.Progress{Kind: storage.Answered, Text: readText(artifact.Parts)})
 	case id == AnswerText:
-		return []storage.Progress{{Kind: storage.Answered, Text: readText(made.Parts)}}
+		return []storage.Progress{{Kind: storage.Answered, Text: readText(artifact.Parts)}}
 	case strings.HasPrefix(id, stepPrefix):
-		return p.end(ReadStep(made))
+		return p.end(ReadStep(artifact))
 	}
 	return nil
 }

@@ -43,9 +43,9 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 	if data := artifact(task, ResultData); data != nil {
 		rendered.add(queryStep(artifact(task, GeneratedQuery), data, question(task)))
 	} else if artifact(task, AnswerText) != nil {
-		for _, made := range task.Artifacts {
-			if strings.HasPrefix(string(made.ID), stepPrefix) {
-				rendered.add(ReadStep(made))
+		for _, artifact := range task.Artifacts {
+			if strings.HasPrefix(string(artifact.ID), stepPrefix) {
+				rendered.add(ReadStep(artifact))
 			}
 		}
 	} else {
@@ -65,8 +65,8 @@ func (r *result) add(step llm.Step) {
 // Response gives the answer of a task of either agent; "" when there is none.
 func Response(task *a2a.Task) string {
 	for _, name := range []string{ResultData, AnswerText} {
-		if made := artifact(task, name); made != nil {
-			return readText(made.Parts)
+		if response := artifact(task, name); response != nil {
+			return readText(response.Parts)
 		}
 	}
 	return ""

@@ -71,8 +71,8 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 		if w.stored == nil {
 			w.stored = &a2a.Task{}
 		}
-		for _, made := range w.stored.Artifacts {
-			w.look(made)
+		for _, artifact := range w.stored.Artifacts {
+			w.look(artifact)
 		}
 		if w.state().Terminal() || w.waits() {
 			return
@@ -116,8 +116,8 @@ func (w *Run) readRequest() error {
 		return errors.New("a run needs a message and a user")
 	}
 	w.message = exec.Message
-	if said := w.userMessages(); len(said) > 0 {
-		w.message = said[0] // that of the execution may be an answer
+	if messages := w.userMessages(); len(messages) > 0 {
+		w.message = messages[0] // that of the execution may be an answer
 	}
 	caller := storage.Caller{Username: exec.User.Name}
 	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
@@ -162,20 +162,20 @@ func (w *Run) StatusMessages() []*a2a.Message {
 }
 
 func (w *Run) agentMessages() []*a2a.Message {
-	messages := w.said(a2a.MessageRoleAgent)
+	messages := w.messagesOf(a2a.MessageRoleAgent)
 	if w.stored.Status.Message != nil {
 		messages = append(messages, w.stored.Status.Message)
 	}
 	return messages
 }
 
-func (w *Run) userMessages() []*a2a.Message { return w.said(a2a.MessageRoleUser) }
+func (w *Run) userMessages() []*a2a.Message { return w.messagesOf(a2a.MessageRoleUser) }
 
-// said gives the messages in the history of the stored task by their author, oldest first.
-func (w *Run) said(by a2a.MessageRole) []*a2a.Message {
+// messagesOf gives the messages of an author in the history of the stored task, oldest first.
+func (w *Run) messagesOf(author a2a.MessageRole) []*a2a.Message {
 	var messages []*a2a.Message
 	for _, message := range w.stored.History {
-		if message.Role == by {
+		if message.Role == author {
 			messages = append(messages, message)
 		}
 	}

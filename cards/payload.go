@@ -107,28 +107,28 @@ type reducer struct {
 }
 
 func (r reducer) message(schema protoreflect.MessageDescriptor, message map[string]any) map[string]any {
-	kept := map[string]any{}
+	members := map[string]any{}
 	for name, value := range message {
 		field := schema.Fields().ByJSONName(name)
 		switch {
 		case field == nil:
-			kept[name] = value
+			members[name] = value
 		case value == nil: // the same as no field
 		case r.noOneofs && field.ContainingOneof() != nil && !field.HasOptionalKeyword():
 		default:
 			value = r.field(field, value)
 			if field.HasPresence() || required(field) || !isDefault(value) {
-				kept[name] = value
+				members[name] = value
 			}
 		}
 	}
 	for i := range schema.Fields().Len() {
 		field := schema.Fields().Get(i)
-		if _, set := kept[field.JSONName()]; !set && required(field) {
-			kept[field.JSONName()] = defaultOf(field)
+		if _, set := members[field.JSONName()]; !set && required(field) {
+			members[field.JSONName()] = defaultOf(field)
 		}
 	}
-	return kept
+	return members
 }
 
 func (r reducer) field(field protoreflect.FieldDescriptor, value any) any {
@@ -199,21 +199,21 @@ func defaultOf(field protoreflect.FieldDescriptor) any {
 func dense(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		kept := map[string]any{}
+		members := map[string]any{}
 		for name, member := range value {
 			if member = dense(member); !isEmpty(member) {
-				kept[name] = member
+				members[name] = member
 			}
 		}
-		return kept
+		return members
 	case []any:
-		kept := []any{}
+		elements := []any{}
 		for _, element := range value {
 			if element = dense(element); !isEmpty(element) {
-				kept = append(kept, element)
+				elements = append(elements, element)
 			}
 		}
-		return kept
+		return elements
 	}
 	return value
 }

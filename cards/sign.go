@@ -124,10 +124,10 @@ func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form)
 	// A header has no blanks: no two pairs give the same text.
 	about := sha256.Sum256(fmt.Appendf(nil, "%v %s %s", forms, protected, document))
 	s.mu.Lock()
-	made, ok := s.signed[about]
+	signatures, ok := s.signed[about]
 	s.mu.Unlock()
 	if ok {
-		return slices.Clone(made), nil
+		return slices.Clone(signatures), nil
 	}
 	card, err := readCard(document)
 	if err != nil {
@@ -142,15 +142,15 @@ func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form)
 		if err != nil {
 			return nil, err
 		}
-		made = append(made, a2a.AgentCardSignature{Protected: protected, Signature: signature})
+		signatures = append(signatures, a2a.AgentCardSignature{Protected: protected, Signature: signature})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.signed) >= maxSigned {
 		clear(s.signed)
 	}
-	s.signed[about] = made
-	return slices.Clone(made), nil
+	s.signed[about] = signatures
+	return slices.Clone(signatures), nil
 }
 
 // signingInput is what a signature is made of (RFC 7515, section 5.1).

@@ -49,6 +49,8 @@ type Agents interface {
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
 	// request's path; ErrNotFound for an unknown one.
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
+	// RefuseHTTP answers a request of that binding that no agent has seen.
+	RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, message string)
 	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
 	// answer.
 	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)

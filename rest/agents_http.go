@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -47,60 +46,18 @@ func (s *Server) callAgentHTTP(r *request) (err error) {
 	return s.cfg.Agents.CallHTTP(r.Writer, r.Request, r.caller, agent, path, body)
 }
 
-// answerStatus is answer for an operation of the HTTP+JSON binding, whose errors are
-// google.rpc.Status.
+// answerStatus is answer for an operation of the HTTP+JSON binding, which has errors of its
+// own.
 func (s *Server) answerStatus(operation func(r *request) error) gin.HandlerFunc {
 	return s.answer(func(c *gin.Context) error {
 		err := s.authenticated(c, operation)
 		if err != nil {
-			c.Set(statusKey, true)
+			c.Set(refuseKey, s.cfg.Agents.RefuseHTTP)
 		}
 		return err
 	})
 }
 
-// statusKey is the gin key of a request whose errors are google.rpc.Status.
-const statusKey = "status"
-
-// errorStatus is a google.rpc.Status as AIP-193 has it.
-type errorStatus struct {
-	Error struct {
-		Code    int         `json:"code"`
-		Status  string      `json:"status"`
-		Message string      `json:"message"`
-		Details []errorInfo `json:"details"`
-	} `json:"error"`
-}
-
-// errorInfo is a google.rpc.ErrorInfo.
-type errorInfo struct {
-	Type   string `json:"@type"`
-	Reason string `json:"reason"`
-	Domain string `json:"domain"`
-}
-
-// statusNames has the names of google.rpc.Code, and A2A's reason, for HTTP's statuses of
-// requests that no agent has seen.
-var statusNames = map[int]struct{ code, reason string }{
-	http.StatusUnauthorized:          {"UNAUTHENTICATED", "UNAUTHENTICATED"},
-	http.StatusForbidden:             {"PERMISSION_DENIED", "UNAUTHORIZED"},
-	http.StatusNotFound:              {"NOT_FOUND", "METHOD_NOT_FOUND"},
-	http.StatusUnsupportedMediaType:  {"INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"},
-	http.StatusTooManyRequests:       {"RESOURCE_EXHAUSTED", "RESOURCE_EXHAUSTED"},
-	http.StatusInternalServerError:   {"INTERNAL", "INTERNAL_ERROR"},
-	http.StatusServiceUnavailable:    {"UNAVAILABLE", "INTERNAL_ERROR"},
-	http.StatusBadRequest:            {"INVALID_ARGUMENT", "INVALID_REQUEST"},
-	http.StatusRequestEntityTooLarge: {"INVALID_ARGUMENT", "INVALID_REQUEST"},
-}
-
-// toStatus gives an error response as a google.rpc.Status.
-func toStatus(status int, body errorResponse) errorStatus {
-	name, ok := statusNames[status]
-	if !ok {
-		name.code, name.reason = "UNKNOWN", "HTTP_"+strconv.Itoa(status)
-	}
-	var out errorStatus
-	out.Error.Code, out.Error.Status, out.Error.Message = status, name.code, body.Message
-	out.Error.Details = []errorInfo{{"type.googleapis.com/google.rpc.ErrorInfo", name.reason, "a2a-protocol.org"}}
-	return out
-}
+// refuseKey is the gin key of what writes the errors of a request, where that is not
+// writeError.
+const refuseKey = "refuse"

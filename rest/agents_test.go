@@ -223,6 +223,11 @@ func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller
 		"agent": agent, "path": path, "caller": caller.Username, "restricted": caller.Restricted(), "body": body})
 }
 
+func (a *scriptedAgents) RefuseHTTP(w http.ResponseWriter, _ *http.Request, status int, message string) {
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, "refused: %s", message)
+}
+
 func (a *scriptedAgents) ServeGRPC(w http.ResponseWriter, _ *http.Request, session auth.Session, refused error) {
 	if a.grpc != nil {
 		a.grpc(w)

@@ -114,11 +114,11 @@ func writeError(c *gin.Context, err error) {
 		c.Header("Retry-After", "2")
 	}
 	c.Abort()
-	var wire any = body
-	if c.GetBool(statusKey) {
-		wire = toStatus(status, body)
+	if refuse, ok := c.Value(refuseKey).(func(http.ResponseWriter, *http.Request, int, string)); ok {
+		refuse(c.Writer, c.Request, status, body.Message)
+		return
 	}
-	text, _ := encodeJSON(wire) // strings can always be encoded
+	text, _ := encodeJSON(body) // strings can always be encoded
 	text = append(text, '\n')
 	// With a length, the client has the whole response before the connection closes; see
 	// middleware.DrainBody.

@@ -80,7 +80,7 @@ func AppendRequest(text []byte, request *a2a.SendMessageRequest) ([]byte, error)
 	e := encoder{text: text}
 	e.message(request.Message)
 	e.metadata(request.Metadata)
-	e.text1("tenant", request.Tenant)
+	e.optional("tenant", request.Tenant)
 	return e.text, e.err
 }
 
@@ -139,8 +139,8 @@ func (e *encoder) member(name, text string) {
 	e.string(text)
 }
 
-// text1, texts and metadata encode members that are omitted when empty.
-func (e *encoder) text1(name, text string) {
+// optional, texts and metadata encode members that are omitted when empty.
+func (e *encoder) optional(name, text string) {
 	if text != "" {
 		e.member(name, text)
 	}
@@ -196,8 +196,8 @@ func (e *encoder) status(status a2a.TaskStatus) {
 func (e *encoder) message(message *a2a.Message) {
 	e.raw(`{"messageId":`)
 	e.string(message.ID)
-	e.text1("contextId", message.ContextID)
-	e.text1("taskId", string(message.TaskID))
+	e.optional("contextId", message.ContextID)
+	e.optional("taskId", string(message.TaskID))
 	e.member("role", message.Role.String())
 	e.key("parts")
 	each(e, message.Parts, e.part)
@@ -226,8 +226,8 @@ func (e *encoder) artifactUpdate(update *a2a.TaskArtifactUpdateEvent) {
 func (e *encoder) artifact(artifact *a2a.Artifact) {
 	e.raw(`{"artifactId":`)
 	e.string(string(artifact.ID))
-	e.text1("name", artifact.Name)
-	e.text1("description", artifact.Description)
+	e.optional("name", artifact.Name)
+	e.optional("description", artifact.Description)
 	e.key("parts")
 	each(e, artifact.Parts, e.part)
 	e.metadata(artifact.Metadata)
@@ -256,8 +256,8 @@ func (e *encoder) part(part *a2a.Part) {
 		}
 		return
 	}
-	e.text1("filename", part.Filename)
-	e.text1("mediaType", part.MediaType)
+	e.optional("filename", part.Filename)
+	e.optional("mediaType", part.MediaType)
 	e.metadata(part.Metadata)
 	e.raw("}")
 }

@@ -2,7 +2,10 @@ package jsonrpc
 
 import (
 	"net/http"
+	"strconv"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/errordetails"
 	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/protoadapt"
@@ -59,14 +62,44 @@ type errorStatus struct {
 	} `json:"error"`
 }
 
+func newStatus(code int, name rpccode.Code, message string, details any) []byte {
+	var body errorStatus
+	body.Error.Code, body.Error.Status = code, name.String()
+	body.Error.Message, body.Error.Details = message, details
+	text, _ := a2ajson.Marshal(body) // strings and a number always encode
+	return text
+}
+
 // HTTP gives the status of an error in HTTP+JSON, and its body.
 func (e *Error) HTTP(err error) (int, []byte) {
 	code, name := e.Status(err)
-	var body errorStatus
-	body.Error.Code, body.Error.Status = code, name.String()
-	body.Error.Message, body.Error.Details = e.Message, e.Data
-	text, _ := a2ajson.Marshal(body) // strings and a number always encode
-	return code, text
+	return code, newStatus(code, name, e.Message, e.Data)
+}
+
+// refusals has the statuses of HTTP of requests that no agent has seen.
+var refusals = map[int]struct {
+	grpc   rpccode.Code
+	reason string
+}{
+	http.StatusUnauthorized:          {rpccode.Code_UNAUTHENTICATED, "UNAUTHENTICATED"},
+	http.StatusForbidden:             {rpccode.Code_PERMISSION_DENIED, "UNAUTHORIZED"},
+	http.StatusNotFound:              {rpccode.Code_NOT_FOUND, "METHOD_NOT_FOUND"},
+	http.StatusUnsupportedMediaType:  {rpccode.Code_INVALID_ARGUMENT, "CONTENT_TYPE_NOT_SUPPORTED"},
+	http.StatusTooManyRequests:       {rpccode.Code_RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED"},
+	http.StatusInternalServerError:   {rpccode.Code_INTERNAL, "INTERNAL_ERROR"},
+	http.StatusServiceUnavailable:    {rpccode.Code_UNAVAILABLE, "INTERNAL_ERROR"},
+	http.StatusBadRequest:            {rpccode.Code_INVALID_ARGUMENT, "INVALID_REQUEST"},
+	http.StatusRequestEntityTooLarge: {rpccode.Code_INVALID_ARGUMENT, "INVALID_REQUEST"},
+}
+
+// Refusal gives the body of an error in HTTP+JSON for a request that no agent has seen.
+func Refusal(status int, message string) []byte {
+	known, ok := refusals[status]
+	if !ok {
+		known.grpc, known.reason = rpccode.Code_UNKNOWN, "HTTP_"+strconv.Itoa(status)
+	}
+	info := errorInfo{Type: errordetails.ErrorInfoType, Reason: known.reason, Domain: a2a.ProtocolDomain}
+	return newStatus(status, known.grpc, message, []any{info})
 }
 
 // Details gives the details of an error as messages of gRPC.

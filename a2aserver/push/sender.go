@@ -25,9 +25,9 @@ const (
 	// pollInterval is how often it is looked for what nobody told of: configs whose pause
 	// is over or whose host died, and events whose notification was lost.
 	pollInterval = 2 * time.Second
-	// gatherInterval is how long further events are waited for before it is looked for
+	// batchInterval is how long further events are waited for before it is looked for
 	// what to send.
-	gatherInterval = 10 * time.Millisecond
+	batchInterval = 10 * time.Millisecond
 	// maxChanged is how many changed runs are looked at by name, rather than all.
 	maxChanged = 100
 	// storeTimeout limits what is done in the store.
@@ -75,7 +75,7 @@ type Config struct {
 	Reserve func(ctx context.Context, user string, bytes int) (release func(), err error)
 	// GiveUpAfter is how long a receiver may fail.
 	GiveUpAfter time.Duration
-	// Observe is told what came of each try; nil for nobody.
+	// Observe is called with the outcome of each attempt; it may be nil.
 	Observe func(Outcome)
 	Logger  *slog.Logger
 }
@@ -149,16 +149,16 @@ func (s *Sender) Run(ctx context.Context) {
 		case <-poll.C:
 			s.look(ctx)
 		case <-s.wake:
-			gather(ctx)
+			waitForMore(ctx)
 			s.sendDue(ctx)
 		}
 	}
 }
 
-func gather(ctx context.Context) {
+func waitForMore(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(gatherInterval):
+	case <-time.After(batchInterval):
 	}
 }
 

@@ -62,8 +62,8 @@ func plan(ctx context.Context, w *agents.Run) ([]string, error) {
 // lookUp gives a step that was emitted, or emits it.
 func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, before []llm.Step) (llm.Step, error) {
 	id := agents.StepName(index)
-	if made := w.Artifact(id); made != nil {
-		return agents.ReadStep(made), nil
+	if artifact := w.Artifact(id); artifact != nil {
+		return agents.ReadStep(artifact), nil
 	}
 	// The first status message is the plan, then there is one for each step.
 	if len(w.StatusMessages()) < index+2 {

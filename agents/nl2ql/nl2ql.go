@@ -22,8 +22,8 @@ func find(ctx context.Context, w *agents.Run) error {
 	}
 	var found agents.Found
 	var err error
-	if made := w.Artifact(agents.GeneratedQuery); made != nil {
-		if found, err = w.LookUpAgain(ctx, made); err != nil {
+	if query := w.Artifact(agents.GeneratedQuery); query != nil {
+		if found, err = w.LookUpAgain(ctx, query); err != nil {
 			return err
 		}
 	} else {

@@ -43,7 +43,7 @@ func (p Proxies) Of(r *http.Request) (url string, attested bool) {
 		site.scheme = "https"
 	}
 	if p.sent(r) {
-		return site.with(p.told(r.Header)).String() + Root, true
+		return site.with(p.forwardedAddress(r.Header)).String() + Root, true
 	}
 	return site.String() + Root, readHost(r.Host) != "" && ownHost(r)
 }
@@ -58,9 +58,10 @@ func (p Proxies) trust(peer netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(peer.Unmap()) })
 }
 
-// told gives what trusted proxies say of a request. A proxy passes on headers that it does
-// not set, the client's among them: where both kinds are sent, they must agree.
-func (p Proxies) told(h http.Header) address {
+// forwardedAddress gives the address that trusted proxies say a request was sent to. A proxy
+// passes on headers that it does not set, the client's among them: where both kinds are
+// sent, they must agree.
+func (p Proxies) forwardedAddress(h http.Header) address {
 	standard, other := p.standard(h), p.deFacto(h)
 	switch {
 	case standard == (address{}):
@@ -85,16 +86,16 @@ func (p Proxies) standard(h http.Header) address {
 	for first > 0 && p.trustNode(elements[first]["for"]) {
 		first--
 	}
-	var told address
+	var site address
 	for _, element := range slices.Backward(elements[first:]) {
 		if scheme := readScheme(element["proto"]); scheme != "" {
-			told.scheme = scheme
+			site.scheme = scheme
 		}
 		if host := readHost(element["host"]); host != "" {
-			told.host = host
+			site.host = host
 		}
 	}
-	return told
+	return site
 }
 
 // deFacto reads the X-Forwarded headers.

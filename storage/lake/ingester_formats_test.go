@@ -54,6 +54,11 @@ func containerFiles(t testing.TB) map[string][]byte {
 		"data.zip":    zipOf(t, "a.csv", "a\n1\n"),
 		"book.xlsx":   bookOf(t, 30_000),
 	}
+	// A document without a table of its objects, which is found by searching for them.
+	files["text.pdf"] = []byte("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
+		"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>\nendobj\n" +
+		"4 0 obj\n<< /Length 42 >>\nstream\nBT /F1 12 Tf 72 720 Td (Hello world.) Tj ET\nendstream\nendobj\n" +
+		"5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n")
 	path := filepath.Join(t.TempDir(), "made.db")
 	db, err := sql.Open("sqlite", path)
 	if err == nil {

@@ -180,10 +180,10 @@ ORDER BY s.position`)
 // read-only one ends what was asked with it.
 const mayCancel = `(` + tokenWrites + ` OR r.restriction = :restriction)`
 
-// conversationBegun is 1 when the caller has a conversation :conversation that the
+// conversationCovered is 1 when the caller has a conversation :conversation that the
 // caller's token covers, 0 when the token does not cover it, and null when there
 // is none.
-const conversationBegun = `(
+const conversationCovered = `(
 	SELECT CASE WHEN ` + ownConversation + ` THEN 1 ELSE 0 END
 	FROM conversations c
 	WHERE c.owner = :caller

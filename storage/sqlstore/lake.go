@@ -260,11 +260,11 @@ func encodeColumns(columns []storage.Column) (string, error) {
 }
 
 func decodeColumns(text string) ([]storage.Column, error) {
-	var kept []column
-	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+	var columns []column
+	if err := json.Unmarshal([]byte(text), &columns); err != nil {
 		return nil, fmt.Errorf("decode columns: %w", err)
 	}
-	return each(kept, func(c column) storage.Column { return storage.Column(c) }), nil
+	return each(columns, func(c column) storage.Column { return storage.Column(c) }), nil
 }
 
 // UnnamedObjects implements storage.Lake.

@@ -26,13 +26,13 @@ const batchTimeout = 30 * time.Second
 // a message has room for 8,000 bytes. That a task is open is asked in words that
 // keep the server from going through the index of all open ones.
 const writeRunsQuery = `
-WITH begun AS (
+WITH new_conversations AS (
 	INSERT INTO conversations (owner, id, title, created_at, updated_at)
 	SELECT c.owner, c.id, c.title, $2::bigint, $2::bigint
 	FROM unnest($3::text[], $4::text[], $5::text[]) AS c (owner, id, title)
 	ON CONFLICT (owner, id) DO UPDATE
 	SET updated_at = GREATEST(conversations.updated_at, excluded.updated_at)
-), touched AS (
+), existing_conversations AS (
 	UPDATE conversations AS c
 	SET updated_at = GREATEST(c.updated_at, $2::bigint)
 	FROM unnest($6::text[], $7::text[]) AS b (owner, id)
@@ -86,7 +86,7 @@ WITH begun AS (
 	FROM changed c
 	WHERE r.id = c.run_id
 		AND c.status <> 'running'
-), kept AS (
+), new_results AS (
 	INSERT INTO results (run_id, body)
 	SELECT s.run_id, s.result FROM start s JOIN asked a ON a.id = s.run_id WHERE s.result <> ''
 	UNION ALL
@@ -106,13 +106,13 @@ WITH begun AS (
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
 	FROM unnest($40::text[], $41::bigint[], $42::text[], $43::text[]) AS e (run_id, number, kind, body)
 	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
-), told AS (
+), notifications AS (
 	SELECT string_agg(n.run_id, ' ') AS ids
 	FROM (SELECT w.run_id, row_number() OVER () / 200 AS message FROM written w) n
 	GROUP BY n.message
 )
 SELECT ids, pg_notify('` + runsChannel + `', $1::text || ' ' || ids)
-FROM told`
+FROM notifications`
 
 // texts and numbers give one column of some rows, as Postgres unnests it.
 func texts[Row any](rows []Row, text func(Row) string) any { return pq.StringArray(each(rows, text)) }
@@ -180,8 +180,8 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 	defer func() { _ = rows.Close() }()
 	written := map[string]bool{}
 	for rows.Next() {
-		var ids, told string
-		if err := rows.Scan(&ids, &told); err != nil {
+		var ids, none string
+		if err := rows.Scan(&ids, &none); err != nil {
 			return nil, err
 		}
 		for id := range strings.SplitSeq(ids, " ") {
@@ -228,22 +228,22 @@ func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
 	// A statement can write a row once. A conversation that somebody begins is
-	// made where it is not there, whoever else found it begun.
-	some := func(begun bool) (some []*storage.RunRequest) {
+	// made where it is not there, whoever else found it.
+	some := func(exists bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
-			if run.Start.ConversationExists == begun && !seen[k] {
+			if run.Start.ConversationExists == exists && !seen[k] {
 				seen[k] = true
 				some = append(some, run.Start)
 			}
 		}
 		return some
 	}
-	begun, touched := some(false), some(true)
+	created, existing := some(false), some(true)
 	owner := func(r *storage.RunRequest) string { return r.Caller.Username }
 	id := func(r *storage.RunRequest) string { return r.ConversationID }
 	title := func(r *storage.RunRequest) string { return storage.Title(r.Text) }
-	return []any{texts(begun, owner), texts(begun, id), texts(begun, title), texts(touched, owner), texts(touched, id)}
+	return []any{texts(created, owner), texts(created, id), texts(created, title), texts(existing, owner), texts(existing, id)}
 }
 
 func startColumns(runs []*runChange) []any {

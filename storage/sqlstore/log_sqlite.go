@@ -61,9 +61,9 @@ type sqliteLog struct {
 	tx  *sqlx.Tx
 	ctx context.Context
 	now int64
-	// kept are the store's statements, and ready those of them that this
+	// statements are the store's statements, and ready those of them that this
 	// transaction has used.
-	kept, ready map[string]*sql.Stmt
+	statements, ready map[string]*sql.Stmt
 }
 
 func writeSQLite(s *Store, runs []*runChange) error {
@@ -80,7 +80,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err != nil {
 		return err
 	}
-	l := sqliteLog{tx: tx, ctx: ctx, now: s.millis(), kept: s.logStatements, ready: make(map[string]*sql.Stmt, 8)}
+	l := sqliteLog{tx: tx, ctx: ctx, now: s.millis(), statements: s.logStatements, ready: make(map[string]*sql.Stmt, 8)}
 	for _, run := range runs {
 		if err := l.write(run); err != nil {
 			_ = tx.Rollback()
@@ -107,7 +107,7 @@ func (l *sqliteLog) write(run *runChange) error {
 	return nil
 }
 
-// start writes a new run. It says no when its message has made a run before.
+// start writes a new run. It reports false when its message has made a run before.
 func (l *sqliteLog) start(run *runChange) (bool, error) {
 	var (
 		start   = run.Start
@@ -153,7 +153,7 @@ func (l *sqliteLog) startAgain(run *runChange) (bool, error) {
 	return l.start(run)
 }
 
-// change writes what a run that was there before has come to. It says no when
+// change writes what a run that was there before has come to. It reports false when
 // the run is not where it should be.
 func (l *sqliteLog) change(run *runChange) (bool, error) {
 	n, err := l.exec(updateTask, run.RunID, run.After, run.Holder, run.Outcome == nil, run.State, string(run.Snapshot),
@@ -190,7 +190,7 @@ func (l *sqliteLog) result(runID string, body []byte) error {
 func (l *sqliteLog) exec(query string, args ...any) (int64, error) {
 	stmt, ok := l.ready[query]
 	if !ok {
-		stmt = l.tx.Tx.StmtContext(l.ctx, l.kept[query])
+		stmt = l.tx.Tx.StmtContext(l.ctx, l.statements[query])
 		l.ready[query] = stmt
 	}
 	result, err := stmt.ExecContext(l.ctx, args...)

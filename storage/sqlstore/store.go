@@ -357,9 +357,9 @@ func wrap(attempt string, err error) error {
 
 // classify gives a database's error the kind under which it is answered.
 func classify(err error) error {
-	var said *storage.Error
+	var known *storage.Error
 	switch {
-	case err == nil, errors.As(err, &said):
+	case err == nil, errors.As(err, &known):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return storage.ErrNotFound

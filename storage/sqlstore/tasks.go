@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	selectRunTarget = parse(`SELECT n.id, ` + conversationBegun + ` AS begun` + fromNamespaces + namedNamespace)
+	selectRunTarget = parse(`SELECT n.id, ` + conversationCovered + ` AS covered` + fromNamespaces + namedNamespace)
 
 	selectSentRun = parse(`
 SELECT r.id, r.digest
@@ -99,8 +99,8 @@ func newLimited(query string) limited {
 func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
 	caller := request.Caller
 	var found struct {
-		ID    string
-		Begun sql.NullInt64
+		ID      string
+		Covered sql.NullInt64
 	}
 	var err error
 	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
@@ -110,13 +110,13 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 		a["conversation"] = request.ConversationID
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}
-	if err == nil && found.Begun.Valid && found.Begun.Int64 == 0 {
+	if err == nil && found.Covered.Valid && found.Covered.Int64 == 0 {
 		err = storage.ErrNotFound
 	}
 	if err != nil {
 		return wrap("find where to ask", err)
 	}
-	request.NamespaceID, request.ConversationExists = found.ID, found.Begun.Valid
+	request.NamespaceID, request.ConversationExists = found.ID, found.Covered.Valid
 	return nil
 }
 

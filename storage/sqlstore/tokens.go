@@ -176,7 +176,7 @@ func (s *Store) SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]b
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)
 	}
-	var kept string
+	var stored string
 	err := s.inTx(ctx, "read signing key", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `
 INSERT INTO signing_keys (purpose, secret, created_at)
@@ -185,10 +185,10 @@ ON CONFLICT (purpose) DO NOTHING`, purpose, base64.StdEncoding.EncodeToString(ke
 		if err != nil {
 			return err
 		}
-		return tx.GetContext(ctx, &kept, `SELECT secret FROM signing_keys WHERE purpose = $1`, purpose)
+		return tx.GetContext(ctx, &stored, `SELECT secret FROM signing_keys WHERE purpose = $1`, purpose)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return base64.StdEncoding.DecodeString(kept)
+	return base64.StdEncoding.DecodeString(stored)
 }

@@ -16,10 +16,12 @@ import (
 	"parley/llm/reader/ir"
 	"parley/llm/reader/profile"
 	"parley/llm/reader/train/dataset"
+	"parley/storage"
 	"parley/storage/lake/ingest"
 )
 
-// load ingests the CSV files of a folder, as the product does.
+// load ingests the CSV files of a folder, as the product does, but leaves words for dates
+// and booleans text, as they are in training and in files of other formats.
 func load(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.csv"))
@@ -29,7 +31,11 @@ func load(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
 	var datasets []llm.Dataset
 	for _, file := range files {
 		out := filepath.Join(t.TempDir(), "out")
-		result, err := ingest.Run(t.Context(), d.DB, ingest.Job{OutDir: out, Sources: []ingest.Source{{Path: file, Name: filepath.Base(file)}}})
+		options := storage.IngestOptions{}
+		if filepath.Base(file) == "visits.csv" {
+			options.Types = map[string]string{"paid": "VARCHAR", "on": "VARCHAR"}
+		}
+		result, err := ingest.Run(t.Context(), d.DB, ingest.Job{OutDir: out, Options: options, Sources: []ingest.Source{{Path: file, Name: filepath.Base(file)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

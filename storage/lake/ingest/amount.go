@@ -69,7 +69,6 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // cutSign cuts a sign off, of which there may be one.
 func cutSign(b []byte, signed *bool) (rest []byte, plus, ok bool) {
-	rest = b
 	switch {
 	case len(b) > 0 && (b[0] == '-' || b[0] == '+'):
 		rest, plus = b[1:], b[0] == '+'

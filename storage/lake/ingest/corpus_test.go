@@ -41,7 +41,8 @@ func TestCorpus(t *testing.T) {
 		}
 		result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(name, string(content))}, Options: corpusOptions[name]})
 		if err != nil {
-			fmt.Fprintf(&table, "%s: refused: %s\n\n", name, refusal(t, err))
+			message, _, _ := strings.Cut(refusal(t, err), "; CSV (.csv),") // the list of formats is not of the corpus
+			fmt.Fprintf(&table, "%s: refused: %s\n\n", name, message)
 			continue
 		}
 		report := result.Report

@@ -48,6 +48,7 @@ var (
 	formatZip      = &format{}
 	formatHTML     = &format{open: (*run).openHTML}
 	formatSQLite   = &format{open: (*run).openSQLite}
+	formatPDF      = &format{open: (*run).openPDF}
 	formatText     = &format{check: checkText(false), prose: true, lines: true}
 	formatMarkdown = &format{check: checkText(true), prose: true, lines: true}
 )
@@ -61,17 +62,17 @@ var extensions = map[string]*format{
 	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
 	".parquet": formatParquet,
 	".sqlite":  formatSQLite, ".sqlite3": formatSQLite, ".db": formatSQLite,
+	".pdf":  formatPDF,
 	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
 	".txt": formatText, ".text": formatText,
 	".md": formatMarkdown, ".markdown": formatMarkdown,
 }
 
-const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
+const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), PDF (.pdf), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 	"each also gzipped (.gz) or in a ZIP archive (.zip)"
 
 // foreign are formats that people send by mistake, by their first bytes.
 var foreign = []struct{ magic, what string }{
-	{"%PDF-", "a PDF document"},
 	{"\x1f\x8b\x08", "gzipped twice"},
 	{"\x28\xb5\x2f\xfd", "compressed with zstd"},
 	{"BZh", "compressed with bzip2"},
@@ -99,6 +100,10 @@ func sniff(name string, head []byte) (*format, error) {
 		return formatZip, nil
 	case bytes.HasPrefix(head, []byte(sqliteMagic)):
 		return formatSQLite, nil
+	case bytes.HasPrefix(head, []byte(pdfMagic)):
+		return formatPDF, nil
+	case named == formatPDF:
+		return nil, refuse("%s is not a PDF file", name)
 	case named == formatSQLite:
 		return nil, refuse("%s is not an SQLite file", name)
 	case bytes.HasPrefix(head, []byte(oleMagic)):
@@ -136,10 +141,13 @@ func isZip(head []byte) bool {
 // isContainer reports whether a file is of a binary format that has its own encodings.
 func isContainer(head []byte) bool {
 	return isZip(head) || bytes.HasPrefix(head, []byte(oleMagic)) || bytes.HasPrefix(head, []byte("PAR1")) ||
-		bytes.HasPrefix(head, []byte(sqliteMagic)) || bytes.HasPrefix(head, []byte("%PDF-"))
+		bytes.HasPrefix(head, []byte(sqliteMagic)) || bytes.HasPrefix(head, []byte(pdfMagic))
 }
 
-const sqliteMagic = "SQLite format 3\x00"
+const (
+	sqliteMagic = "SQLite format 3\x00"
+	pdfMagic    = "%PDF-"
+)
 
 // oleMagic opens files of old Office programs, and encrypted ones of new ones.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

@@ -9,7 +9,7 @@ import (
 
 func TestFormatsRefused(t *testing.T) {
 	t.Parallel()
-	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
+	const known = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), PDF (.pdf), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
 		"each also gzipped (.gz) or in a ZIP archive (.zip)"
 	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
 	for _, test := range []struct{ name, file, content, want string }{
@@ -26,7 +26,8 @@ func TestFormatsRefused(t *testing.T) {
 		{"an old spreadsheet", "x.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.xls is an Excel file of the format before 2007; open it in Excel, save it as .xlsx and send that`},
 		{"an encrypted spreadsheet", "x.xlsx", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.xlsx is encrypted; remove its password (in Excel: File, Info, Protect Workbook), save it and send it again`},
 		{"an old document", "x.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", `x.doc is an Office document of the format before 2007; save it in the current format (.xlsx, .docx) and send that`},
-		{"a PDF as text", "x.txt", "%PDF-1.7\n", `x.txt is a PDF document; ` + known},
+		{"a damaged PDF as text", "x.txt", "%PDF-1.7\n", `x.txt is damaged: ` + again},
+		{"text as a PDF", "x.pdf", "text", `x.pdf is not a PDF file`},
 		{"an image as text", "x.txt", "\x89PNG\r\n\x1a\n\x00\x00", `x.txt is an image; ` + known},
 		{"binary", "x.csv", "a,b\n\x00\x01\x02\n", `x.csv holds binary data, not text; ` + known},
 		{"damaged UTF-8 text", "x.txt", "é\nè\ncaf\xe9\n", `x.txt, line 3: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},

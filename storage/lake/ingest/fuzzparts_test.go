@@ -15,6 +15,7 @@ func FuzzWorkbook(f *testing.F) { fuzzParts(f, "x.xlsx") }
 func FuzzDocument(f *testing.F) { fuzzParts(f, "x.docx") }
 func FuzzArchive(f *testing.F)  { fuzzParts(f, "x.zip") }
 func FuzzHTML(f *testing.F)     { fuzzParts(f, "x.html") }
+func FuzzPDF(f *testing.F)      { fuzzParts(f, "x.pdf") }
 func FuzzSQLite(f *testing.F)   { fuzzParts(f, "x.db") }
 func FuzzGeoJSON(f *testing.F)  { fuzzParts(f, "x.geojson") }
 

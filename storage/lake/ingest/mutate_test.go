@@ -28,6 +28,7 @@ func samples(t testing.TB) map[string]string {
 		"x.xlsx":    workbook,
 		"x.docx":    word(t, strings.Repeat(`<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>One</w:t><w:tab/></w:r></w:p><w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc></w:tr></w:tbl>`, 5)),
 		"x.html":    `<html><body><h1>T</h1><table><caption>C</caption><tr><th rowspan=2>a<th colspan=2>b<tr><td>1<td>2<tr><td>3<td>4<td>5</table><p>text</body></html>`,
+		"x.pdf":     pdf([]string{"Hello world.", "Second line."}, []string{"Page two."}),
 		"x.zip":     archive(t, "a.csv", "a,b\n1,2\n", "b.json", `{"x":[{"a":1}]}`, "c.xlsx", workbook),
 		"x.db":      database(t, "CREATE TABLE a (b TEXT, c REAL); INSERT INTO a VALUES ('x', 1.5), (NULL, 2); CREATE INDEX i ON a (b); CREATE TABLE d (e); INSERT INTO d VALUES (x'00')"),
 		"x.geojson": `{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":{"a":1,"b":null},"geometry":{"type":"Point","coordinates":[1,2]}}]}`,
