@@ -67,27 +67,8 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 			t.report.Delimiter = string(separator)
 		}
 		t.report.Warnings = append(header.warnings, warnings...)
-		by := customOf(whole.columns)
-		for i := range whole.columns {
-			d := decide(&whole.columns[i], by)
-			if typ := r.wantedType(names[i]); typ != "" {
-				var line int64
-				var ok bool
-				if d, line, ok = decideAs(&whole.columns[i], by, typ); !ok {
-					return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(in.name, line, names[i]), typ)
-				}
-			}
-			d.report.Name = names[i]
-			file.columns = append(file.columns, d)
-			t.columns = append(t.columns, storage.Column{Name: names[i], Type: d.typ})
-			t.report.Columns = append(t.report.Columns, d.report)
-			if d.warning != "" {
-				line := int64(0)
-				if len(d.report.MisfitLines) > 0 {
-					line = d.report.MisfitLines[0]
-				}
-				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: line, Column: names[i], Message: d.warning})
-			}
+		if file.columns, err = r.decideColumns(t, names, whole.columns); err != nil {
+			return nil, err
 		}
 		for _, last := range headRecords(whole.last, separator) {
 			if isTotal(last.fields) {
@@ -108,6 +89,35 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		}
 		return t, t.measure(file.path)
 	}
+}
+
+// decideColumns gives a table its columns and their reports.
+func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]decision, error) {
+	by := customOf(cells)
+	decisions := make([]decision, len(names))
+	for i, name := range names {
+		d, typ := decide(&cells[i], by), r.wantedType(name)
+		if typ != "" {
+			var line int64
+			var ok bool
+			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
+				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(t.name, line, name), typ)
+			}
+		}
+		d.report.Name = name
+		decisions[i] = d
+		t.columns = append(t.columns, storage.Column{Name: name, Type: d.typ})
+		t.report.Columns = append(t.report.Columns, d.report)
+		if d.warning == "" {
+			continue
+		}
+		w := storage.IngestWarning{Column: name, Message: d.warning}
+		if len(d.report.MisfitLines) > 0 {
+			w.Line = d.report.MisfitLines[0]
+		}
+		t.report.Warnings = append(t.report.Warnings, w)
+	}
+	return decisions, nil
 }
 
 // separator gives the separator of a file's fields.

@@ -199,7 +199,10 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if err := r.checkTypes(tables); err != nil {
 		return nil, err
 	}
-	return tables, r.checkUnion(tables)
+	if err := r.checkUnion(tables); err != nil {
+		return nil, err
+	}
+	return tables, checkUnits(tables)
 }
 
 // checkTables checks a source, that its tables have rows, and that they do not decode

@@ -88,6 +88,26 @@ func (r *run) checkUnion(tables []*table) error {
 	return nil
 }
 
+// checkUnits refuses tables whose columns have numbers of different units.
+func checkUnits(tables []*table) error {
+	type unit struct{ name, table string }
+	units := map[string]unit{}
+	for _, t := range tables {
+		for _, c := range t.report.Columns {
+			before, known := units[fold(c.Name)]
+			switch {
+			case c.Unit == "":
+			case known && before.name != c.Unit:
+				return refuse("column %s is in %s in %s and in %s in %s; put them into different datasets, or give the column the type text",
+					quote(c.Name), before.name, before.table, c.Unit, t.name)
+			default:
+				units[fold(c.Name)] = unit{c.Unit, t.name}
+			}
+		}
+	}
+	return nil
+}
+
 // checkDecimals refuses numbers that do not fit a type with a fixed number of
 // digits that an option gives their column.
 func (r *run) checkDecimals(ctx context.Context, t *table) error {

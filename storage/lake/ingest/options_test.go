@@ -116,3 +116,17 @@ func TestUnion(t *testing.T) {
 		t.Errorf("columns in another order: %d rows", got)
 	}
 }
+
+func TestUnitsOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	dollars := l.file("a.csv", "id,price\n1,$5\n")
+	_, err := l.run(ingest.Job{Sources: []ingest.Source{dollars, l.file("b.csv", "id,price\n2,€6\n")}})
+	if got, want := refusal(t, err), `column "price" is in $ in a.csv and in € in b.csv; put them into different datasets, or give the column the type text`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{dollars, l.file("c.csv", "id,price\n2,6\n"), l.file("d.csv", "id,price\n3,\n")}})
+	if got := result.Report; got.Columns[1].Unit != "$" || len(got.Warnings) != 1 || got.Warnings[0].Message != "not all files have a unit with the numbers of the column; c.csv has none" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -40,3 +40,41 @@ func TestIngestDryRun(t *testing.T) {
 		}
 	}
 }
+
+// TestIngestIntoNamespace makes a dataset of each file, and of each table of a file.
+func TestIngestIntoNamespace(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("orders.csv", "id;price\n1;2.5\n2;3\n")
+	i.write("our items.csv", "code,name\n007,plum\n008,lime\n")
+	i.write("shop.json", `{"people":[{"name":"Ann"},{"name":"Bo"}],"cities":[{"city":"Oslo"}]}`)
+	i.write("orders.ndjson", `{"id":1}`)
+	got := i.run(e2etest.ExitOK, "ingest", "orders.csv", "our items.csv", "shop.json", "--namespace", "shop")
+	for _, want := range []string{"alice/shop/orders: 2 rows, 2 columns", "alice/shop/our_items: 2 rows", "alice/shop/shop_people: 2 rows", "alice/shop/shop_cities: 1 row,"} {
+		if !strings.Contains(got.Stdout, want) {
+			t.Errorf("no %s in %s", want, got.Stdout)
+		}
+	}
+	if states := i.states(); len(states) > 0 {
+		t.Errorf("left %v", states)
+	}
+	i.run(e2etest.ExitNotFound, "datasets", "shop/shop")
+	retyped := i.run(e2etest.ExitOK, "ingest", "orders.csv", "--dataset", "shop/orders", "--mode", "replace", "--retype", "id=text", "--delimiter", ";")
+	if !strings.Contains(retyped.Stdout, "id      VARCHAR") {
+		t.Errorf("retyped: %s", retyped.Stdout)
+	}
+	one := i.run(e2etest.ExitOK, "ingest", "shop.json", "--dataset", "shop/towns", "--sheet", "Cities")
+	if !strings.Contains(one.Stdout, "alice/shop/towns: 1 row,") {
+		t.Errorf("one table: %s", one.Stdout)
+	}
+	for want, args := range map[string][]string{
+		"one dataset orders for orders.csv and orders.ndjson": {"orders.csv", "orders.ndjson", "--namespace", "shop"},
+		"--dataset and --namespace":                           {"orders.csv", "--namespace", "shop", "--dataset", "shop/orders"},
+		"--dataset or --namespace":                            {"orders.csv"},
+		"which must be 1 to":                                  {"orders.csv", "--namespace", "a b"},
+	} {
+		if got := i.run(e2etest.ExitUsage, append([]string{"ingest"}, args...)...); !strings.Contains(got.Stderr, want) {
+			t.Errorf("no %s in %s", want, got.Stderr)
+		}
+	}
+}

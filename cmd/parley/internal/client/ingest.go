@@ -14,10 +14,11 @@ import (
 	"parley/storage"
 )
 
-// Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME`.
+// Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME` or `--namespace NAMESPACE`.
 type Ingest struct {
 	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string   `env:"-" required:"" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist."`
+	Dataset     string   `env:"-" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist. Of a file with several tables, each has its own: NAME_TABLE."`
+	Namespace   string   `env:"-" placeholder:"NAMESPACE" help:"Make a dataset for each file in this namespace, named after the file."`
 	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
 	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
 	ingestFlags
@@ -32,10 +33,7 @@ type Ingest struct {
 func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	noWait, asJSON, dryRun := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON), c.Bool("dry-run", i.DryRun)
-	ref, err := apiclient.ParseDataset(i.Dataset)
-	if err != nil {
-		c.Refuse("dataset", "%v", err)
-	}
+	refs := i.refs(c)
 	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
@@ -49,20 +47,37 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	defer apiclient.CloseFiles(files)
-	job := ingestJob{Client: client, env: env, ref: ref, mode: i.Mode, options: options, files: files}
-	job.own = ref.Own() || i.user().is(ref.Owner)
-	if job.state, err = newStateFile(i.Server, i.user(), ref, i.Mode, options, files); err != nil {
-		fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+	targets := []target{{refs[0], files}}
+	if i.Namespace != "" {
+		targets = nil
+		for at, ref := range refs {
+			targets = append(targets, target{ref, files[at : at+1]})
+		}
 	}
-	if dryRun {
-		err = job.preview(ctx, asJSON)
-	} else {
-		err = job.run(ctx, i.Description, noWait, asJSON)
+	var failed []error
+	for _, target := range targets {
+		job := ingestJob{Client: client, env: env, ref: target.ref, mode: i.Mode, options: options, files: target.files}
+		job.own = target.ref.Own() || i.user().is(target.ref.Owner)
+		if job.state, err = newStateFile(i.Server, i.user(), target.ref, i.Mode, options, target.files); err != nil {
+			fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+		}
+		if dryRun {
+			err = job.preview(ctx, asJSON)
+		} else {
+			err = job.run(ctx, i.Description, noWait, asJSON)
+		}
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
+	// One error keeps its kind, which decides the exit code.
+	if len(failed) == 1 {
+		return failed[0]
 	}
-	return err
+	return errors.Join(failed...)
 }
 
 // ingestJob is a run of the command.
@@ -79,10 +94,19 @@ type ingestJob struct {
 }
 
 func (j *ingestJob) run(ctx context.Context, description string, noWait, asJSON bool) error {
+	several, err := j.runTables(ctx, description, noWait, asJSON)
+	if err != nil || several {
+		return err
+	}
+	return j.ingest(ctx, description, noWait, asJSON, j.send)
+}
+
+// ingest starts an ingestion into the dataset, waits for its end and prints it.
+func (j *ingestJob) ingest(ctx context.Context, description string, noWait, asJSON bool, start func(context.Context) (string, error)) error {
 	if err := j.ensureDataset(ctx, description); err != nil {
 		return err
 	}
-	id, err := j.send(ctx)
+	id, err := start(ctx)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,10 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintln(j.env.Stderr, "nothing was stored; without --dry-run the rows go into "+j.ref.String())
+	into := j.ref.String()
+	if len(preview.Tables) > 1 {
+		into += "_TABLE, a dataset for each table"
+	}
+	_, err := fmt.Fprintln(j.env.Stderr, "nothing was stored; without --dry-run the rows go into "+into)
 	return err
 }

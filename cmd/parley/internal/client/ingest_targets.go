@@ -1,0 +1,143 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/storage"
+)
+
+// target is a dataset and the files whose rows it gets.
+type target struct {
+	ref   apiclient.Ref
+	files []*apiclient.LocalFile
+}
+
+// refs gives the dataset of all files, or one for each file.
+func (i *Ingest) refs(c *command.Checker) []apiclient.Ref {
+	switch {
+	case i.Namespace == "" && i.Dataset == "":
+		c.Refuse("dataset", "or --namespace must be given")
+		return nil
+	case i.Namespace != "" && i.Dataset != "":
+		c.Refuse("dataset", "and --namespace cannot both be given")
+		return nil
+	case i.Namespace == "":
+		ref, err := apiclient.ParseDataset(i.Dataset)
+		if err != nil {
+			c.Refuse("dataset", "%v", err)
+		}
+		return []apiclient.Ref{ref}
+	}
+	owner, namespace, found := strings.Cut(i.Namespace, "/")
+	if !found {
+		owner, namespace = storage.Self, i.Namespace
+	}
+	files := map[string]string{}
+	refs := make([]apiclient.Ref, len(i.Files))
+	for at, file := range i.Files {
+		refs[at] = apiclient.Ref{Owner: owner, Namespace: namespace, Name: datasetName(filepath.Base(file))}
+		if err := refs[at].Check(); err != nil {
+			c.Refuse("namespace", "%v", err)
+			return nil
+		}
+		name := strings.ToLower(refs[at].Name)
+		if other, taken := files[name]; taken {
+			c.Refuse("namespace", "would have one dataset %s for %s and %s; ingest them one after the other with --dataset", refs[at].Name, other, file)
+		}
+		files[name] = file
+	}
+	return refs
+}
+
+// packing is what names of packed files end in.
+var packing = regexp.MustCompile(`(?i)\.(gz|gzip|zip)$`)
+
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
+// datasetName gives the name of the dataset for a file.
+func datasetName(file string) string {
+	file = packing.ReplaceAllString(file, "")
+	return cleanName(strings.TrimSuffix(file, filepath.Ext(file)))
+}
+
+// cleanName makes a name of a text.
+func cleanName(text string) string {
+	name := strings.Trim(notInNames.ReplaceAllString(text, "_"), "_.-")
+	if name == "" {
+		return "data"
+	}
+	return name[:min(len(name), 100)]
+}
+
+// severalTables are the ends of names of files that may hold several tables.
+var severalTables = []string{".xlsx", ".html", ".htm", ".zip", ".sqlite", ".sqlite3", ".db"}
+
+// mayHoldTables reports whether a file may hold several tables: such a file is looked at
+// before its rows are stored. Of JSON it is an object that may.
+func mayHoldTables(file *apiclient.LocalFile) bool {
+	extension := strings.ToLower(filepath.Ext(file.Path))
+	if extension != ".json" {
+		return slices.Contains(severalTables, extension)
+	}
+	head := make([]byte, 64)
+	n, _ := file.File().ReadAt(head, 0)
+	return bytes.HasPrefix(bytes.TrimSpace(head[:n]), []byte("{"))
+}
+
+// runTables ingests each table of a file into a dataset of its own. It reports false for a
+// file that is one table.
+func (j *ingestJob) runTables(ctx context.Context, description string, noWait, asJSON bool) (bool, error) {
+	if len(j.files) != 1 || j.options.Sheet != "" || !mayHoldTables(j.files[0]) {
+		return false, nil
+	}
+	upload, err := j.uploadFiles(ctx)
+	if err != nil {
+		return false, err
+	}
+	preview, err := j.PreviewFile(ctx, upload, 0, j.options)
+	if err != nil || len(preview.Tables) < 2 {
+		return false, nil // the ingestion says what is wrong
+	}
+	base, err := uuid.Parse(upload.IngestionID)
+	if err != nil {
+		return false, fmt.Errorf("read the id of an ingestion: %w", err)
+	}
+	var failed []error
+	for _, table := range preview.Tables {
+		if len(table.Columns) == 0 {
+			printReport(j.env.Stderr, storage.IngestReport{Warnings: []storage.IngestWarning{{Column: table.Name, Message: "left out: " + reasonOf(table)}}})
+			continue
+		}
+		one := *j
+		one.created, one.state, one.ref.Name, one.options.Sheet = false, "", j.ref.Name+"_"+cleanName(table.Name), table.Name
+		id := uuid.NewSHA1(base, []byte(table.Name)).String()
+		start := func(ctx context.Context) (string, error) {
+			upload := upload
+			upload.IngestionID = id
+			return id, one.StartIngestion(ctx, one.ref.Path(""), upload, apiclient.IngestOptions{Mode: one.mode, Options: one.options})
+		}
+		failed = append(failed, one.ingest(ctx, description, noWait, asJSON, start))
+	}
+	if ctx.Err() == nil {
+		j.state.remove()
+	}
+	return true, errors.Join(failed...)
+}
+
+func reasonOf(table apiclient.TablePreview) string {
+	if len(table.Warnings) == 0 {
+		return "it has no columns"
+	}
+	return table.Warnings[0].Message
+}
