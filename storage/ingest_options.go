@@ -1,5 +1,14 @@
 package storage
 
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
 // IngestOptions say how files are read. What is zero is detected.
 type IngestOptions struct {
 	// Encoding is "utf-8", "utf-16" or "windows-1252".
@@ -48,4 +57,104 @@ type IngestWarning struct {
 	Line    int64  `json:"line,omitempty"`
 	Column  string `json:"column,omitempty"`
 	Message string `json:"message"`
+}
+
+// Limits of the options of an ingestion.
+const (
+	maxHeaderRow  = 10_000
+	maxSheetName  = 256
+	maxNullValues = 100
+	maxNullValue  = 256
+)
+
+var ingestEncodings = []string{"utf-8", "utf-16", "windows-1252"}
+
+// ingestTypes are the names that a column's type may be given by.
+var ingestTypes = map[string]string{
+	"text": "VARCHAR", "varchar": "VARCHAR",
+	"integer": "BIGINT", "bigint": "BIGINT",
+	"number": "DOUBLE", "double": "DOUBLE",
+	"boolean": "BOOLEAN", "date": "DATE", "time": "TIME", "timestamp": "TIMESTAMP",
+	"timestamp with time zone": "TIMESTAMP WITH TIME ZONE",
+}
+
+var decimalType = regexp.MustCompile(`^decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)$`)
+
+// ingestType gives the type that a name stands for.
+func ingestType(name string) (string, bool) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if parts := decimalType.FindStringSubmatch(name); parts != nil {
+		var precision, scale int
+		_, _ = fmt.Sscan(parts[1]+" "+parts[2], &precision, &scale)
+		return fmt.Sprintf("DECIMAL(%d,%d)", precision, scale), precision >= 1 && precision <= 38 && scale <= precision
+	}
+	typ, ok := ingestTypes[name]
+	return typ, ok
+}
+
+// Normalize gives encodings and types their usual names, and returns what is wrong with
+// the options. HeaderRow 0 is none.
+func (o *IngestOptions) Normalize() []FieldError {
+	var wrong []FieldError
+	refuse := func(field, format string, args ...any) {
+		wrong = append(wrong, FieldError{field, fmt.Sprintf(format, args...)})
+	}
+	o.Encoding = strings.ToLower(o.Encoding)
+	if o.Encoding != "" && !slices.Contains(ingestEncodings, o.Encoding) {
+		refuse("encoding", "must be one of %s", strings.Join(ingestEncodings, ", "))
+	}
+	if o.Delimiter != "" && !isDelimiter(o.Delimiter) {
+		refuse("delimiter", "must be one character that is no letter, digit, quote or line break, such as ; or a tab")
+	}
+	if o.HeaderRow < 0 || o.HeaderRow > maxHeaderRow {
+		refuse("headerRow", "must be 1 to %d", maxHeaderRow)
+	}
+	if problem := CheckText(o.Sheet, maxSheetName); problem != "" {
+		refuse("sheet", "%s", problem)
+	}
+	if len(o.NullValues) > maxNullValues {
+		refuse("nullValues", "must have at most %d entries", maxNullValues)
+		o.NullValues = nil
+	}
+	for i, value := range o.NullValues {
+		if problem := CheckText(value, maxNullValue); problem != "" {
+			refuse(fmt.Sprintf("nullValues[%d]", i), "%s", problem)
+		}
+	}
+	return append(wrong, o.normalizeTypes()...)
+}
+
+func (o *IngestOptions) normalizeTypes() []FieldError {
+	if len(o.Types) > MaxColumns {
+		return []FieldError{{"types", fmt.Sprintf("must have at most %d columns", MaxColumns)}}
+	}
+	var wrong []FieldError
+	types := make(map[string]string, len(o.Types))
+	for _, column := range slices.Sorted(maps.Keys(o.Types)) {
+		typ, ok := ingestType(o.Types[column])
+		if problem := CheckColumnName(column); problem != "" {
+			wrong = append(wrong, FieldError{"types", fmt.Sprintf("column name %.40q %s", column, problem)})
+		} else if !ok {
+			wrong = append(wrong, FieldError{"types." + column,
+				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone"})
+		}
+		types[column] = typ
+	}
+	if len(o.Types) > 0 {
+		o.Types = types
+	}
+	return wrong
+}
+
+func isDelimiter(text string) bool {
+	r, size := utf8.DecodeRuneInString(text)
+	isPlain := r == '\t' || r >= ' ' && r < 0x7f && !strings.ContainsRune(`"'`, r)
+	isWord := r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	return size == len(text) && isPlain && !isWord
+}
+
+// Equal reports whether two options are the same.
+func (o IngestOptions) Equal(other IngestOptions) bool {
+	return o.Encoding == other.Encoding && o.Delimiter == other.Delimiter && o.HeaderRow == other.HeaderRow && o.Sheet == other.Sheet &&
+		slices.Equal(o.NullValues, other.NullValues) && maps.Equal(o.Types, other.Types) && o.Union == other.Union
 }

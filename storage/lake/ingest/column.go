@@ -1,6 +1,85 @@
 package ingest
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// form says how a cell of a kind is written: which unit stands beside a number
+// (an index of units), or the parts of a date (dateForm). 0 is the plain form.
+type form uint8
+
+// formPadded is the form of a cell of paddedKinds with blanks around it: DuckDB
+// does not read it by itself.
+const formPadded form = 1
+
+var paddedKinds = setOf(kindBool, kindDate, kindTime, kindTimestamp, kindInstant)
+
+// maxLoose is how many bytes a cell may have that is not text.
+const maxLoose = 48
+
+// missingSpellings are the spellings of a missing value, in lower case.
+var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-", "--", "–", "—", "null", "#null!", "(null)", `\n`, "none"}
+
+// classifyCell gives the kind and form of a cell that is not empty. It adds what
+// people write to what classify detects. What it classifies as other than text,
+// the SQL of a reading (reading.go) reads as such.
+func classifyCell(b []byte) (kind, form) {
+	if k := classify(b); k != kindText {
+		if (b[0] == ' ' || b[len(b)-1] == ' ') && paddedKinds.meets(k.set()) {
+			return k, formPadded
+		}
+		return k, 0
+	}
+	if len(b) > maxLoose {
+		return kindText, 0
+	}
+	if b = bytes.Trim(b, " "); len(b) == 0 {
+		return kindText, 0
+	}
+	if b[0] == '0' && countDigits(b) == len(b) {
+		return kindCode, 0
+	}
+	if k := classifyWord(b); k != kindText {
+		return k, 0
+	}
+	if isDigit(b[0]) {
+		if k, f := classifyYearLast(b); k != kindText {
+			return k, f
+		}
+	}
+	if k, f := classifyAmount(b); k != kindText {
+		return k, f
+	}
+	return classifyNamedMonth(b)
+}
+
+// classifyWord detects missing values, and words for true and false.
+func classifyWord(b []byte) kind {
+	if len(b) > 6 {
+		return kindText
+	}
+	switch word := strings.ToLower(string(b)); word {
+	case "yes", "no":
+		return kindYesNo
+	case "y":
+		return kindY
+	case "n":
+		return kindN
+	case "t":
+		return kindT
+	case "f":
+		return kindF
+	default:
+		for _, missing := range missingSpellings {
+			if word == missing {
+				return kindMissing
+			}
+		}
+	}
+	return kindText
+}
 
 const (
 	// maxTexts is how many texts a column has, in a block of records, before it
@@ -90,4 +169,90 @@ func (c *columnCells) missing() int64 {
 		}
 	}
 	return 0
+}
+
+// Names of types, as columns carry them.
+const (
+	typeBoolean     = "BOOLEAN"
+	typeBigint      = "BIGINT"
+	typeWhole       = "DECIMAL(38,0)"
+	typeDouble      = "DOUBLE"
+	typeVarchar     = "VARCHAR"
+	typeDate        = "DATE"
+	typeTime        = "TIME"
+	typeTimestamp   = "TIMESTAMP"
+	typeInstant     = "TIMESTAMP WITH TIME ZONE"
+	typeJSON        = "JSON"
+	typeTimestampNS = "TIMESTAMP_NS"
+	typeBlob        = "BLOB"
+	// typeNull is a column without a value so far: the first values decide.
+	typeNull = "NULL"
+	// typeEmptyList is a column of nothing but empty JSON lists. It is internal:
+	// it unites with any list, and alone becomes JSON.
+	typeEmptyList = "[]"
+)
+
+// family is a set of kinds that one type holds.
+type family struct {
+	typ   string
+	kinds kindSet
+	// need is kinds without one of which the others are not this type.
+	need kindSet
+}
+
+// families are in order: the first that holds all values is the type.
+var families = []family{
+	{typ: typeBoolean, kinds: setOf(kindBool)},
+	{typ: typeBigint, kinds: setOf(kindInt)},
+	{typ: typeWhole, kinds: setOf(kindInt, kindBig)},
+	{typ: typeDouble, kinds: setOf(kindInt, kindFloat, kindPoint3, kindSpecial), need: setOf(kindInt, kindFloat, kindPoint3)},
+	{typ: typeDate, kinds: setOf(kindDate)},
+	{typ: typeTimestamp, kinds: setOf(kindDate, kindTimestamp)},
+	{typ: typeInstant, kinds: setOf(kindInstant)},
+	{typ: typeTime, kinds: setOf(kindTime)},
+}
+
+var nestedKinds = setOf(kindList, kindNested)
+
+// columnKinds are the kinds of a column's values, and of the values inside its
+// lists.
+type columnKinds struct{ values, elements kindSet }
+
+// typ gives the column's type. A single value that fits no other type makes it
+// text, wherever it stands: the type depends on which values there are and on
+// nothing else.
+func (c columnKinds) typ() string {
+	switch {
+	case c.values == 0:
+		return typeNull
+	case c.values == kindList.set() && c.elements == 0:
+		return typeEmptyList
+	case c.values == kindList.set():
+		if of := familyOf(c.elements); of != nil && !of.temporal() {
+			return of.typ + "[]"
+		}
+		return typeVarchar + "[]"
+	case c.values.within(nestedKinds):
+		return typeJSON
+	}
+	if of := familyOf(c.values); of != nil {
+		return of.typ
+	}
+	return typeVarchar
+}
+
+// familyOf gives the family that holds all values of these kinds, nil when they
+// are text; without values, it is any.
+func familyOf(seen kindSet) *family {
+	for i := range families {
+		f := &families[i]
+		if seen.within(f.kinds) && (f.need == 0 || seen.meets(f.need)) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (f *family) temporal() bool {
+	return f.typ == typeDate || f.typ == typeTime || f.typ == typeTimestamp || f.typ == typeInstant
 }

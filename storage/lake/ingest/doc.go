@@ -2,9 +2,9 @@
 // a source as a whole, or refuses it as a whole with the line and the reason.
 // Who may ingest, and when files become visible, is not its concern.
 //
-// A source is decoded (decode.go, encoding.go), then read twice. The check of its
+// A source is decoded (decode.go), then read twice. The check of its
 // format (format.go) reads every byte and row in Go, and finds the columns' types
-// from all rows, not from a sample (kind.go, types.go). Then DuckDB reads it with
+// from all rows, not from a sample (kind.go, column.go). Then DuckDB reads it with
 // exactly those types and writes Parquet (write.go).
 //
 // Cells of CSV are written as people like (cell.go). The kinds and forms of all
