@@ -12,6 +12,7 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/worker"
 )
 
 // mutations is how many files are made of each sample.
@@ -83,12 +84,16 @@ func mutateEntry(t *testing.T, random *rand.Rand, content string) string {
 // TestMutatedFiles reads changed files: each is read or refused, and leaves nothing.
 func TestMutatedFiles(t *testing.T) {
 	t.Parallel()
+	count := mutations
+	if worker.RaceEnabled {
+		count /= 10 // each takes many times longer
+	}
 	for name, sample := range samples(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
 			read := 0
-			for i := range mutations {
+			for i := range count {
 				random := rand.New(rand.NewPCG(1, uint64(i)))
 				content := sample
 				if strings.HasPrefix(sample, "PK") && i%2 == 0 {
@@ -100,8 +105,8 @@ func TestMutatedFiles(t *testing.T) {
 					read++
 				}
 			}
-			t.Logf("%d of %d were read", read, mutations)
-			if read == mutations {
+			t.Logf("%d of %d were read", read, count)
+			if read == count {
 				t.Error("no change was noticed")
 			}
 		})
