@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/logtest"
+	"parley/internal/waittest"
 )
 
 // FileLimit is the variable of the program's limit of file sizes, in bytes.
@@ -130,6 +132,22 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 		}
 	})
 	return p
+}
+
+var grpcAddress = regexp.MustCompile(`msg="starting gRPC" address=(\S+)`)
+
+// GRPCAddress gives the address of --grpc-listen. The log comes by another pipe than the
+// address that Start waits for.
+func (p *Process) GRPCAddress() (address string) {
+	p.T.Helper()
+	waittest.Until(p.T, "the log names the address of gRPC", func() bool {
+		found := grpcAddress.FindStringSubmatch(p.Log.String())
+		if found != nil {
+			address = found[1]
+		}
+		return found != nil
+	})
+	return address
 }
 
 // Signal sends the server a signal.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -276,7 +275,7 @@ func checkHalfOpen(t *testing.T, text string) {
 func TestHTTP2ConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	p := e2etest.Serve(t, t.TempDir(), []string{fewDescriptors}, "--grpc-listen", "127.0.0.1:0")
-	grpc := regexp.MustCompile(`msg="starting gRPC" address=(\S+)`).FindStringSubmatch(p.Log.String())[1]
+	grpc := p.GRPCAddress()
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	for i := range 2 * connectionsOfFew {

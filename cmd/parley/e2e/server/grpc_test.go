@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,12 +45,8 @@ func aQuestion(agent string) *a2apb.SendMessageRequest {
 func TestGRPCListen(t *testing.T) {
 	t.Parallel()
 	p := e2etest.Serve(t, t.TempDir(), nil, "--grpc-listen", "127.0.0.1:0", "--grpc-address", "grpc.example:443", "--max-body", "65536")
-	found := regexp.MustCompile(`msg="starting gRPC" address=(\S+)`).FindStringSubmatch(p.Log.String())
-	if found == nil {
-		t.Fatalf("no address of gRPC: %s", p.Log)
-	}
 	ctx := withToken(t, p.Token("alice"))
-	for _, address := range []string{found[1], strings.TrimPrefix(p.URL, "http://")} {
+	for _, address := range []string{p.GRPCAddress(), strings.TrimPrefix(p.URL, "http://")} {
 		client := grpcClient(t, address)
 		if _, err := client.ListTasks(ctx, &a2apb.ListTasksRequest{Tenant: "nl2ql"}); err != nil {
 			t.Errorf("list at %s: %v", address, err)
