@@ -70,7 +70,7 @@ func TestGRPCListen(t *testing.T) {
 			}
 		}
 	}
-	response, err := http.Get("http://" + found[1] + "/healthz")
+	response, err := http.Get("http://" + p.GRPCAddress() + "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}
