@@ -107,7 +107,7 @@ func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addi
 		Profile: profileOf(result),
 	}
 	if result.ProfileFault != "" {
-		d.config.Log.WarnContext(ctx, "columns not profiled", "dataset", data.ID, "error", result.ProfileFault)
+		d.config.Log.WarnContext(ctx, "column profile failed", "dataset", data.ID, "error", result.ProfileFault)
 	}
 	if a.ingestion != nil {
 		change.Ingestion.Rows, change.Ingestion.Report = result.Rows, result.Report.Fit()
