@@ -132,10 +132,11 @@ type Fallible struct {
 	Due  chan struct{}
 }
 
-// AwaitEvents waits for a number of events, in the middle of the streams. It reports
-// whether they came.
-func (f *Fallible) AwaitEvents(count int64) bool {
-	f.Fuse.Store(count)
+// AwaitEvents permits a total number of streams, and waits for a number of events, which
+// the new streams alone must have. It reports whether they came.
+func (f *Fallible) AwaitEvents(load *Load, streams int, events int64) bool {
+	f.Fuse.Store(events)
+	load.Allow(streams)
 	select {
 	case <-f.Due:
 		return true

@@ -87,8 +87,7 @@ func testCrash(t *testing.T, env []string, how crashes) {
 	load := e2etest.StartLoad(service, how.streams, how.clients)
 	for down := range how.downs {
 		await(load, down, service)
-		load.Allow(how.streams * (down + 1) / how.downs)
-		if !service.AwaitEvents(1 + random.Int64N(int64(2*how.streams/how.downs))) {
+		if !service.AwaitEvents(load, how.streams*(down+1)/how.downs, 1+random.Int64N(int64(2*how.streams/how.downs))) {
 			break
 		}
 		load.Downs.Add(1)

@@ -54,14 +54,13 @@ func TestReplicas(t *testing.T) {
 	}
 
 	load := e2etest.StartLoad(service, runs, 48)
-	load.Allow(runs)
 	writer, stop := startWriter(r), make(chan struct{})
 	var beside sync.WaitGroup
 	beside.Go(func() { writer.write(stop) })
 	rated := map[string]bool{}
 	for down := range kills {
-		// All together fewer than there will be, which is more than seven a run.
-		if !service.AwaitEvents(1 + rand.Int64N(int64(5*runs/kills))) {
+		// Fewer events than the new runs have, which is more than seven a run.
+		if !service.AwaitEvents(load, runs*(down+1)/kills, 1+rand.Int64N(int64(5*runs/kills))) {
 			break
 		}
 		kill(r)
