@@ -71,7 +71,17 @@ var plain = Projection{
 	Failure:  func(task *a2a.Task) string { return string(task.Status.State) },
 	LastNode: func(event a2a.Event) string { return string(kindOf(event)) },
 	Input: func(status a2a.TaskStatus) *storage.Input {
-		return &storage.Input{Question: messageText(status.Message)}
+		input := &storage.Input{}
+		if status.Message == nil {
+			return input
+		}
+		for _, part := range status.Message.Parts {
+			if data, err := json.Marshal(part.Data()); err == nil {
+				_ = json.Unmarshal(data, input) // not of that form: no options
+			}
+		}
+		input.Question = messageText(status.Message)
+		return input
 	},
 	Progress: func(string) func(a2a.Event) []storage.Progress {
 		return func(event a2a.Event) []storage.Progress {

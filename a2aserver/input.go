@@ -14,38 +14,10 @@ import (
 	"parley/storage"
 )
 
-// inputData is the data part of a message that asks for input.
-type inputData struct {
-	// Name says what is asked for.
-	Name    string        `json:"name,omitempty"`
-	Options []inputOption `json:"options"`
-}
-
-// inputOption is a possible answer.
-type inputOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
-
 // inputMessage makes a message that asks for input.
-func inputMessage(info a2a.TaskInfo, question string, data inputData) *a2a.Message {
-	text, _ := json.Marshal(data) // of texts alone
-	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(question), a2a.NewDataPart(json.RawMessage(text)))
-}
-
-// readInput reads the data of a message that asks for input.
-func readInput(message *a2a.Message) (data inputData) {
-	if message == nil {
-		return data
-	}
-	for _, part := range message.Parts {
-		if value, ok := part.Content.(a2a.Data); ok {
-			if text, err := json.Marshal(value.Value); err == nil {
-				_ = json.Unmarshal(text, &data) // not of that form: no options
-			}
-		}
-	}
-	return data
+func inputMessage(info a2a.TaskInfo, input storage.Input) *a2a.Message {
+	data, _ := json.Marshal(input) // of texts alone
+	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(input.Question), a2a.NewDataPart(json.RawMessage(data)))
 }
 
 // isWaiting reports whether a task in this state waits for its client.
@@ -85,7 +57,7 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	answered := storage.AnsweredRun{
 		RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted), Caller: who, Message: sent.Key,
 	}
-	if asked := readInput(task.Status.Message); asked.Name == namespaceInput {
+	if asked := s.agent.Input(task.Status); asked != nil && asked.Name == namespaceInput {
 		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, asked, request); err != nil {
 			return nil, err
 		}
@@ -171,7 +143,7 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 }
 
 // answeredNamespaceID gives the id of the namespace that an answer names.
-func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, asked inputData, request *a2a.SendMessageRequest) (string, error) {
+func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, asked *storage.Input, request *a2a.SendMessageRequest) (string, error) {
 	ref, err := s.answeredNamespace(ctx, who, asked, request)
 	if err != nil {
 		return "", err

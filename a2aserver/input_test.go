@@ -22,10 +22,10 @@ import (
 // asking asks which colour is meant, and completes with the answer.
 var asking script = func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 	if request.StoredTask == nil {
-		colours := inputData{Options: []inputOption{{ID: "1", Label: "red"}, {ID: "2", Label: "blue"}}}
+		colours := storage.Input{Question: "Which colour?", Options: []storage.InputOption{{ID: "1", Label: "red"}, {ID: "2", Label: "blue"}}}
 		info := a2a.TaskInfo{TaskID: request.TaskID, ContextID: request.ContextID}
 		_ = yield(working(request), nil) &&
-			yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateInputRequired, inputMessage(info, "Which colour?", colours)), nil)
+			yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateInputRequired, inputMessage(info, colours)), nil)
 		return
 	}
 	history := request.StoredTask.History

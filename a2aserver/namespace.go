@@ -105,20 +105,19 @@ const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
 func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
-	names := make([]inputOption, 0, min(len(options), maxNamespaceOptions))
 	// Clients that do not read the data see the options in the text.
-	text := "Which namespace is this question about?"
-	for i, option := range options[:cap(names)] {
+	input := storage.Input{Name: namespaceInput, Question: "Which namespace is this question about?"}
+	for i, option := range options[:min(len(options), maxNamespaceOptions)] {
 		name := option.String()
-		names = append(names, inputOption{ID: name, Label: name})
-		text += fmt.Sprintf("\n%d. %s", i+1, name)
+		input.Options = append(input.Options, storage.InputOption{ID: name, Label: name})
+		input.Question += fmt.Sprintf("\n%d. %s", i+1, name)
 	}
-	return inputMessage(info, text, inputData{Name: namespaceInput, Options: names})
+	return inputMessage(info, input)
 }
 
 // answeredNamespace gives the namespace that an answer to askNamespace names, or the number
 // of which in what was offered.
-func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered inputData, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered *storage.Input, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	ref, err := s.namedNamespace(who, request)
 	if err != nil || ref != (storage.NamespaceRef{}) {
 		return ref, err

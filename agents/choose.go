@@ -5,17 +5,19 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"parley/storage"
 )
 
 // choose gives the option that an answer names: by its id, its number, its label or query,
 // or words that only its label has.
-func (d inputData) choose(answer string) (inputOption, bool) {
+func choose(options []storage.InputOption, answer string) (storage.InputOption, bool) {
 	words := wordsIn(answer)
 	if len(words) == 0 {
-		return inputOption{}, false
+		return storage.InputOption{}, false
 	}
 	number := strconv.Itoa(numberIn(words))
-	for i, option := range d.Options {
+	for i, option := range options {
 		for _, name := range []string{option.ID, option.Label, option.Query} {
 			if strings.EqualFold(strings.TrimSpace(answer), name) || slices.Equal(words, wordsIn(name)) {
 				return option, true
@@ -26,16 +28,16 @@ func (d inputData) choose(answer string) (inputOption, bool) {
 		}
 	}
 	if !slices.ContainsFunc(words, isTelling) {
-		return inputOption{}, false
+		return storage.InputOption{}, false
 	}
-	var named []inputOption
-	for _, option := range d.Options {
+	var named []storage.InputOption
+	for _, option := range options {
 		if hasWords(wordsIn(option.Label), words) {
 			named = append(named, option)
 		}
 	}
 	if len(named) != 1 {
-		return inputOption{}, false
+		return storage.InputOption{}, false
 	}
 	return named[0], true
 }

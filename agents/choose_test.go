@@ -1,16 +1,20 @@
 package agents
 
-import "testing"
+import (
+	"testing"
+
+	"parley/storage"
+)
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	readings := inputData{Options: []inputOption{
+	readings := []storage.InputOption{
 		{ID: "1", Label: "number of orders, only those with status “open”", Query: "SELECT count(*) FROM orders"},
 		{ID: "2", Label: "sum of amount of orders, no refunds, in 2025", Query: "SELECT sum(amount) FROM orders"},
-	}}
-	names := inputData{Options: []inputOption{{ID: "ann/shop", Label: "ann/shop"}, {ID: "bob/shop-2", Label: "bob/shop-2"}}}
+	}
+	names := []storage.InputOption{{ID: "ann/shop", Label: "ann/shop"}, {ID: "bob/shop-2", Label: "bob/shop-2"}}
 	for _, test := range []struct {
-		data         inputData
+		options      []storage.InputOption
 		answer, want string
 	}{
 		{readings, "1", "1"},
@@ -40,7 +44,7 @@ func TestChoose(t *testing.T) {
 		{names, "bob/shop-2", "bob/shop-2"},
 		{names, "shop", ""},
 	} {
-		if got, ok := test.data.choose(test.answer); got.ID != test.want || ok != (test.want != "") {
+		if got, ok := choose(test.options, test.answer); got.ID != test.want || ok != (test.want != "") {
 			t.Errorf("%q chooses %q, want %q", test.answer, got.ID, test.want)
 		}
 	}
@@ -51,8 +55,8 @@ func FuzzChoose(f *testing.F) {
 	f.Add("1", "number of orders", "sum of orders")
 	f.Add("the second", "a\x00b", "\xff")
 	f.Fuzz(func(t *testing.T, answer, first, second string) {
-		data := inputData{Options: []inputOption{{ID: "1", Label: first}, {ID: "2", Label: second}}}
-		if option, ok := data.choose(answer); ok && option != data.Options[0] && option != data.Options[1] {
+		options := []storage.InputOption{{ID: "1", Label: first}, {ID: "2", Label: second}}
+		if option, ok := choose(options, answer); ok && option != options[0] && option != options[1] {
 			t.Errorf("%q chose %+v", answer, option)
 		}
 	})

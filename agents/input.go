@@ -32,18 +32,9 @@ var (
 
 // inputData is the data part of a message that asks for input.
 type inputData struct {
-	// Name says what is asked for.
-	Name string `json:"name,omitempty"`
+	storage.Input
 	// Step is the step that it is about, counted from 0.
-	Step    int           `json:"step"`
-	Options []inputOption `json:"options"`
-}
-
-// inputOption is a possible answer.
-type inputOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-	Query string `json:"query,omitempty"`
+	Step int `json:"step"`
 }
 
 // readInput reads the data of a message that asks for input. It reports false for others.
@@ -57,16 +48,12 @@ func InputOf(status a2a.TaskStatus) *storage.Input {
 	if status.State != a2a.TaskStateInputRequired && status.State != a2a.TaskStateAuthRequired {
 		return nil
 	}
-	input := &storage.Input{}
 	if status.Message == nil {
-		return input
+		return &storage.Input{}
 	}
 	data, _ := readInput(status.Message)
-	input.Question = strings.TrimSuffix(readText(status.Message.Parts), optionLines(data.Options))
-	for _, option := range data.Options {
-		input.Options = append(input.Options, storage.InputOption(option))
-	}
-	return input
+	data.Question = strings.TrimSuffix(readText(status.Message.Parts), optionLines(data.Options))
+	return &data.Input
 }
 
 // askedBack is a question to the asker.
@@ -103,9 +90,9 @@ func (w *Run) waits() bool {
 
 // askReading asks which reading of a step is meant, and suspends the run.
 func (w *Run) askReading(ctx context.Context, step int, instruction string, readings []llm.Reading) error {
-	data := inputData{Name: readingInput, Step: step}
+	data := inputData{Input: storage.Input{Name: readingInput}, Step: step}
 	for i, reading := range readings {
-		data.Options = append(data.Options, inputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
+		data.Options = append(data.Options, storage.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
 	}
 	question := "Which do you mean?"
 	if instruction != w.request.Text {
@@ -126,7 +113,7 @@ func (w *Run) ask(ctx context.Context, question string, data inputData) error {
 
 // optionLines lists options by their numbers, each after a line break. Hosts list those of
 // their own questions in the same way.
-func optionLines(options []inputOption) string {
+func optionLines(options []storage.InputOption) string {
 	var lines strings.Builder
 	for i, option := range options {
 		fmt.Fprintf(&lines, "\n%d. %s", i+1, option.Label)
@@ -148,7 +135,7 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 	if last == nil {
 		return nil, nil
 	}
-	if option, ok := last.choose(last.answer); ok {
+	if option, ok := choose(last.Options, last.answer); ok {
 		return &Found{
 			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: "Read as chosen: " + sentence(option.Label)},
 			Confidence: 1,

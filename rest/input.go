@@ -7,21 +7,15 @@ import (
 )
 
 type inputJSON struct {
-	Question string            `json:"question"`
-	Options  []inputOptionJSON `json:"options"`
-}
-
-type inputOptionJSON struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-	Query string `json:"query,omitempty"`
+	Question string                `json:"question"`
+	Options  []storage.InputOption `json:"options"`
 }
 
 func toInput(input *storage.Input) *inputJSON {
 	if input == nil {
 		return nil
 	}
-	return &inputJSON{Question: input.Question, Options: toList(input.Options, func(o storage.InputOption) inputOptionJSON { return inputOptionJSON(o) })}
+	return &inputJSON{Question: input.Question, Options: append([]storage.InputOption{}, input.Options...)}
 }
 
 // input gives what a run asks its asker; nil when it does not wait.
