@@ -60,15 +60,19 @@ func decode(value, into any) error {
 }
 
 // readRows gives the rows of an artifact.
-func readRows(parts a2a.ContentParts) llm.Rows {
+func readRows(artifact *a2a.Artifact) llm.Rows {
 	var data struct {
 		Rows      []json.RawMessage `json:"rows"`
 		Truncated bool              `json:"truncated"`
 	}
-	if !readData(parts, &data) || len(data.Rows) == 0 {
+	if !readData(artifact.Parts, &data) || len(data.Rows) == 0 {
 		return llm.Rows{Truncated: data.Truncated}
 	}
-	return llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+	rows := llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+	if units, ok := artifact.Metadata["units"]; ok {
+		_ = decode(units, &rows.Units) // without them the numbers are right too
+	}
+	return rows
 }
 
 // rowsOf converts a query result for jobs.
