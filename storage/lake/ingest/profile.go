@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"parley/internal/sqltext"
@@ -18,6 +20,9 @@ const (
 	// topDistinct is how many different values a column may have to have its values counted:
 	// they are held in memory.
 	topDistinct = 50_000
+	// wideColumns is from how many columns on a few of them are first copied to a file of
+	// their own: each query that reads a file looks at all of its columns.
+	wideColumns = 200
 )
 
 // Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
@@ -26,10 +31,10 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	p := profiler{ctx: ctx, db: db}
 	paths := make([]string, len(files))
 	for i, file := range files {
-		paths[i] = file.Path
+		paths[i], p.dir = file.Path, filepath.Dir(file.Path)
 		p.profile.Rows += file.Rows
 	}
-	p.from = strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+	p.from = fromFiles(paths)
 	for _, c := range columns {
 		column := storage.ColumnProfile{Name: c.Name, Type: c.Type, Missing: p.profile.Rows}
 		if c.Type != typeNull {
@@ -39,18 +44,60 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	}
 	for first := 0; first < len(columns); first += profileColumns {
 		chunk := p.profile.Columns[first:min(len(columns), first+profileColumns)]
-		for _, step := range []func([]storage.ColumnProfile) error{p.measure, p.sketches, p.histograms, p.top} {
-			if err := step(chunk); err != nil {
-				return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
-			}
+		run := p.columns
+		if len(columns) > wideColumns {
+			run = p.copied
+		}
+		if err := run(chunk); err != nil {
+			return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
 		}
 	}
 	return p.profile, nil
 }
 
+// fromFiles gives the SQL that follows the expressions of a query over files.
+func fromFiles(paths []string) string {
+	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+}
+
+func (p profiler) columns(columns []storage.ColumnProfile) error {
+	for _, step := range []func([]storage.ColumnProfile) error{p.measure, p.sketches, p.histograms, p.top} {
+		if err := step(columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copied profiles columns in a file that has no others.
+func (p profiler) copied(columns []storage.ColumnProfile) error {
+	var names []string
+	for _, c := range columns {
+		if c.Type != typeNull {
+			names = append(names, sqltext.Name(c.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	work, err := os.MkdirTemp(p.dir, ".ingest-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	path := filepath.Join(work, "columns.parquet")
+	if _, err := p.db.ExecContext(p.ctx, fmt.Sprintf("COPY (SELECT %s%s) TO %s (FORMAT parquet)", strings.Join(names, ", "), p.from, sqltext.Text(path))); err != nil {
+		return err
+	}
+	p.from = fromFiles([]string{path})
+	return p.columns(columns)
+}
+
 type profiler struct {
-	ctx     context.Context
-	db      *sql.DB
+	ctx context.Context
+	db  *sql.DB
+	// dir is where files of its own may be.
+	dir     string
 	from    string
 	profile storage.Profile
 }
