@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"parley/internal/sqltext"
@@ -23,6 +25,9 @@ const (
 	// wideColumns is from how many columns on a few of them are first copied to a file of
 	// their own: each query that reads a file looks at all of its columns.
 	wideColumns = 200
+	// fewRows is how many rows are counted value by value, which is faster than to ask for
+	// each column.
+	fewRows = 1000
 )
 
 // Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
@@ -61,7 +66,11 @@ func fromFiles(paths []string) string {
 }
 
 func (p profiler) columns(columns []storage.ColumnProfile) error {
-	for _, step := range []func([]storage.ColumnProfile) error{p.measure, p.sketches, p.histograms, p.top} {
+	steps := []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.sketches, p.top}
+	if p.profile.Rows <= fewRows {
+		steps = []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.count}
+	}
+	for _, step := range steps {
 		if err := step(columns); err != nil {
 			return err
 		}
@@ -150,12 +159,12 @@ func (p *profiler) sketches(columns []storage.ColumnProfile) error {
 	}
 	return p.each(selects, func(rows *sql.Rows) error {
 		var at int
-		var bits sql.NullString
-		if err := rows.Scan(&at, &bits); err != nil {
+		var found sql.NullString
+		if err := rows.Scan(&at, &found); err != nil {
 			return err
 		}
 		c := &columns[at]
-		for at, bit := range []byte(bits.String) {
+		for at, bit := range []byte(found.String) {
 			if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
 				c.Sketch[group] = max(c.Sketch[group], rank)
 			}
@@ -340,4 +349,47 @@ func (p *profiler) top(columns []storage.ColumnProfile) error {
 		columns[at].Top = append(columns[at].Top, value)
 		return nil
 	})
+}
+
+// count counts the values of all columns in one query: each row gives a value of each.
+func (p *profiler) count(columns []storage.ColumnProfile) error {
+	var values []string
+	for i, c := range columns {
+		if c.Missing == p.profile.Rows {
+			continue
+		}
+		x := sqltext.Name(c.Name)
+		values = append(values, fmt.Sprintf("{'at': %d, 'h': CASE WHEN %s IS NOT NULL THEN %s END, 'x': %s}", i, x, hash(c), shortText(x)))
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	counted := fmt.Sprintf("SELECT v.at, v.h, v.x, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from)
+	for i := range columns {
+		columns[i].Distinct = 0
+	}
+	err := p.each([]string{counted}, func(rows *sql.Rows) error {
+		var at int
+		var h uint64
+		var value storage.ValueCount
+		if err := rows.Scan(&at, &h, &value.Value, &value.Count); err != nil {
+			return err
+		}
+		c := &columns[at]
+		c.Distinct++
+		if h%storage.SketchSample == 0 {
+			group, rank := h>>5%storage.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
+			c.Sketch[group] = max(c.Sketch[group], rank)
+		}
+		if storage.KindOf(c.Type) != storage.KindOther {
+			c.Top = append(c.Top, value)
+		}
+		return nil
+	})
+	for i := range columns {
+		c := &columns[i]
+		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
+		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
+	}
+	return err
 }
