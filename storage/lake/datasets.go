@@ -67,7 +67,8 @@ type Datasets struct {
 	wake   chan struct{}
 	claims claims
 	// holder names this process in leases.
-	holder string
+	holder   string
+	measures measures
 }
 
 // NewDatasets makes a Datasets.
