@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,33 +17,119 @@ import (
 const (
 	// measureTimeout limits the time to measure a link; the worker limits the memory.
 	measureTimeout = 10 * time.Second
-	// maxMeasures limits the remembered measures.
-	maxMeasures = 10_000
+	// linksTimeout limits the time to measure all links of a dataset, namespaceLinksTimeout
+	// that of a namespace, for which a question waits.
+	linksTimeout          = 15 * time.Second
+	namespaceLinksTimeout = 5 * time.Second
+	// maxSuggesting is how many datasets a namespace has at most for links to be suggested
+	// between all of them.
+	maxSuggesting = 60
+	// maxKnown limits the entries of a cache.
+	maxKnown = 10_000
 )
 
-// measures remembers what was measured, by the versions of datasets and their columns. It
-// is safe for concurrent use: what it tells is for callers who may read these datasets.
-type measures struct {
+// versionCache remembers what was found out about versions of datasets. It is safe for
+// concurrent use: its keys name versions, and what it tells is for those who may read them.
+type versionCache[T any] struct {
 	mu    sync.Mutex
-	known map[string]*storage.LinkMeasure
+	known map[string]T
 }
 
-// get gives a measure, nil for one that takes too much time or memory. It reports whether it
-// is known.
-func (m *measures) get(key string) (*storage.LinkMeasure, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	measure, ok := m.known[key]
-	return measure, ok
+func (c *versionCache[T]) get(key string) (T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	value, ok := c.known[key]
+	return value, ok
 }
 
-func (m *measures) put(key string, measure *storage.LinkMeasure) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil || len(m.known) >= maxMeasures {
-		m.known = map[string]*storage.LinkMeasure{}
+func (c *versionCache[T]) put(key string, value T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxKnown {
+		c.known = map[string]T{}
 	}
-	m.known[key] = measure
+	c.known[key] = value
+}
+
+// linkCache has measures, nil for those that take too much time or memory, and suggestions.
+type linkCache struct {
+	measures  versionCache[*storage.LinkMeasure]
+	suggested versionCache[[]storage.MeasuredLink]
+}
+
+// Links gives the links of a dataset that its users have declared, and others that names and
+// values of columns suggest, for those who may read it. Measures that take too long, or
+// cannot be made now, are missing.
+func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error) {
+	m, err := d.newLinkMeter(ctx, caller, storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})
+	if err != nil {
+		return nil, nil, err
+	}
+	at := slices.IndexFunc(m.all, func(data storage.DatasetData) bool { return strings.EqualFold(data.Name, ref.Name) })
+	if at < 0 {
+		return nil, nil, storage.ErrNotFound
+	}
+	return m.of(ctx, m.all[at], linksTimeout)
+}
+
+// NamespaceLinks gives the usable links between the datasets of a namespace that the caller may
+// read, those first that users have declared.
+func (d *Datasets) NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.MeasuredLink, error) {
+	m, err := d.newLinkMeter(ctx, caller, in)
+	if err != nil {
+		return nil, err
+	}
+	m.declaredOnly = len(m.all) > maxSuggesting
+	start := time.Now()
+	var all, others []storage.MeasuredLink
+	for _, from := range m.all {
+		declared, suggested, err := m.of(ctx, from, namespaceLinksTimeout-time.Since(start))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })...)
+		others = append(others, suggested...)
+	}
+	return append(all, others...), nil
+}
+
+// of gives the links of a dataset. After a time it measures no more.
+func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
+	inTime, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	taken := map[string]bool{}
+	for _, l := range m.declared {
+		if l.From != from.Name {
+			continue
+		}
+		link := storage.MeasuredLink{Link: l, Declared: true}
+		link.Measure, err = m.measure(inTime, l)
+		var known *storage.Error
+		switch {
+		case errors.As(err, &known) && errors.Is(known, storage.ErrInvalid):
+			link.Problem = known.Message
+		case err != nil:
+			m.notMeasured(ctx, err)
+		}
+		declared = append(declared, link)
+		if len(l.Columns) == 1 {
+			taken[strings.ToLower(l.Columns[0])] = true
+		}
+	}
+	if m.declaredOnly {
+		return declared, nil, ctx.Err()
+	}
+	if suggested, err = m.suggest(inTime, from, taken); err != nil {
+		m.notMeasured(ctx, err)
+	}
+	return declared, suggested, ctx.Err()
+}
+
+// notMeasured logs why a link was not measured. It is again when somebody asks for it.
+func (m linkMeter) notMeasured(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		m.config.Log.WarnContext(ctx, "links not measured", "error", err)
+	}
 }
 
 // linkMeter measures links between datasets that a caller may read.
@@ -52,10 +139,27 @@ type linkMeter struct {
 	all    []storage.DatasetData
 	tables []Table
 	source Source
+	// profiles has those that were read, by dataset.
+	profiles map[string]storage.DatasetProfile
+	// declared has the links between them that users have declared; declaredOnly says that
+	// others are not looked for.
+	declared     []storage.Link
+	declaredOnly bool
+}
+
+// newLinkMeter makes a linkMeter for the datasets of a namespace.
+func (d *Datasets) newLinkMeter(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) (linkMeter, error) {
+	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+	if err != nil {
+		return linkMeter{}, err
+	}
+	m := d.linkMeter(caller, all)
+	m.declared, err = d.config.Records.NamespaceLinks(ctx, caller, in)
+	return m, err
 }
 
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
-	m := linkMeter{Datasets: d, caller: caller, all: all}
+	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
 	m.tables, m.source = d.tables(all)
 	return m
 }
@@ -84,7 +188,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 		return nil, err
 	}
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
-	if known, ok := m.measures.get(key); ok {
+	if known, ok := m.links.measures.get(key); ok {
 		return known, nil
 	}
 	var measured *storage.LinkMeasure
@@ -101,7 +205,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 			return nil, err
 		}
 	}
-	m.measures.put(key, measured)
+	m.links.measures.put(key, measured)
 	return measured, nil
 }
 

@@ -1,17 +1,22 @@
 package lake
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"log/slog"
 	"testing"
 
 	"parley/storage"
+	"parley/storage/lake/ingest"
 	"parley/storage/lake/laketest"
 )
 
 // linkSetup has datasets of tables for ann, in real files and workers.
 type linkSetup struct {
 	*Datasets
-	all []storage.DatasetData
+	records *linkRecords
+	all     []storage.DatasetData
 }
 
 var (
@@ -19,10 +24,41 @@ var (
 	shop = storage.NamespaceRef{Owner: "ann", Name: "shop"}
 )
 
+// linkRecords are records of ann's datasets, their profiles and links.
+type linkRecords struct {
+	fewRecords
+	profiles map[string]storage.DatasetProfile
+	declared []storage.Link
+}
+
+func (r *linkRecords) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+	return r.profiles[ref.Name], nil
+}
+
+func (r *linkRecords) NamespaceLinks(context.Context, storage.Caller, storage.NamespaceRef) ([]storage.Link, error) {
+	return r.declared, nil
+}
+
+// profileOfFile computes a profile as an ingestion does.
+func profileOfFile(t *testing.T, table Table) storage.DatasetProfile {
+	t.Helper()
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	profile, err := ingest.Profile(t.Context(), db, []ingest.File{{Path: table.Files[0], Rows: table.RowCount}}, table.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return storage.DatasetProfile{Version: 1, RowCount: profile.Rows, Known: true, Columns: profile.Columns}
+}
+
 // newLinkSetup makes datasets of queries, by name.
 func newLinkSetup(t *testing.T, queries [][2]string) *linkSetup {
 	t.Helper()
 	s := newSetup(t, nil)
+	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
 	var all []storage.DatasetData
 	for _, q := range queries {
 		table := laketest.Parquet(t, s.dir, q[0], q[1])
@@ -31,12 +67,14 @@ func newLinkSetup(t *testing.T, queries [][2]string) *linkSetup {
 			Dataset: storage.Dataset{Owner: "ann", Namespace: "shop", Name: table.Name, Columns: table.Columns, RowCount: table.RowCount},
 			Files:   []storage.DataFile{{Key: table.Files[0]}},
 		})
+		records.profiles[table.Name] = profileOfFile(t, table)
 	}
-	datasets, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: all}, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir()})
+	records.all = all
+	datasets, err := NewDatasets(DatasetsConfig{Records: records, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &linkSetup{datasets, all}
+	return &linkSetup{datasets, records, all}
 }
 
 // Orders refer to customers by number, twice to some, and one to a customer who does not
