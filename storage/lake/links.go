@@ -102,7 +102,7 @@ func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout tim
 		if l.From != from.Name {
 			continue
 		}
-		link := storage.MeasuredLink{Link: l, Declared: true}
+		link := storage.MeasuredLink{Link: m.asNamed(l), Declared: true}
 		link.Measure, err = m.measure(inTime, l)
 		var known *storage.Error
 		switch {
@@ -123,6 +123,23 @@ func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout tim
 		m.notMeasured(ctx, err)
 	}
 	return declared, suggested, ctx.Err()
+}
+
+// asNamed gives a link with the names that its columns have now.
+func (m linkMeter) asNamed(l storage.Link) storage.Link {
+	name := func(dataset string, names []string) []string {
+		_, columns, err := m.find(dataset, names)
+		if err != nil {
+			return names
+		}
+		named := make([]string, len(columns))
+		for i, c := range columns {
+			named[i] = c.Name
+		}
+		return named
+	}
+	l.Columns, l.ToColumns = name(l.From, l.Columns), name(l.To, l.ToColumns)
+	return l
 }
 
 // notMeasured logs why a link was not measured. It is again when somebody asks for it.

@@ -104,7 +104,7 @@ func TestSuggestedLinks(t *testing.T) {
 		{From: "customers", Columns: []string{"id"}, To: "orders", ToColumns: []string{"customer_id"}},
 	}
 	expect("orders", strings.Join([]string{
-		"declared ARTICLE>products.title many-to-many 0/4000",
+		"declared article>products.title many-to-many 0/4000",
 		"declared id,rank>customers.id,rank one-to-one 0/4000",
 		"declared gone>customers.id: `gone` is not a column of orders",
 		"customer_id>customers.id many-to-one 3960/4000",
