@@ -107,6 +107,17 @@ func extreme(kind ValueKind, sign int, a, b *string) *string {
 	return b
 }
 
+// Compare puts the more frequent value first, then the lesser one.
+func (v ValueCount) Compare(kind ValueKind, other ValueCount) int {
+	order := cmp.Compare(other.Count, v.Count)
+	if order == 0 && kind == KindNumber {
+		x, _ := strconv.ParseFloat(v.Value, 64)
+		y, _ := strconv.ParseFloat(other.Value, 64)
+		order = cmp.Compare(x, y)
+	}
+	return cmp.Or(order, strings.Compare(v.Value, other.Value))
+}
+
 // mergeTop sums up the counts of values, and gives how many different ones there are.
 func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
 	at := make(map[string]int, len(a))
@@ -127,9 +138,7 @@ func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
 			all = append(all, v)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y ValueCount) int {
-		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.Value, y.Value))
-	})
+	slices.SortStableFunc(all, func(x, y ValueCount) int { return x.Compare(kind, y) })
 	return all[:min(len(all), MaxTop)], len(all)
 }
 
