@@ -41,6 +41,11 @@ func (p Profile) column(column Column) profilePart {
 	return part
 }
 
+// sketched reports whether the sketch has all values, or all but a few.
+func (p profilePart) sketched() bool {
+	return p.complete || slices.ContainsFunc(p.Sketch, func(rank byte) bool { return rank > 0 })
+}
+
 func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 	merged := ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: a.Sketch.merge(b.Sketch)}
 	if a.Unit != b.Unit && a.values > 0 && b.values > 0 {
@@ -65,6 +70,12 @@ func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 		merged.Distinct = int64(distinct)
 	case len(a.Top) == 0 || len(b.Top) == 0:
 		merged.Top = nil // the counts of one of them are not known
+	}
+	if !a.sketched() || !b.sketched() {
+		merged.Sketch = nil
+		if a.apart(b.ColumnProfile) {
+			merged.Distinct = a.Distinct + b.Distinct
+		}
 	}
 	merged.Histogram = mergeHistograms(a.Histogram, b.Histogram)
 	if a.Length != nil && b.Length != nil {

@@ -23,6 +23,8 @@ type Records interface {
 	storage.Lake
 	storage.Ingestions
 	storage.Leases
+	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
+	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Link, error)
 }
 
 // Objects stores the files of datasets.
@@ -68,6 +70,7 @@ type Datasets struct {
 	claims claims
 	// holder names this process in leases.
 	holder string
+	links  linkCache
 }
 
 // NewDatasets makes a Datasets.
