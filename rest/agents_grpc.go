@@ -34,6 +34,7 @@ func (s *Server) callGRPC(c *gin.Context) error {
 	}
 	session, err := s.session(c)
 	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+	defer s.limitBody(c, session.Caller.Username)()
 	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
 	return nil
 }

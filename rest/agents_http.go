@@ -36,7 +36,8 @@ func (s *Server) routeHTTPBinding() {
 func (s *Server) callAgentHTTP(r *request) (err error) {
 	var body []byte
 	if r.Request.Method == http.MethodPost {
-		if body, err = readBytes(r.Context, s.cfg.MaxBody, mediaJSON); err != nil {
+		defer s.limitBody(r.Context, r.caller.Username)()
+		if body, err = readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON); err != nil {
 			return err
 		}
 	}
