@@ -255,7 +255,7 @@ func (w *Run) Open(ctx context.Context) error {
 
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
-		return w.config.Lake.Query(ctx, w.request.Caller, w.request.Namespace, sql)
+		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.request.Namespace, sql)
 	})
 }
 

@@ -166,7 +166,7 @@ func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.Name
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
 }
 
-func (l lake) Query(_ context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
+func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, sql)
@@ -181,7 +181,7 @@ func (l lake) Query(_ context.Context, caller storage.Caller, in storage.Namespa
 }
 
 func (l lake) QueryOver(ctx context.Context, caller storage.Caller, _ []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	return l.Query(ctx, caller, storage.NamespaceRef{Owner: "ann", Name: "shop"}, sql)
+	return l.QueryGuarded(ctx, caller, storage.NamespaceRef{Owner: "ann", Name: "shop"}, sql)
 }
 
 func (l lake) Search(_ context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, _ int) (storage.QueryResult, error) {
