@@ -162,6 +162,7 @@ func TestGuardCorrects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Log(result.SQL)
 			if unguarded == right {
 				t.Errorf("the statement is right by itself")
 			}

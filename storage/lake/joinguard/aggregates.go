@@ -3,6 +3,8 @@ package joinguard
 import (
 	"slices"
 	"strings"
+
+	"parley/storage/lake/sqlcheck"
 )
 
 // sensitive are the aggregates of one argument that a repeated row changes, and the
@@ -62,22 +64,12 @@ func (s *selection) aggregates() []aggregate {
 	return all
 }
 
-// containsAggregate reports whether an expression calls an aggregate, for GROUP BY ALL.
+// containsAggregate reports whether an expression calls an aggregate.
 func containsAggregate(v any) bool {
 	found := false
 	visit(v, func(n node) bool {
-		name := functionName(n)
-		found = found || name == "count_star" || sensitive[name] != "" || otherAggregates[name]
+		found = found || sqlcheck.IsAggregate(functionName(n))
 		return !found && n["class"] != "SUBQUERY"
 	})
 	return found
-}
-
-// otherAggregates are those that people use besides, which repeated rows do not change or
-// for which there is no rule.
-var otherAggregates = map[string]bool{
-	"min": true, "max": true, "any_value": true, "first": true, "last": true, "arg_min": true, "arg_max": true,
-	"min_by": true, "max_by": true, "list": true, "array_agg": true, "string_agg": true, "group_concat": true,
-	"listagg": true, "bool_and": true, "bool_or": true, "count_if": true, "countif": true, "mode": true,
-	"quantile": true, "quantile_cont": true, "quantile_disc": true, "approx_count_distinct": true,
 }

@@ -201,6 +201,9 @@ func (g *guard) selection(s *selection) (changed bool, err error) {
 	if len(repeated) == 0 {
 		return false, nil
 	}
+	if done, err := g.semijoin(s, found, repeated); done || err != nil {
+		return done, err
+	}
 	return true, g.countOnce(s, repeated)
 }
 

@@ -2,6 +2,7 @@ package joinguard
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,9 @@ func object(v any) node {
 	n, _ := v.(node)
 	return n
 }
+
+// sameNode reports whether two objects are the same one.
+func sameNode(a, b node) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 // clone copies a tree.
 func clone(v any) any { return rewrite(v, func(v any) (any, bool) { return v, false }) }
