@@ -282,7 +282,7 @@ func (w *Run) scope() storage.DataScope {
 
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
-		return w.config.Lake.Query(ctx, w.request.Caller, w.scope(), sql)
+		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.scope(), sql)
 	})
 }
 

@@ -181,7 +181,7 @@ func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.Data
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
 }
 
-func (l lake) Query(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, sql)
@@ -196,7 +196,7 @@ func (l lake) Query(_ context.Context, caller storage.Caller, in storage.DataSco
 }
 
 func (l lake) QueryOver(ctx context.Context, caller storage.Caller, _ []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	return l.Query(ctx, caller, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID}, sql)
+	return l.QueryGuarded(ctx, caller, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID}, sql)
 }
 
 func (l lake) Search(_ context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, _ int) (storage.QueryResult, error) {
