@@ -51,7 +51,7 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 	if len(w.task.Datasets) == 0 {
 		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
-	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before, maxRowsBefore, maxBytesBefore)}
+	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before)}
 	chosen, err := w.chosen(ctx, step, instruction)
 	if err != nil {
 		return Found{}, err

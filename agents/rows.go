@@ -13,12 +13,11 @@ import (
 	"parley/storage"
 )
 
-// Limits of the rows of one step that a job is given. Answers get more than queries.
+// Limits of the rows of one step that the query of a later one is given. Answers get all, so
+// that they count them right.
 const (
 	maxRowsBefore  = 50
 	maxBytesBefore = 16 << 10
-	maxRowsAnswer  = 200
-	maxBytesAnswer = 64 << 10
 )
 
 // NewRows makes a data part of rows. They are copied unchanged, so that columns keep their
@@ -85,13 +84,13 @@ func rowsOf(result storage.QueryResult) llm.Rows {
 }
 
 // bounded limits the rows of steps.
-func bounded(steps []llm.Step, maxRows, maxBytes int) []llm.Step {
+func bounded(steps []llm.Step) []llm.Step {
 	few := make([]llm.Step, len(steps))
 	for i, step := range steps {
 		few[i] = step
 		size, rows := 0, step.Rows.Rows
 		for n, row := range rows {
-			if size += len(row); n == maxRows || size > maxBytes {
+			if size += len(row); n == maxRowsBefore || size > maxBytesBefore {
 				few[i].Rows.Rows, few[i].Rows.Truncated = rows[:n:n], true
 				break
 			}
