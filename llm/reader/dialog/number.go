@@ -12,13 +12,13 @@ import (
 const currencies = "€$£¥"
 
 // formatNumber formats a JSON number, or one that is written as a text, with its thousands
-// apart and at most four decimals, and with its unit.
-func formatNumber(value json.RawMessage, unit string) string {
+// apart, so many decimals at least and at most four, and its unit.
+func formatNumber(value json.RawMessage, unit string, decimals int) string {
 	text := groupThousands(shortNumber(value))
-	currency := unit != "" && strings.Contains(currencies, unit)
-	if whole, decimals, ok := strings.Cut(text, "."); ok && currency && len(decimals) == 1 {
-		text = whole + "." + decimals + "0"
+	if whole, fraction, _ := strings.Cut(text, "."); len(fraction) < decimals {
+		text = whole + "." + fraction + strings.Repeat("0", decimals-len(fraction))
 	}
+	currency := unit != "" && strings.Contains(currencies, unit)
 	negative := strings.HasPrefix(text, "-")
 	switch text = escapeCell(text); {
 	case unit == "":

@@ -20,6 +20,8 @@ type answerColumn struct {
 	values     []json.RawMessage
 	// numbers has the values of a measure, NaN for none; nil for other columns.
 	numbers []float64
+	// decimals is how many its numbers have at least.
+	decimals int
 	// layout formats its dates; "" if there are none.
 	layout string
 	// internal says that rows were selected by it, and the result does not show it.
@@ -57,6 +59,7 @@ func newAnswerResult(s llm.Step) answerResult {
 			c.values = append(c.values, row[name])
 		}
 		c.numbers, c.layout = readNumbers(name, c.values), dateLayout(name, c.values)
+		c.decimals = leastDecimals(c)
 		if c.numbers != nil && strings.EqualFold(name, "count") {
 			c.name = countName(s.Reasoning, c.name)
 		}
@@ -119,6 +122,23 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 	return numbers
 }
 
+// leastDecimals returns 2 if amounts have cents, or are of money with a fraction, and 0
+// otherwise.
+func leastDecimals(c answerColumn) int {
+	most := 0
+	for i, n := range c.numbers {
+		_, decimals, _ := strings.Cut(shortNumber(c.values[i]), ".")
+		if len(decimals) > 2 || math.Abs(n) >= 1e15 {
+			return 0
+		}
+		most = max(most, len(decimals))
+	}
+	if most == 1 && (c.unit == "" || !strings.Contains(currencies, c.unit)) {
+		return 0
+	}
+	return 2 * min(most, 1)
+}
+
 // dateLayout returns the layout for a column of dates; "" for others.
 func dateLayout(name string, values []json.RawMessage) string {
 	layout := "2 January 2006"
@@ -145,7 +165,7 @@ func (c answerColumn) text(row int) string {
 	case text == "":
 		return ""
 	case c.numbers != nil:
-		return formatNumber(c.values[row], c.unit)
+		return formatNumber(c.values[row], c.unit, c.decimals)
 	case c.layout != "":
 		at, err := time.Parse(time.DateOnly, text)
 		if err == nil && strings.HasPrefix(c.layout, "Q") {
