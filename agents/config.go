@@ -14,6 +14,8 @@ type Lake interface {
 	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
 	// visible to the caller.
 	Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error)
+	// NamespaceLinks gives the usable links between these, declared ones first.
+	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.MeasuredLink, error)
 	// Query runs one SELECT. An invalid one is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
 	// QueryOver is Query over what Datasets gave the caller shortly before.

@@ -61,6 +61,10 @@ type spacesLake struct {
 	listed  int
 }
 
+func (*spacesLake) NamespaceLinks(context.Context, storage.Caller, storage.NamespaceRef) ([]storage.MeasuredLink, error) {
+	return nil, nil
+}
+
 func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.NamespaceRef) (all []storage.DatasetData, err error) {
 	l.listed++
 	if in.Name == "gone" {

@@ -34,6 +34,8 @@ type Script struct {
 	// Data are the datasets, and DatasetsError why there are none.
 	Data          []storage.DatasetData
 	DatasetsError error
+	// Links are those between them.
+	Links []storage.MeasuredLink
 	// Results are what statements give; Errors why they fail. What is in
 	// neither is ErrInvalid.
 	Results map[string]storage.QueryResult
@@ -164,6 +166,12 @@ func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.Name
 	defer l.mu.Unlock()
 	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
+}
+
+func (l lake) NamespaceLinks(_ context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.MeasuredLink, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Links, l.check(caller, in)
 }
 
 func (l lake) Query(_ context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
