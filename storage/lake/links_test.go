@@ -57,7 +57,11 @@ func profileOfFile(t *testing.T, table Table) storage.DatasetProfile {
 // newLinkSetup makes datasets of queries, by name.
 func newLinkSetup(t *testing.T, queries [][2]string) *linkSetup {
 	t.Helper()
-	s := newSetup(t, nil)
+	return newLinkSetupIn(t, newSetup(t, nil), queries)
+}
+
+func newLinkSetupIn(t *testing.T, s *setup, queries [][2]string) *linkSetup {
+	t.Helper()
 	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
 	var all []storage.DatasetData
 	for _, q := range queries {
@@ -165,5 +169,22 @@ func TestMeasuresAreKept(t *testing.T) {
 	s.all[3].Version++
 	if _, err := s.IsUnique(t.Context(), ann, s.all, "days", []string{"customer", "at"}); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("a new version: %v", err)
+	}
+}
+
+// What does not fit into the memory of a worker is not measured, and not tried again.
+func TestMeasureTooLarge(t *testing.T) {
+	t.Parallel()
+	small := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
+	s := newLinkSetupIn(t, small, [][2]string{{"many", `SELECT 'a long text that takes much room ' || hash(i) AS code FROM range(2000000) r(i)`}})
+	for range 2 {
+		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), storage.Link{From: "many", Columns: []string{"code"}, To: "many", ToColumns: []string{"code"}})
+		if err != nil || measure != nil {
+			t.Fatalf("got %+v, %v", measure, err)
+		}
+		s.config.Pool.Close()
+	}
+	if unique, err := s.IsUnique(t.Context(), ann, s.all, "many", []string{"code"}); err != nil || unique {
+		t.Errorf("unique: %v, %v", unique, err)
 	}
 }
