@@ -61,16 +61,16 @@ type spacesLake struct {
 	listed  int
 }
 
-func (*spacesLake) NamespaceLinks(context.Context, storage.Caller, storage.NamespaceRef) ([]storage.MeasuredLink, error) {
+func (*spacesLake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
 	return nil, nil
 }
 
-func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.NamespaceRef) (all []storage.DatasetData, err error) {
+func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
 	l.listed++
-	if in.Name == "gone" {
+	if in.Namespace.Name == "gone" || in.ConversationID != "" {
 		return nil, storage.ErrNotFound
 	}
-	for _, name := range l.spaces[in.String()] {
+	for _, name := range l.spaces[in.Namespace.String()] {
 		all = append(all, storage.DatasetData{ID: name, Version: l.version, Dataset: storage.Dataset{Name: name}})
 	}
 	return all, nil

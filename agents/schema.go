@@ -45,7 +45,7 @@ func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link,
 		return nil, nil
 	}
 	found, err := retryWhileUnavailable(ctx, w, func() ([]storage.MeasuredLink, error) {
-		return w.config.Lake.NamespaceLinks(ctx, w.request.Caller, w.request.Namespace)
+		return w.config.Lake.LinksBetween(ctx, w.request.Caller, w.request.Namespace, all)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the links: %w", err)

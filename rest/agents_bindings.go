@@ -38,7 +38,8 @@ func (s *Server) routeHTTPBinding() {
 func (s *Server) callAgentHTTP(r *request) (err error) {
 	var body []byte
 	if r.Request.Method == http.MethodPost {
-		if body, err = readBytes(r.Context, s.cfg.MaxBody, mediaJSON); err != nil {
+		defer s.limitBody(r.Context, r.caller.Username)()
+		if body, err = readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON); err != nil {
 			return err
 		}
 	}
@@ -89,6 +90,7 @@ func (s *Server) callGRPC(c *gin.Context) error {
 	}
 	session, err := s.session(c)
 	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+	defer s.limitBody(c, session.Caller.Username)()
 	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
 	return nil
 }

@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"rest":              {"storage", "internal/..."},
 	"rest/middleware":   {"internal/slogctx", "internal/sse"},
 	"agents":            {"storage", "llm", "internal/retry"},
+	"agents/chart":      {"storage", "internal/jsonscan"},
 	"llm":               {"internal/jsonscan", "internal/near", "internal/retry", "internal/sqltext", "internal/words"},
 	"cards":             {"internal/baseurl", "internal/jcs"},
 	"storage":           {},
