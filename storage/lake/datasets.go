@@ -22,7 +22,10 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
+	storage.Attachments
 	storage.Leases
+	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
+	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Link, error)
 }
 
 // Objects stores the files of datasets.
@@ -68,6 +71,7 @@ type Datasets struct {
 	claims claims
 	// holder names this process in leases.
 	holder string
+	links  linkCache
 }
 
 // NewDatasets makes a Datasets.
@@ -78,9 +82,9 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	return &Datasets{config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
 }
 
-// Query runs a statement over the datasets of a namespace that the caller may read.
-func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+// Query runs a statement over the datasets of a scope that the caller may read.
+func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -89,8 +93,8 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 
 // QueryGuarded is Query for a statement that a program wrote: the join guard may rewrite or
 // refuse it, and says in the result's notes what it did.
-func (d *Datasets) QueryGuarded(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+func (d *Datasets) QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -115,15 +119,10 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 	}, nil
 }
 
-// Datasets gives the datasets of a namespace that the caller may read.
-func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
-	return d.config.Records.NamespaceData(ctx, caller, in)
-}
-
-// Search ranks the passages of a dataset of a namespace by how well they match some words.
+// Search ranks the passages of a dataset of a scope by how well they match some words.
 // A wrong request, also an unknown dataset, is ErrInvalid.
-func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -197,9 +196,12 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 // commitTime limits the time to store files and commit them.
 const commitTime = time.Hour
 
-// RemoveOrphans removes the files that belong to no dataset. It goes on after a failure.
+// RemoveOrphans removes the files that belong to no dataset or attachment. It goes on after a failure.
 func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	const batch = 1000
+	if err := d.config.Records.OrphanAttachments(ctx); err != nil {
+		return err
+	}
 	for {
 		keys, err := d.config.Records.OrphanedObjects(ctx, 0, batch)
 		if err != nil {

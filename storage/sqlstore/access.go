@@ -231,6 +231,13 @@ const coversConversation = `NOT EXISTS (
 	FROM runs r
 	WHERE r.owner = c.owner AND r.conversation_id = c.id AND NOT ` + ownRun + `)`
 
+// fromAttachments is the caller's attachments a that came with the caller's token, or with
+// any where the caller's is not restricted.
+const fromAttachments = `
+FROM attachments a
+WHERE a.owner = :caller
+	AND (:restriction = '' OR a.restriction = :restriction)`
+
 // ownUpload holds for the caller's upload sessions u that were prepared with
 // the caller's token, or with any where the caller's is not restricted.
 const ownUpload = `(u.owner = :caller AND (:restriction = '' OR u.restriction = :restriction))`
@@ -249,6 +256,13 @@ WHERE`
 	AND u.status = 'preparing'
 	AND f.status = 'preparing'`
 )
+
+// fromIngestedUploads is fromUploads with the ingestions g that they are files of.
+const fromIngestedUploads = `
+FROM upload_sessions u
+JOIN upload_files f ON f.session_id = u.id
+JOIN ingestion_files g ON g.upload_file_id = f.id
+WHERE ` + ownUpload
 
 // fromIngestions is the ingestions i into the datasets that the caller may read.
 const fromIngestions = joinDatasets + `

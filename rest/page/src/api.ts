@@ -114,8 +114,70 @@ export interface Attempt {
   status: 'pending' | 'processing' | 'completed' | 'failed';
   statusMessage: string | null;
   processedRows: number;
-  attributes: { createdAt: string };
+  attributes: { name?: string; mode?: Mode; createdAt: string } & Partial<Report>;
 }
+
+export type Mode = 'append' | 'replace';
+
+/** How a file is to be read. What is left out is detected. */
+export interface Options {
+  encoding?: string;
+  delimiter?: string;
+  headerRow?: number;
+  sheet?: string;
+  nullValues?: string[];
+  types?: Record<string, string>;
+}
+
+/** What a column became. */
+export interface ColumnReport extends Column {
+  /** The form that its cells were read from, and what stood beside the numbers. */
+  from?: string;
+  unit?: string;
+  missing: number;
+  /** The cells that kept it from a narrower type, and the first of their lines. */
+  misfits?: number;
+  misfitLines?: number[];
+}
+
+export interface Warning {
+  line?: number;
+  column?: string;
+  message: string;
+}
+
+/** How a file was read. */
+export interface Report {
+  encoding?: string;
+  delimiter?: string;
+  headerRow?: number;
+  columns?: ColumnReport[];
+  warnings?: Warning[];
+}
+
+export interface TablePreview {
+  name: string;
+  columns: (ColumnReport & { examples: unknown[] })[];
+  rows: Record<string, unknown>[];
+  rowCount: number;
+  warnings: Warning[];
+}
+
+export interface Preview {
+  tables: TablePreview[];
+  encoding?: string;
+  delimiter?: string;
+  headerRow?: number;
+}
+
+/** A file that was sent. */
+export interface Sent {
+  sessionId: string;
+  fileId: string;
+}
+
+/** previewOf gives what an ingestion of a file would make, and stores nothing. */
+export const previewOf = (file: Sent, options: Options, signal: AbortSignal) => call<Preview>('POST', 'ingest/preview', { ...file, options }, signal);
 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 

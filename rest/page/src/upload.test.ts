@@ -97,7 +97,7 @@ describe('an upload', () => {
     const { signal, listeners } = counted();
     const { upload } = await import('./upload');
     const sent: number[] = [];
-    const done = upload(file, into, (bytes) => sent.push(bytes), signal);
+    const done = upload(file, (bytes) => sent.push(bytes), signal);
     await vi.runAllTimersAsync();
     await done;
     expect(s.puts.filter((url) => url.includes('round=2')).every((url) => /[45]\?/.test(url))).toBe(true);
@@ -107,9 +107,9 @@ describe('an upload', () => {
   test('outlives answers that are lost, and is ingested once', async () => {
     const s = server(sizes, () => 200);
     for (const call of ['prepare', 'parts', 'finish', 'ingest']) s.lost.add(call);
-    const { make, upload } = await import('./upload');
+    const { ingest, make, upload } = await import('./upload');
     const { signal } = new AbortController();
-    const done = make(into, signal).then(() => upload(file, into, () => {}, signal));
+    const done = make(into, signal).then(() => upload(file, () => {}, signal)).then((sent) => ingest(sent, into, 'append', {}, signal));
     await vi.runAllTimersAsync();
     expect([...s.ingestions]).toEqual([await done]);
     expect(s.puts.length).toBe(sizes.length);
@@ -118,16 +118,16 @@ describe('an upload', () => {
   test('waits as long as the server asks for when too much is under way', async () => {
     const s = server(sizes, (url) => (url.includes('round=1') ? 429 : 200));
     const { upload } = await import('./upload');
-    const done = upload(file, into, () => {}, new AbortController().signal);
+    const done = upload(file, () => {}, new AbortController().signal);
     await vi.advanceTimersByTimeAsync(29_999);
     expect(s.puts.every((url) => url.includes('round=1'))).toBe(true);
     await vi.runAllTimersAsync();
-    expect([...s.ingestions]).toEqual([await done]);
+    expect(await done).toEqual({ sessionId: 's', fileId: 'f' });
   });
   test('gives up when nothing comes in', async () => {
     const s = server(sizes, () => 0);
     const { upload } = await import('./upload');
-    const done = expect(upload(file, into, () => {}, new AbortController().signal)).rejects.toThrow('cut off');
+    const done = expect(upload(file, () => {}, new AbortController().signal)).rejects.toThrow('cut off');
     await vi.runAllTimersAsync();
     await done;
     expect(s.calls.at(-1)).toBe('POST file-upload/s/abort');
@@ -136,7 +136,7 @@ describe('an upload', () => {
     const s = server(sizes, () => 0);
     const { controller, signal, listeners } = counted();
     const { upload } = await import('./upload');
-    const done = expect(upload(file, into, () => {}, signal)).rejects.toThrow('aborted');
+    const done = expect(upload(file, () => {}, signal)).rejects.toThrow('aborted');
     await vi.advanceTimersByTimeAsync(1); // it waits to try again
     const before = s.puts.length;
     expect(before).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
-// A file on its way into a dataset.
+// Files on their way into datasets.
 import { local } from './a2a';
-import { after, base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset } from './api';
+import { after, base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset, type Mode, type Options, type Sent } from './api';
 import { uuid } from './names';
 import { patiently } from './patience';
 
@@ -25,10 +25,10 @@ const parallel = 4;
 const stall = 120_000;
 
 /**
- * upload sends a file in parts, several at a time, and gives the id of the
- * ingestion into a dataset that there is. What fails is tried again. sent is called with how many bytes have gone.
+ * upload sends a file in parts, several at a time. What fails is tried again. sent is
+ * called with how many bytes have gone.
  */
-export async function upload(file: File, to: Dataset, sent: (bytes: number) => void, signal: AbortSignal): Promise<string> {
+export async function upload(file: File, sent: (bytes: number) => void, signal: AbortSignal): Promise<Sent> {
   const filesToUpload = [{ filename: file.name, size: file.size }];
   const { sessionId, files } = await patiently(signal, () =>
     call<{ sessionId: string; files: { fileId: string }[] }>('POST', 'file-upload/prepare', { filesToUpload }, signal));
@@ -39,8 +39,13 @@ export async function upload(file: File, to: Dataset, sent: (bytes: number) => v
     void call('POST', path`file-upload/${sessionId}/abort`).catch(() => undefined); // it is removed in time anyway
     throw error;
   }
+  return { sessionId, fileId };
+}
+
+/** ingest starts the ingestion of a file into a dataset that there is, and gives its id. */
+export async function ingest(file: Sent, to: Dataset, mode: Mode, options: Options, signal: AbortSignal): Promise<string> {
   const id = uuid(); // chosen here, so that it is begun once however often it is asked for
-  await patiently(signal, () => call('POST', `${pathOf(to)}/ingest`, { id, files: [{ sessionId, fileId }] }, signal));
+  await patiently(signal, () => call('POST', `${pathOf(to)}/ingest`, { id, files: [file], mode, options }, signal));
   return id;
 }
 

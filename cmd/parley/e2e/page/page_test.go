@@ -362,6 +362,6 @@ func TestPageOfServerByAnotherName(t *testing.T) {
 	b.sees(".answer", "There are 3 rows")
 	b.press("Add a file")
 	b.choose(fileOf(t, "pets.csv", "name\nRex\n"))
-	b.press("Upload")
-	b.sees("dialog", "1 row is in shop/pets")
+	b.imports()
+	b.sees("dialog", "shop/pets: 1 row")
 }

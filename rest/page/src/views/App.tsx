@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { adding } from '../importing';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
@@ -18,15 +19,15 @@ export function App(): VNode {
 
 function Console(): VNode {
   const [menu, setMenu] = useState(false);
-  const [file, setFile] = useState<File | 'choose'>();
   const [several, setSeveral] = useState(false);
   const dragging = useDrop((files) => {
     setSeveral(files.length > 1);
-    if (files.length === 1) setFile(files[0]);
+    if (files.length === 1) adding.value = { file: files[0]! };
   });
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
+  const open = adding.value;
   const escape = () => {
     close();
     if (menu) opener.current?.focus();
@@ -41,15 +42,15 @@ function Console(): VNode {
         <Brand />
         <span class="topbar-place">{here.value}</span>
       </div>
-      <Sidebar onLeave={close} onUpload={() => { close(); setFile('choose'); }} />
+      <Sidebar onLeave={close} onUpload={() => { close(); adding.value = {}; }} />
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>
         <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : problem.value} /></div>
-        <View onUpload={setFile} />
+        <View />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
       {offered.value && <Offer />}
-      {file && <UploadDialog chosen={file === 'choose' ? undefined : file} onClose={() => setFile(undefined)} />}
+      {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
     </div>
   );
 }
@@ -69,15 +70,15 @@ function Offer(): VNode {
   );
 }
 
-function View({ onUpload }: { onUpload: (file: File | 'choose') => void }): VNode {
-  if (place.value?.view === 'data') return <DataView onUpload={() => onUpload('choose')} />;
+function View(): VNode {
+  if (place.value?.view === 'data') return <DataView />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
   return (
     <section class="welcome">
       <h1>Begin with a file</h1>
-      <p>There is no data yet that you may read. Drop a file anywhere on this page, or choose one: CSV, TSV, JSON, Parquet, text or Markdown.</p>
-      <button type="button" class="primary" onClick={() => onUpload('choose')}><Icon name="file" /> Choose a file</button>
+      <p>There is no data yet that you may read. Drop a file anywhere on this page, or choose one: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word or text.</p>
+      <button type="button" class="primary" onClick={() => (adding.value = {})}><Icon name="file" /> Choose a file</button>
       <p class="hint">Or ask somebody to share a namespace with you, and load this page again.</p>
     </section>
   );

@@ -1,14 +1,16 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { define, metadataOf, remove, Refusal, type Shared } from '../api';
+import { adding } from '../importing';
 import { here, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
+import { typeWords } from '../types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
 import { SharesDialog } from './Shares';
 
-export function DataView({ onUpload }: { onUpload: () => void }): VNode {
+export function DataView(): VNode {
   const [sharing, setSharing] = useState<Shared>();
   const { owner, namespace } = place.value!;
   const list = datasets.value;
@@ -19,7 +21,7 @@ export function DataView({ onUpload }: { onUpload: () => void }): VNode {
         {mine(owner) && (
           <>
             <button type="button" onClick={() => setSharing({ owner, name: namespace })}><Icon name="share" /> Share</button>
-            <button type="button" class="primary" onClick={onUpload}><Icon name="plus" /> Add a file</button>
+            <button type="button" class="primary" onClick={() => (adding.value = {})}><Icon name="plus" /> Add a file</button>
           </>
         )}
       </header>
@@ -43,6 +45,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
           <h2>{name}</h2>
           <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${metadata.columns.length} columns` : 'Reading…'}</p>
         </div>
+        {mine(owner) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
         <IconButton icon="edit" label={`Describe ${name}`} disabled={!metadata} onClick={() => setOpen('edit')} />
         {mine(owner) && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
         {mine(owner) && <IconButton icon="trash" label={`Delete ${name}`} onClick={() => setOpen('delete')} />}
@@ -73,15 +76,6 @@ export function Columns({ dataset }: { dataset: Described }): VNode {
       })}
     </ul>
   );
-}
-
-/** typeWords says in plain words what a type is. */
-function typeWords(type: string): string {
-  const plain: Record<string, string> = {
-    VARCHAR: 'text', BIGINT: 'whole number', INTEGER: 'whole number', HUGEINT: 'whole number', DOUBLE: 'number', BOOLEAN: 'yes or no',
-    DATE: 'date', TIMESTAMP: 'time', 'TIMESTAMP WITH TIME ZONE': 'time', BLOB: 'bytes',
-  };
-  return plain[type.toUpperCase()] ?? type.toLowerCase();
 }
 
 function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {

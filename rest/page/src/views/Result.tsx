@@ -4,10 +4,11 @@ import { chartOf } from '../chart';
 import { toCSV } from '../csv';
 import { copy, download } from '../files';
 import { datasetName } from '../names';
-import { cellText, clipped, fieldsOf, rowsWords, scores, shown, type Field, type Row } from '../rows';
+import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
 import { ChartView } from './Chart';
 import { IconButton } from './Icon';
+import { Cell } from './Rows';
 
 type View = 'Chart' | 'Table' | 'Query';
 
@@ -91,18 +92,5 @@ function Table({ rows }: { rows: Row[] }): VNode {
         </button>
       )}
     </>
-  );
-}
-
-function Cell({ value, field }: { value: unknown; field: Field }): VNode {
-  const [open, setOpen] = useState(false);
-  if (value === null || value === undefined) return <td class={field.numeric ? 'number none' : 'none'}>–</td>;
-  const full = cellText(value);
-  const short = clipped(shown(value, field));
-  if (short.length >= full.length || field.numeric) return <td class={field.numeric ? 'number' : undefined} title={full}>{short}</td>;
-  return (
-    <td class={open ? 'open' : undefined}>
-      <button type="button" class="cell" title={open ? 'Show less' : full} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? full : short}</button>
-    </td>
   );
 }

@@ -1,0 +1,68 @@
+// Tables of a file that become datasets.
+import { signal } from '@preact/signals';
+import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from './api';
+import { ingested } from './ingestion';
+import { patiently } from './patience';
+import { here } from './place';
+import { readDatasets, readNamespaces } from './store';
+import { ingest, make, unmake } from './upload';
+
+/** What is being added: a file or one to be chosen, to a dataset or to any. */
+export interface Adding {
+  file?: File;
+  into?: Dataset;
+}
+
+/** adding is what the dialog for files is open for; undefined while it is not. */
+export const adding = signal<Adding | undefined>(undefined);
+
+/** Target is where a table goes, and how it is read. */
+export interface Target {
+  to: Dataset;
+  mode: Mode;
+  options: Options;
+}
+
+/** Imported is what became of a table. */
+export interface Imported {
+  to: Dataset;
+  /** How many rows there were before; undefined for a new dataset. */
+  was?: number;
+  metadata?: Metadata;
+  attempt?: Attempt;
+  /** Why it is not in its dataset; '' when it is. */
+  failure: string;
+}
+
+/** importAll imports tables of a file, one after the other. now is called with how far it is. */
+export async function importAll(file: Sent, targets: Target[], abort: AbortSignal, now: (words: string) => void): Promise<Imported[]> {
+  const all: Imported[] = [];
+  for (const target of targets) {
+    const name = `${target.to.namespace}/${target.to.name}`;
+    now(name);
+    try {
+      all.push(await importTable(file, target, abort, (rows) => now(rows > 0 ? `${name}: ${rows.toLocaleString('en')} rows so far` : name)));
+    } catch (error) {
+      abort.throwIfAborted();
+      all.push({ to: target.to, failure: say(error) });
+    }
+  }
+  await readNamespaces();
+  if (targets.some(({ to }) => here.value === `${to.owner}/${to.namespace}`)) void readDatasets();
+  return all;
+}
+
+async function importTable(file: Sent, { to, mode, options }: Target, abort: AbortSignal, now: (rows: number) => void): Promise<Imported> {
+  const made = await make(to, abort);
+  const was = made ? undefined : (await patiently(abort, () => metadataOf(to))).rowCount;
+  const id = await ingest(file, to, mode, options, abort).catch(async (error) => {
+    if (made) await unmake(to);
+    throw error;
+  });
+  const attempt = await ingested(to, id, abort, (attempt) => now(attempt.processedRows));
+  if (attempt.status === 'failed') {
+    if (made) await unmake(to);
+    return { to, attempt, failure: attempt.statusMessage || 'The file could not be read. Check that it is complete, then try again.' };
+  }
+  return { to, was, attempt, metadata: await patiently(abort, () => metadataOf(to)), failure: '' };
+}
