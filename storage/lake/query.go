@@ -90,7 +90,7 @@ func (p *Pool) try(ctx context.Context, q Query, known *statement) (result Resul
 			checked = &statement{Checked: found}
 		}
 		if q.Guard && checked.Tree != nil {
-			if keep, err := w.guard(ctx, q, checked, p.config.Threads); err != nil {
+			if keep, err := p.guard(ctx, w, q, checked); err != nil {
 				return keep, err
 			}
 		}

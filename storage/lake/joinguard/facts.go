@@ -166,7 +166,7 @@ func (g *guard) isUnique(r *relation, keys []any) (bool, error) {
 		return unique, nil
 	}
 	var row struct{ Found bool }
-	err = g.query(sql, parts, &row)
+	err = g.query(sql, parts, len(r.filters) == 0, &row)
 	if err == nil {
 		g.unique[string(fact)] = row.Found
 	}
@@ -197,6 +197,6 @@ func (g *guard) measure(s *selection, a aggregate, of set) (repeated bool, err e
 	var row struct{ Repeated bool }
 	sql := fmt.Sprintf(`SELECT coalesce(bool_or(n <> d), false) AS repeated
 		FROM (SELECT count(__rows)%s AS n, count(DISTINCT __rows)%s AS d FROM __from%s%s)`, filter, filter, where, group)
-	err = g.query(sql, parts, &row)
+	err = g.query(sql, parts, false, &row)
 	return row.Repeated, err
 }

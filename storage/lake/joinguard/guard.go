@@ -17,8 +17,9 @@ type Engine interface {
 	// Parse gives the tree of a statement.
 	Parse(ctx context.Context, sql string) ([]byte, error)
 	// Query checks and runs a statement that gives one row. Invalid statements are
-	// storage.ErrInvalid.
-	Query(ctx context.Context, sql string) (json.RawMessage, error)
+	// storage.ErrInvalid. The row of a lasting one depends on the data alone, and may be
+	// remembered.
+	Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error)
 	// Print gives a statement of a tree, which may differ from it in meaning.
 	Print(ctx context.Context, tree []byte) (string, error)
 }
@@ -128,7 +129,7 @@ func (g *guard) build(sql string, parts map[string]any) (node, error) {
 }
 
 // query runs a statement made by build, and gives its row.
-func (g *guard) query(sql string, parts map[string]any, row any) error {
+func (g *guard) query(sql string, parts map[string]any, lasting bool, row any) error {
 	root, err := g.build(sql, parts)
 	if err != nil {
 		return unknown(err)
@@ -136,7 +137,7 @@ func (g *guard) query(sql string, parts map[string]any, row any) error {
 	if sql, err = g.printTree(root); err != nil {
 		return unknown(err)
 	}
-	found, err := g.engine.Query(g.ctx, sql)
+	found, err := g.engine.Query(g.ctx, sql, lasting)
 	if err != nil {
 		return unknown(err)
 	}

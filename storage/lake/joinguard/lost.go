@@ -16,6 +16,7 @@ func (g *guard) countLost(s *selection, aggregates []aggregate) error {
 	}
 	items := make([]string, len(losses))
 	parts := map[string]any{}
+	lasting := true
 	for n, l := range losses {
 		r := s.relations[l.relation]
 		name := func(part string) string { return fmt.Sprint("__", part, n) }
@@ -24,12 +25,13 @@ func (g *guard) countLost(s *selection, aggregates []aggregate) error {
 		if len(r.filters) > 0 {
 			parts[name("filter")] = and(r.filters)
 			filter = name("filter") + " AND "
+			lasting = false
 		}
 		items[n] = fmt.Sprintf("(SELECT count(*) FROM %s WHERE %sNOT EXISTS (SELECT 1 FROM %s WHERE %s)) AS lost%d",
 			name("from"), filter, name("other"), name("on"), n)
 	}
 	counts := map[string]any{}
-	if err := g.query("SELECT "+strings.Join(items, ", "), parts, &counts); err != nil {
+	if err := g.query("SELECT "+strings.Join(items, ", "), parts, lasting, &counts); err != nil {
 		return err
 	}
 	for n, l := range losses {
