@@ -144,6 +144,16 @@ func TestGuardCorrects(t *testing.T) {
 		{"WITH",
 			`WITH per AS (SELECT o.channel AS ch, sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id GROUP BY ch) SELECT sum(x) AS x FROM per`,
 			`SELECT sum(total) AS x FROM orders WHERE id IN (SELECT order_id FROM items)`, ""},
+		{"a name from WITH that repeats",
+			`WITH web AS (SELECT * FROM orders WHERE channel = 'web'), x AS (SELECT order_id AS o, quantity FROM items) SELECT sum(w.total) AS x, sum(x.quantity) AS y FROM web w JOIN x ON x.o = w.id`,
+			`SELECT 127.5 AS x, sum(quantity) AS y FROM items WHERE order_id IN (SELECT id FROM orders WHERE channel = 'web')`, "Each row of `web` counts once, although several rows of `x` match it."},
+		{"a subquery that repeats",
+			`SELECT sum(o.total) AS x FROM orders o JOIN (SELECT order_id, sku FROM items WHERE quantity > 1) i ON i.order_id = o.id JOIN (SELECT * FROM tickets) t ON t.customer_id = o.customer_id`,
+			`SELECT sum(total) AS x FROM orders WHERE id IN (SELECT order_id FROM items WHERE quantity > 1) AND customer_id IN (SELECT customer_id FROM tickets)`, ""},
+		{"a name from WITH that is corrected, and one that uses it",
+			`WITH per AS (SELECT i.sku, sum(o.total) AS total FROM orders o JOIN items i ON i.order_id = o.id GROUP BY i.sku)
+			 SELECT sum(p.total) AS x FROM per p JOIN sales s ON s.sku = p.sku`,
+			`SELECT 137.5 + 30.5 AS x`, ""},
 		{"UNION",
 			`SELECT 'o' AS a, sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id UNION ALL SELECT 'c', sum(credit) FROM customers ORDER BY a`,
 			`SELECT 'c' AS a, 450 AS x UNION ALL SELECT 'o', sum(total) FROM orders WHERE id IN (SELECT order_id FROM items) ORDER BY a`, ""},
@@ -234,7 +244,11 @@ SELECT sum(price) FROM (SELECT p.price FROM items i JOIN products p ON p.sku = i
 SELECT sum(o.total) OVER () FROM orders o JOIN items i ON i.order_id = o.id
 SELECT string_agg(o.channel) FROM orders o JOIN items i ON i.order_id = o.id
 SELECT o.id, p.sku FROM orders o JOIN items i ON i.order_id = o.id JOIN products p ON p.sku = i.sku ORDER BY ALL
-WITH x AS (SELECT * FROM items) SELECT sum(o.total) FROM orders o JOIN x ON x.order_id = o.id
+WITH x AS (SELECT order_id, sum(quantity) AS q FROM items GROUP BY order_id) SELECT sum(o.total), sum(x.q) FROM orders o JOIN x ON x.order_id = o.id
+SELECT sum(o.total), sum(x.q) FROM orders o JOIN (SELECT order_id, sum(quantity) AS q FROM items GROUP BY order_id) x ON x.order_id = o.id
+SELECT sum(o.total) FROM orders o JOIN (VALUES (11), (11)) v(id) ON v.id = o.id
+SELECT sum(o.total) FROM orders o, LATERAL (SELECT * FROM items i WHERE i.order_id = o.id) x WHERE x.order_id = o.id
+WITH RECURSIVE r AS (SELECT 11 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 12) SELECT sum(o.total) FROM orders o JOIN r ON r.n = o.id
 SELECT sum(o.total) FROM orders o JOIN items i ON i.order_id = o.id GROUP BY ROLLUP (o.channel) ORDER BY 1
 SELECT sum(a.total) FROM orders a JOIN orders b ON b.id = a.id
 SELECT count(*) FROM items a, items b WHERE a.order_id = b.order_id AND a.line < b.line
