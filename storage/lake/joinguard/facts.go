@@ -31,10 +31,12 @@ func (g *guard) check(s *selection, a aggregate) (wrong bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case others.first() < a.of.first(), single && a.function == "sum":
+	case single && a.function != "sum":
+		return false, nil
+	case single, others.first() < a.of.first():
 		return false, refusal(s, a, others)
 	}
-	return !single, nil
+	return true, nil
 }
 
 // single reports whether each group has at most one row of a relation, since the groups

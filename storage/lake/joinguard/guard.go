@@ -40,6 +40,15 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 	for _, t := range tables {
 		known[strings.ToLower(t.Name)] = t
 	}
+	joins := false
+	visit(root, func(n node) bool {
+		joins = joins || n["type"] == "JOIN"
+		return !joins
+	})
+	if !joins {
+		return Guarded{}, nil
+	}
+	root = object(clone(root))
 	g := &guard{ctx: ctx, engine: engine, unique: map[string]bool{}}
 	changed := false
 	for _, found := range selectsIn(queryOf(root), scope{tables: known}) {
