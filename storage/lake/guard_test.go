@@ -1,8 +1,10 @@
 package lake
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -343,5 +345,37 @@ func BenchmarkGuard(b *testing.B) {
 			b.ReportMetric(times[true].Seconds()/times[false].Seconds(), "of-plain")
 			b.ReportMetric(float64(times[true].Milliseconds())/float64(b.N), "guarded-ms")
 		})
+	}
+}
+
+// lateSource has the files of its tables after they were fetched.
+type lateSource struct {
+	tables  []Table
+	fetched atomic.Int64
+}
+
+func (s *lateSource) Hold(context.Context, []string) (func(), error) {
+	s.fetched.Add(1)
+	return func() {}, nil
+}
+
+func (s *lateSource) Ready(tables []string) (map[string][]string, func(), bool) {
+	files := map[string][]string{}
+	for _, t := range s.tables {
+		files[t.Name] = t.Files
+	}
+	return files, func() {}, s.fetched.Load() > 0 || len(tables) == 0
+}
+
+// A statement whose files must be fetched is guarded when they are there.
+func TestGuardFetches(t *testing.T) {
+	t.Parallel()
+	s := newGuardSetup(t)
+	source := &lateSource{tables: s.tables}
+	result, err := s.pool.Query(t.Context(), Query{
+		SQL: "SELECT sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id", Tables: s.tables, Source: source, Guard: true,
+	})
+	if err != nil || !result.Rewritten || len(result.Notes) != 2 || source.fetched.Load() != 1 {
+		t.Errorf("got %v %s %v, fetched %d times", err, result.SQL, result.Notes, source.fetched.Load())
 	}
 }
