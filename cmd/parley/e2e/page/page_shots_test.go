@@ -45,6 +45,7 @@ func TestPageShots(t *testing.T) {
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	gallery(c)
 	b := browse(t, p.URL)
+	b.mayFail = true // servers without links
 	shoot := func(name string, width, height int64, dark bool) {
 		scheme := "light"
 		if dark {
@@ -103,7 +104,22 @@ func TestPageShots(t *testing.T) {
 	b.imports()
 	b.sees("dialog [role=status]", "shop/prices: 3 rows")
 	all("imported")
-	b.press("Close")
+	b.press("Show the data")
+	b.press("Columns")
+	b.sees(".profiles", "in €")
+	all("columns-small")
+	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data/orders", p.URL)))
+	b.sees(".pager", "of 420")
+	all("dataset")
+	shoot("dataset-wide", 1440, 900, false)
+	b.press("Columns")
+	b.sees(".profiles", "What was paid")
+	all("columns")
+	shoot("columns-wide", 1440, 900, true)
+	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data/prices", p.URL)))
+	b.press("History")
+	b.press("How it was read")
+	all("history")
 	b.drop("prices.csv", prices)
 	b.sees("dialog .mode", "shop/prices has")
 	b.is(`(document.querySelector('dialog').scrollTop = 10000, true)`)

@@ -7,6 +7,7 @@ import { settings } from '../settings';
 import { namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
+import { DatasetView } from './Dataset';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
@@ -71,6 +72,7 @@ function Offer(): VNode {
 }
 
 function View(): VNode {
+  if (place.value?.dataset) return <DatasetView name={place.value.dataset} />;
   if (place.value?.view === 'data') return <DataView />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
