@@ -1,4 +1,5 @@
 // The REST interface, as far as the page uses it.
+import { noAnswer } from './connection';
 import { refused, token } from './session';
 
 /** Refusal is an answer that is not what was asked for. status is 0 when there was none. */
@@ -38,6 +39,7 @@ export async function send(address: URL | string, init: RequestInit = {}): Promi
     response = await fetch(address, { ...init, headers });
   } catch (error) {
     if (init.signal?.aborted) throw error;
+    void noAnswer();
     throw new Refusal(0, 'The server cannot be reached. Check that it is running, then try again.');
   }
   if (response.ok) return response;

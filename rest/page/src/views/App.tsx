@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { look, lost } from '../connection';
 import { adding } from '../importing';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
@@ -46,12 +47,23 @@ function Console(): VNode {
       <Sidebar onLeave={close} onUpload={() => { close(); adding.value = {}; }} />
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>
-        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : problem.value} /></div>
+        {lost.value && <Away />}
+        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : lost.value ? '' : problem.value} /></div>
         <View />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
       {offered.value && <Offer />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
+    </div>
+  );
+}
+
+/** Away is shown while the server does not answer. */
+function Away(): VNode {
+  return (
+    <div class="away" role="status">
+      <Icon name="alert" /> <span>The server cannot be reached. This page goes on when it is back.</span>
+      <button type="button" onClick={() => void look()}>Try now</button>
     </div>
   );
 }

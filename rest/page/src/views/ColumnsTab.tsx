@@ -82,8 +82,8 @@ function Facts({ column, rows }: { column: ColumnProfile; rows: number }): VNode
   return (
     <dl class="facts">
       {missing !== undefined && <><dt>Missing</dt><dd>{missing.toLocaleString('en')}{percent}</dd></>}
-      {distinct !== undefined && <><dt>Different</dt><dd>{distinct.toLocaleString('en')}</dd></>}
-      {min !== undefined && max !== undefined && <><dt>From</dt><dd>{value(min)}</dd><dt>To</dt><dd>{value(max)}</dd></>}
+      {distinct !== undefined && <><dt>Distinct</dt><dd>{distinct.toLocaleString('en')}</dd></>}
+      {min !== undefined && max !== undefined && <><dt>Minimum</dt><dd>{value(min)}</dd><dt>Maximum</dt><dd>{value(max)}</dd></>}
       {length && min === undefined && <><dt>Length</dt><dd>{length.min.toLocaleString('en')} to {length.max.toLocaleString('en')} characters</dd></>}
     </dl>
   );

@@ -11,7 +11,7 @@ import { ColumnsTab } from './ColumnsTab';
 import { EditDialog, unlessGone } from './Data';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { HistoryTab } from './History';
-import { Icon } from './Icon';
+import { Icon, IconButton } from './Icon';
 import { LinksTab } from './LinksTab';
 import { RowsTab } from './RowsTab';
 import { SharesDialog } from './Shares';
@@ -52,10 +52,10 @@ function Shown({ dataset }: { dataset: Described }): VNode {
         </div>
         <div class="actions">
           <Download dataset={dataset} />
-          {mayEdit(metadata) && <button type="button" onClick={() => setOpen('edit')}><Icon name="edit" /> Describe</button>}
-          {mayEdit(metadata) && <button type="button" onClick={() => setOpen('rename')}>Rename</button>}
-          {owns && <button type="button" onClick={() => setOpen('share')}><Icon name="share" /> Share</button>}
-          {owns && <button type="button" class="danger" onClick={() => setOpen('delete')}><Icon name="trash" /> Delete</button>}
+          {mayEdit(metadata) && <IconButton icon="edit" label="Describe" onClick={() => setOpen('edit')} />}
+          {mayEdit(metadata) && <IconButton icon="rename" label="Rename" onClick={() => setOpen('rename')} />}
+          {owns && <IconButton icon="share" label="Share" onClick={() => setOpen('share')} />}
+          {owns && <IconButton icon="trash" label="Delete" onClick={() => setOpen('delete')} />}
           {mayEdit(metadata) && <button type="button" class="primary" onClick={() => (adding.value = { into: dataset })}><Icon name="plus" /> Add rows</button>}
         </div>
       </header>
@@ -111,9 +111,10 @@ function Download({ dataset }: { dataset: Described }): VNode {
     }
   };
   return (
-    <button type="button" disabled={columns.length === 0 || state.endsWith('%')} onClick={() => void start()}>
-      <Icon name="download" /> Download CSV <span role="status">{state && `(${state})`}</span>
-    </button>
+    <>
+      <span class="hint" role="status">{state}</span>
+      <IconButton icon="download" label="Download CSV" disabled={columns.length === 0 || state.endsWith('%')} onClick={() => void start()} />
+    </>
   );
 }
 

@@ -53,7 +53,15 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
   const last = offset + rows.length;
   return (
     <>
-      <FilterForm columns={fields.map((field) => field.name)} onFilter={(next) => { setOffset(0); setFilter(next); }} />
+      <div class="rows-bar">
+        <FilterForm columns={fields.map((field) => field.name)} onFilter={(next) => { setOffset(0); setFilter(next); }} />
+        <div class="pager">
+          <span role="status">{shown && (rows.length === 0 ? 'No rows' : `Rows ${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${shown.total.toLocaleString('en')}`)}</span>
+          <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : 'Copy these rows'} disabled={!shown} onClick={() => void copyRows()} onBlur={() => setDone(false)} />
+          <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - limit))}>Previous</button>
+          <button type="button" disabled={!shown || last >= shown.total || rows.length === 0} onClick={() => setOffset(last)}>Next</button>
+        </div>
+      </div>
       <Problem text={problem} />
       <div class="scroll table-frame rows-frame" tabIndex={0} role="region" aria-label={`Rows of ${dataset.name}`} aria-busy={!shown && !problem}>
         <table>
@@ -69,14 +77,6 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
           <tbody>{rows.map((row, i) => <tr key={`${offset} ${i}`}>{fields.map((field) => <Cell value={row[field.name]} field={field} />)}</tr>)}</tbody>
         </table>
       </div>
-      {shown && (
-        <div class="pager">
-          <span role="status">{rows.length === 0 ? 'No rows' : `Rows ${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${shown.total.toLocaleString('en')}`}</span>
-          <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : 'Copy these rows'} onClick={() => void copyRows()} onBlur={() => setDone(false)} />
-          <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - limit))}>Previous</button>
-          <button type="button" disabled={last >= shown.total || rows.length === 0} onClick={() => setOffset(last)}>Next</button>
-        </div>
-      )}
     </>
   );
 }
