@@ -21,7 +21,7 @@ func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
 	message.Metadata = question.Metadata()
-	r, err := s.ask(ctx, storage.RunRequest{Caller: caller, Question: question}, message, true)
+	r, err := s.ask(ctx, storage.RunRequest{Caller: caller, Question: question}, message, nil, true)
 	if err != nil {
 		return storage.RunRequest{}, err
 	}

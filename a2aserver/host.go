@@ -89,6 +89,8 @@ type Config struct {
 	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
 	// Push says how push notifications are sent; nil when there are none.
 	Push *Push
+	// Attachments says which files questions may bring; nil for none.
+	Attachments *Attachments
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration

@@ -144,9 +144,9 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	case err != nil:
 		t.refuse(ctx, w, r, request, err)
 	case method.open != nil:
-		t.openStream(w, r, request, method)
+		t.openStream(w, r, &request, method)
 	default:
-		result, err := recovered(func() ([]byte, error) { return method.answer(ctx, t.transport, request) })
+		result, err := recovered(func() ([]byte, error) { return method.answer(ctx, t.transport, &request) })
 		if err != nil {
 			t.refuse(ctx, w, r, request, err)
 			return
@@ -156,13 +156,13 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 }
 
 // openStream answers with a stream, whose events are the results of JSON-RPC as they are.
-func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, method rpcMethod) {
+func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request *jsonrpc.Request, method rpcMethod) {
 	events, err := recovered(func() (tail, error) { return method.open(t.transport, r, request) })
 	if err != nil {
-		t.refuse(r.Context(), w, r, request, err)
+		t.refuse(r.Context(), w, r, *request, err)
 		return
 	}
-	t.stream(w, r, request, events, httpEnvelope)
+	t.stream(w, r, *request, events, httpEnvelope)
 }
 
 // httpEnvelope sends events as they are stored.

@@ -93,7 +93,12 @@ func checkAnswer(message *a2a.Message) error {
 	if problem := storage.CheckQuestion(text); problem != "" {
 		return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.Errorf(storage.ErrInvalid, "the answer %s", problem).At("message.parts"))
 	}
-	return checkText(message)
+	for i, part := range message.Parts {
+		if !isText(part) {
+			return refusePart(i, part, "an answer is text; files come with a question")
+		}
+	}
+	return nil
 }
 
 // Input gives what one of the caller's runs asks its asker; nil when it does not wait.

@@ -16,6 +16,7 @@ import (
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/internal/fair"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -27,10 +28,11 @@ type transport struct {
 }
 
 // rpcMethod is a method of the protocol: answer is set for a unary method, which gives
-// its result as JSON, open for a streaming one.
+// its result as JSON, open for a streaming one. Both take the params out of the request, so
+// that large ones are not in memory while a run works.
 type rpcMethod struct {
-	answer func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error)
-	open   func(t transport, r *http.Request, request jsonrpc.Request) (tail, error)
+	answer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
+	open   func(t transport, r *http.Request, request *jsonrpc.Request) (tail, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
@@ -54,8 +56,8 @@ func unary[P, R any](
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
 ) rpcMethod {
-	return rpcMethod{answer: func(ctx context.Context, t transport, request jsonrpc.Request) ([]byte, error) {
-		in, err := read(request)
+	return rpcMethod{answer: func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error) {
+		in, err := read(request.Take())
 		if err != nil {
 			return nil, err
 		}
@@ -124,14 +126,14 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
 	if err != nil || method.open == nil {
-		answer, err := t.answerOne(ctx, request, method, err)
+		answer, err := t.answerOne(ctx, &request, method, err)
 		t.respond(w, jsonrpc.HTTPStatus(err), answer)
 		return
 	}
 	if request.Legacy {
 		r = r.WithContext(withLegacy(ctx))
 	}
-	events, err := recovered(func() (tail, error) { return method.open(t, r, request) })
+	events, err := recovered(func() (tail, error) { return method.open(t, r, &request) })
 	switch {
 	case err != nil && request.Legacy && !request.IsNotification() && jsonrpc.HTTPStatus(err) == http.StatusOK:
 		t.refuseLegacyStream(ctx, w, request, err)
@@ -171,13 +173,15 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Reques
 // next request, so that one response at a time is in memory.
 func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
 	answered := false
+	// All requests are in memory until the last one is answered.
+	r = r.WithContext(fair.WithRelease(r.Context(), func() {}))
 	for _, entry := range entries {
 		ctx, memory := t.withReservation(r.Context())
 		request, method, err := t.route(r, entry)
 		if err == nil && method.open != nil {
 			err = a2a.NewError(a2a.ErrInvalidRequest, "streams cannot be part of a batch")
 		}
-		if answer, _ := t.answerOne(ctx, request, method, err); answer != nil {
+		if answer, _ := t.answerOne(ctx, &request, method, err); answer != nil {
 			t.respondPart(w, answer, !answered)
 			answered = true
 		}
@@ -205,7 +209,7 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 
 // answerOne handles a request, or answers err if it is set. It gives the response, nil
 // for a notification, and the error.
-func (t transport) answerOne(ctx context.Context, request jsonrpc.Request, method rpcMethod, err error) ([]byte, error) {
+func (t transport) answerOne(ctx context.Context, request *jsonrpc.Request, method rpcMethod, err error) ([]byte, error) {
 	var result []byte
 	if request.Legacy {
 		ctx = withLegacy(ctx)
@@ -215,7 +219,7 @@ func (t transport) answerOne(ctx context.Context, request jsonrpc.Request, metho
 	}
 	switch {
 	case err != nil:
-		return t.failed(ctx, request, err), err
+		return t.failed(ctx, *request, err), err
 	case request.IsNotification():
 		return nil, nil
 	}
@@ -298,16 +302,16 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 // encodeNone gives google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
-func openMessage(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
-	message, err := reading(params.SendMessage)(request)
+func openMessage(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+	message, err := reading(params.SendMessage)(request.Take())
 	if err != nil {
 		return nil, err
 	}
 	return t.agent.stream(r.Context(), message)
 }
 
-func openTask(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
-	task, err := reading(params.Subscribe)(request)
+func openTask(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+	task, err := reading(params.Subscribe)(request.Take())
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,11 @@ package a2aserver
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
+	"strings"
 
 	legacy "github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -67,23 +70,32 @@ func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
 		return nil, invalidParams("message is required") // the conversion needs it
 	}
 	for i, part := range in.Message.Parts {
-		if data, ok := part.(legacy.DataPart); ok && data.Data == nil {
-			return nil, invalidParams("message.parts[%d].data must be an object", i)
+		switch part := part.(type) {
+		case legacy.DataPart:
+			if part.Data == nil {
+				return nil, invalidParams("message.parts[%d].data must be an object", i)
+			}
+		case legacy.FilePart:
+			// The conversion would take other texts for the bytes themselves.
+			file, ok := part.File.(legacy.FileBytes)
+			if _, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, strings.NewReader(file.Bytes))); ok && err != nil {
+				return nil, invalidParams("message.parts[%d].file.bytes must be base64", i)
+			}
 		}
 	}
 	return a2av0.ToV1SendMessageRequest(&in)
 }
 
-func openLegacyMessage(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
-	params, err := readLegacySend(request)
+func openLegacyMessage(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+	params, err := readLegacySend(request.Take())
 	if err != nil {
 		return nil, err
 	}
 	return t.agent.stream(r.Context(), params)
 }
 
-func openLegacyTask(t transport, r *http.Request, request jsonrpc.Request) (tail, error) {
-	params, err := readingLegacy(a2av0.ToV1SubscribeToTaskRequest)(request)
+func openLegacyTask(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+	params, err := readingLegacy(a2av0.ToV1SubscribeToTaskRequest)(request.Take())
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +230,7 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
 
-func legacyExtendedCard(ctx context.Context, t transport, _ jsonrpc.Request) ([]byte, error) {
+func legacyExtendedCard(ctx context.Context, t transport, _ *jsonrpc.Request) ([]byte, error) {
 	card, err := t.agent.extendedCard(ctx, "")
 	if err != nil {
 		return nil, err

@@ -68,22 +68,26 @@ func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, e
 // resolve finds where to create a run and sets it in the request. A question that names no
 // namespace is asked of the namespace of its conversation, or of the only one that the
 // caller can read; when there are several, it gives them as options and sets no namespace.
-func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest) ([]storage.NamespaceRef, error) {
+// One with files, or in a conversation that has only files, needs none.
+func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest, files bool) ([]storage.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, storage.NamespaceRef{}
-	if request.Namespace == none && request.ConversationID != "" {
+	found := request.Namespace != none
+	if !found && request.ConversationID != "" {
 		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
 		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return nil, err
 		}
-		request.Namespace = ref
+		request.Namespace, found = ref, err == nil
 	}
-	if request.Namespace != none {
+	if found {
 		return nil, log.ResolveRun(ctx, request)
 	}
 	options, err := log.Namespaces(ctx, request.Caller, "")
 	switch {
 	case err != nil:
 		return nil, err
+	case files && (len(options) == 0 || len(options) > 1 && request.NeverAsk):
+		return nil, log.ResolveRun(ctx, request)
 	case len(options) == 0:
 		return nil, invalidParams("there is no namespace that you can read; upload data first")
 	case len(options) > 1 && request.NeverAsk:

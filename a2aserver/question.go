@@ -2,7 +2,6 @@ package a2aserver
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -50,20 +49,6 @@ func readText(message *a2a.Message) (string, error) {
 func isText(part *a2a.Part) bool {
 	_, ok := part.Content.(a2a.Text)
 	return ok
-}
-
-// checkText refuses a message that has anything but text: the agents would drop it.
-func checkText(message *a2a.Message) error {
-	for i, part := range message.Parts {
-		if _, ok := part.Content.(a2a.Text); ok {
-			continue
-		}
-		media := modes.MediaType(part)
-		return a2a.NewError(a2a.ErrUnsupportedContentType,
-			fmt.Sprintf("message.parts[%d] is %s; this agent reads text parts only", i, shorten(media)),
-		).WithErrorInfoMeta(map[string]string{"mediaType": shorten(media)})
-	}
-	return nil
 }
 
 // messageText gives the text parts of a message, one on a line.

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/fair"
 	"parley/storage"
 )
 
@@ -53,8 +54,8 @@ func orEmpty[T any](request *T) *T {
 	return request
 }
 
-// send starts a run for a message.
-func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest) (*run, error) {
+// send starts a run for a message, whose files were taken out of it.
+func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*run, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		}
 		return s.continueTask(ctx, who, waiting, request)
 	}
-	if err := checkText(request.Message); err != nil {
+	if err := s.checkParts(request.Message, taken); err != nil {
 		return nil, err
 	}
 	if err := s.checkReferences(ctx, who, request.Message.ReferenceTasks); err != nil {
@@ -97,7 +98,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
 	}
-	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, false)
+	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, taken.files, false)
 	return r, namespaceError(err)
 }
 
@@ -113,15 +114,15 @@ var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
 	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
-func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, mustExist bool) (*run, error) {
+func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, files []storage.AttachedFile, mustExist bool) (*run, error) {
 	if s.agent.Check != nil {
 		if err := s.agent.Check(request.Question); err != nil {
 			return nil, err
 		}
 	}
 	request.RunID = storage.NewID()
-	options, err := s.resolve(ctx, &request)
-	if err == nil && s.sentLately(request) {
+	options, err := s.resolve(ctx, &request, len(files) > 0)
+	if err == nil && (s.sentLately(request) || len(files) > 0) {
 		err = s.checkSent(ctx, request.Caller, request.Message)
 	}
 	if err != nil {
@@ -133,6 +134,12 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 	case mustExist && !request.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
+	}
+	if len(files) > 0 {
+		if request.Attachments, err = s.host.cfg.Attachments.Save(ctx, request.Caller, request.ConversationID, files); err != nil {
+			return nil, err
+		}
+		fair.Release(ctx) // the files are not in memory any more
 	}
 	return s.host.start(s.agent, request, options, storedMessage(request, message))
 }
@@ -215,10 +222,10 @@ func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2
 }
 
 func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	request = withTenant(ctx, request)
+	request, taken := s.detach(withTenant(ctx, request))
 	starting, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	r, err := s.send(starting, request)
+	r, err := s.send(starting, request, taken)
 	if err == nil {
 		err = namespaceError(r.waitCommitted(starting)) // deleted since it was found
 	}

@@ -22,10 +22,10 @@ type tail interface {
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	request = withTenant(ctx, request)
+	request, taken := s.detach(withTenant(ctx, request))
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	t, err := s.sendAndFollow(ctx, request)
+	t, err := s.sendAndFollow(ctx, request, taken)
 	if err != nil {
 		if t, err = s.followRepeated(ctx, request, err); err != nil {
 			return nil, err
@@ -39,8 +39,8 @@ func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageReque
 }
 
 // sendAndFollow opens a tail of a new run.
-func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
-	r, err := s.send(ctx, request)
+func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*feedTail, error) {
+	r, err := s.send(ctx, request, taken)
 	if err != nil {
 		return nil, err
 	}

@@ -9,18 +9,22 @@ import (
 	"parley/storage"
 )
 
-// Lake reads the datasets of a namespace that the caller may read.
+// Lake reads the datasets of a scope that the caller may read.
 type Lake interface {
+	// Attach makes datasets of the files that a run brought. A file that cannot be read is
+	// ErrInvalid.
+	Attach(ctx context.Context, caller storage.Caller, runID string) error
 	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
-	// visible to the caller.
-	Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error)
-	// Query runs one SELECT. An invalid one is ErrInvalid.
-	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
-	// QueryOver is Query over what Datasets gave the caller shortly before.
+	// visible to the caller, or there is nothing to read.
+	Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) ([]storage.DatasetData, error)
+	// QueryGuarded runs one SELECT that a job wrote, after the join guard, which may rewrite
+	// it and says in notes what it did. One that is invalid or refused is ErrInvalid.
+	QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
+	// QueryOver runs one SELECT as it is, over what Datasets gave the caller shortly before.
 	QueryOver(ctx context.Context, caller storage.Caller, datasets []storage.DatasetData, sql string) (storage.QueryResult, error)
 	// Search gives the passages of a dataset that match some words best. An invalid request
 	// is ErrInvalid.
-	Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error)
+	Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error)
 }
 
 // Memory reads the earlier turns of a conversation.

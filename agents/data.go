@@ -47,7 +47,7 @@ func (d *data) shared(ctx context.Context) ([]storage.DatasetData, error) {
 	if time.Now().Before(d.until) {
 		return d.datasets, nil
 	}
-	datasets, err := d.config.Lake.Datasets(ctx, d.request.Caller, d.request.Namespace)
+	datasets, err := d.config.Lake.Datasets(ctx, d.request.Caller, d.scope())
 	if err == nil {
 		d.datasets, d.until = datasets, time.Now().Add(sharedFor)
 	}

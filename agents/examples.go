@@ -97,7 +97,7 @@ func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, er
 }
 
 func (e *Examples) datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
-	all, err := e.config.Lake.Datasets(ctx, caller, ref)
+	all, err := e.config.Lake.Datasets(ctx, caller, storage.DataScope{Namespace: ref})
 	if err != nil {
 		return nil, fmt.Errorf("read the datasets: %w", err)
 	}

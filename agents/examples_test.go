@@ -61,12 +61,12 @@ type spacesLake struct {
 	listed  int
 }
 
-func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.NamespaceRef) (all []storage.DatasetData, err error) {
+func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
 	l.listed++
-	if in.Name == "gone" {
+	if in.Namespace.Name == "gone" || in.ConversationID != "" {
 		return nil, storage.ErrNotFound
 	}
-	for _, name := range l.spaces[in.String()] {
+	for _, name := range l.spaces[in.Namespace.String()] {
 		all = append(all, storage.DatasetData{ID: name, Version: l.version, Dataset: storage.Dataset{Name: name}})
 	}
 	return all, nil

@@ -20,6 +20,7 @@ const (
 
 	// codeInput is for answers that are none of the options.
 	codeInput       = "INPUT_NOT_UNDERSTOOD"
+	codeAttachment  = "ATTACHMENT_REFUSED"
 	codeQuery       = "QUERY_FAILED"
 	codeModel       = "MODEL_UNAVAILABLE"
 	codeNotFound    = "NAMESPACE_NOT_FOUND"
@@ -33,6 +34,12 @@ type modelError struct{ err error }
 
 func (e *modelError) Error() string { return "language model: " + e.err.Error() }
 func (e *modelError) Unwrap() error { return e.err }
+
+// attachmentError says why an attached file cannot be read.
+type attachmentError struct{ err error }
+
+func (e *attachmentError) Error() string { return "attachment: " + e.err.Error() }
+func (e *attachmentError) Unwrap() error { return e.err }
 
 // queryError is a failure of a query.
 type queryError struct {
@@ -65,7 +72,10 @@ func explain(err error) (code, reason string) {
 	var query *queryError
 	inModel := errors.As(err, &model) && !errors.As(model.err, &query)
 	refusal, isRefusal := errors.AsType[*llm.UnanswerableError](err)
+	_, isAttachment := errors.AsType[*attachmentError](err)
 	switch {
+	case isAttachment:
+		return codeAttachment, "the attached file cannot be read: " + wordsOf(err, "its format is not known")
 	case isRefusal:
 		return NotUnderstood, refusal.Reason
 	case errors.Is(err, errInputNotUnderstood):

@@ -95,8 +95,8 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	if text == "" {
 		return "", &modelError{llm.ErrNoAnswer}
 	}
-	if assumed := w.Assumed(); assumed != "" {
-		text += "\n\n" + assumed
+	if remarks := w.Remarks(); remarks != "" {
+		text += "\n\n" + remarks
 	}
 	return text, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -34,6 +35,8 @@ type Found struct {
 	// Alternative describes another reading that is about as likely, of a question whose
 	// asker must not be asked; "" for none.
 	Alternative string
+	// Notes are sentences about the rows, which Reasoning has too.
+	Notes []string
 	// Refusal is set where no query could be written.
 	Refusal *llm.UnanswerableError
 }
@@ -110,15 +113,26 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	if err != nil {
 		return fmt.Errorf("look up: %w", err)
 	}
-	if found.Search != nil && result.SQL != "" {
+	if result.Rewritten || found.Search != nil && result.SQL != "" {
 		found.Query = clean(result.SQL, maxQuery)
 	}
+	found.note(result.Notes)
 	found.Rows = rowsOf(result)
 	if found.Search != nil && len(found.Rows.Rows) == 0 {
 		found.Failure = noPassages
 		found.Reasoning = found.Failure
 	}
 	return nil
+}
+
+// note adds notes about the rows. A step that is looked up again has them already.
+func (f *Found) note(notes []string) {
+	f.Notes = notes
+	for _, note := range notes {
+		if !strings.Contains(f.Reasoning, note) {
+			f.Reasoning = clean(strings.TrimSpace(sentence(f.Reasoning)+" "+note), maxReasoning)
+		}
+	}
 }
 
 // refused makes a step that the data cannot answer.
@@ -141,6 +155,9 @@ func (f Found) Metadata() map[string]any {
 	}
 	if f.Alternative != "" {
 		metadata["alternative"] = f.Alternative
+	}
+	if len(f.Notes) > 0 {
+		metadata["notes"] = f.Notes
 	}
 	return metadata
 }

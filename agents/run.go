@@ -127,10 +127,11 @@ func (w *Run) readRequest() error {
 	if err == nil {
 		question.Namespace, err = storage.ReadNamespace(caller, ofRequest, ofMessage)
 	}
-	if err == nil && question.Namespace == (storage.NamespaceRef{}) {
+	conversation, _ := exec.User.Attributes[storage.ConversationAttribute].(string)
+	// A conversation may have attachments instead.
+	if err == nil && question.Namespace == (storage.NamespaceRef{}) && conversation == "" {
 		err = errors.New("metadata.namespace is required")
 	}
-	conversation, _ := exec.User.Attributes[storage.ConversationAttribute].(string)
 	question.ConversationID = cmp.Or(conversation, exec.ContextID)
 	w.request = storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
 	return err
@@ -237,8 +238,11 @@ func (w *Run) Open(ctx context.Context) error {
 	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
 		return &modelError{err}
 	}
+	if err := w.attach(ctx); err != nil {
+		return err
+	}
 	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]storage.DatasetData, error) {
-		return w.config.Lake.Datasets(ctx, w.request.Caller, w.request.Namespace)
+		return w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
 	})
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
@@ -253,15 +257,38 @@ func (w *Run) Open(ctx context.Context) error {
 	return nil
 }
 
+// attach makes datasets of the files that came with the question.
+func (w *Run) attach(ctx context.Context) error {
+	isFile := func(part *a2a.Part) bool {
+		_, ok := part.Content.(a2a.Raw)
+		return ok
+	}
+	if !slices.ContainsFunc(w.message.Parts, isFile) {
+		return nil
+	}
+	_, err := tool(ctx, w, "attach", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, w.config.Lake.Attach(ctx, w.request.Caller, w.request.RunID)
+	})
+	if errors.Is(err, storage.ErrInvalid) {
+		return &attachmentError{err}
+	}
+	return err
+}
+
+// scope is what the run may read.
+func (w *Run) scope() storage.DataScope {
+	return storage.DataScope{Namespace: w.request.Namespace, ConversationID: w.request.ConversationID}
+}
+
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
-		return w.config.Lake.Query(ctx, w.request.Caller, w.request.Namespace, sql)
+		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.scope(), sql)
 	})
 }
 
 func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
 	return tool(ctx, w, "search", func(ctx context.Context) (storage.QueryResult, error) {
-		return w.config.Lake.Search(ctx, w.request.Caller, w.request.Namespace, search.Dataset, search.Words, search.Limit)
+		return w.config.Lake.Search(ctx, w.request.Caller, w.scope(), search.Dataset, search.Words, search.Limit)
 	})
 }
 

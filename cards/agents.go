@@ -2,8 +2,10 @@ package cards
 
 import (
 	"cmp"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -50,8 +52,34 @@ func All(baseURL, version string) []*a2a.AgentCard {
 	return []*a2a.AgentCard{NL2QL(baseURL, version), Assistant(baseURL, version)}
 }
 
+// attachmentTypes are the media types of files that questions may bring, each with the ends
+// of their names.
+var attachmentTypes = map[string][]string{
+	"application/geo+json":           {".geojson"},
+	"application/gzip":               {".gz"},
+	"application/json":               {".json"},
+	"application/jsonl":              {".jsonl"},
+	"application/pdf":                {".pdf"},
+	"application/vnd.apache.parquet": {".parquet"},
+	"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":       {".xlsx"},
+	"application/vnd.openxmlformats-officedocument.wordprocessingml.document": {".docx"},
+	"application/vnd.sqlite3":   {".sqlite", ".sqlite3", ".db"},
+	"application/x-ndjson":      {".ndjson"},
+	"application/zip":           {".zip"},
+	"text/csv":                  {".csv"},
+	"text/html":                 {".html", ".htm", ".xhtml"},
+	"text/markdown":             {".md", ".markdown"},
+	"text/plain":                {".txt", ".text"},
+	"text/tab-separated-values": {".tsv", ".tab"},
+}
+
+// AttachmentTypes gives the media types of files that questions may bring, each with the
+// ends of their names.
+func AttachmentTypes() map[string][]string { return maps.Clone(attachmentTypes) }
+
 func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *a2a.AgentCard {
 	site := siteURL(baseURL)
+	skill.InputModes = slices.Sorted(maps.Keys(attachmentTypes))
 	return &a2a.AgentCard{
 		Name:             name,
 		Description:      description,

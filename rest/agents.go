@@ -123,7 +123,8 @@ func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.c
 type agentCall func(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
 
 func (s *Server) callJSONRPC(r *request, call agentCall) error {
-	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
+	defer s.limitBody(r.Context, r.caller.Username)()
+	body, err := readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ func readBytes(c *gin.Context, limit int64, wanted string) ([]byte, error) {
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, tooLarge
+	case errors.Is(err, storage.ErrTooMany), errors.Is(err, storage.ErrUnavailable):
+		return nil, err // it got no slot
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
 	}

@@ -17,11 +17,13 @@ const (
 
 // Lake reads and writes the rows of datasets.
 type Lake interface {
-	// Query runs a statement over the datasets of a namespace that the caller may read. An
+	// Query runs a statement over the datasets of a scope that the caller may read. An
 	// invalid statement is ErrInvalid.
-	Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error)
+	Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
+	// Links returns the links of a dataset, declared and suggested.
+	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
@@ -63,7 +65,7 @@ func (s *Server) postQuery(r *request) error {
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	result, err := s.cfg.Lake.Query(ctx, r.caller, ref, query)
+	result, err := s.cfg.Lake.Query(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,12 @@
 package rest
 
 import (
+	"io"
 	"net/http"
+	"sync"
 	"time"
+
+	"github.com/gin-gonic/gin"
 
 	"parley/internal/fair"
 	"parley/storage"
@@ -42,6 +46,70 @@ func (s *Server) queued(queue *fair.Queue, run operation) operation {
 		// Not every connection supports it; then the server's own limit applies.
 		_ = http.NewResponseController(r.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
 		return run(r)
+	}
+}
+
+// limitBody limits the body of a request to an agent to MaxAgentBody. What is larger than
+// MaxBody is read with a slot of the large requests, which the agents release when they have
+// stored the attachments, and end at the latest.
+func (s *Server) limitBody(c *gin.Context, user string) (end func()) {
+	body := &agentBody{
+		ReadCloser: http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxAgentBody), left: s.cfg.MaxBody,
+		acquire: func() (*fair.Slot, error) {
+			slot, err := s.large.Acquire(user)
+			if err == nil {
+				err = slot.WaitTimeout(c.Request.Context(), s.queueTimeout)
+			}
+			// Not every connection supports it; then the server's own limit applies.
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
+			return slot, err
+		},
+	}
+	c.Request.Body = body
+	c.Request = c.Request.WithContext(fair.WithRelease(c.Request.Context(), body.release))
+	return body.release
+}
+
+// agentBody is a body that needs a slot from some size on.
+type agentBody struct {
+	io.ReadCloser
+	// left is how much may be read before.
+	left    int64
+	acquire func() (*fair.Slot, error)
+
+	mu       sync.Mutex
+	slot     *fair.Slot
+	released bool
+}
+
+func (b *agentBody) Read(p []byte) (int, error) {
+	if b.left <= 0 && b.acquire != nil {
+		slot, err := b.acquire()
+		if err != nil {
+			return 0, err
+		}
+		b.acquire = nil
+		b.hold(slot)
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// hold keeps a slot until release: gRPC reads bodies in another goroutine.
+func (b *agentBody) hold(slot *fair.Slot) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.slot = slot; b.released {
+		slot.Release()
+	}
+}
+
+func (b *agentBody) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.released = true; b.slot != nil {
+		b.slot.Release()
 	}
 }
 

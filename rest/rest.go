@@ -59,6 +59,9 @@ type Config struct {
 	BaseURL string
 	// MaxBody limits a JSON body, in bytes.
 	MaxBody int64
+	// MaxAgentBody limits a body with a message to an agent, which may have attachments, in
+	// bytes; at least MaxBody.
+	MaxAgentBody int64
 	// MaxRowsBody limits a body with rows, in bytes.
 	MaxRowsBody int64
 	// RequestTimeout limits the handling of a request.
@@ -96,6 +99,7 @@ type Server struct {
 // New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
+	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
 	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {

@@ -45,6 +45,60 @@ type VersionChange struct {
 	Ingestion *IngestionEnd
 }
 
+// DataScope is what a question may read: the datasets of a namespace and the files that are
+// attached to its conversation. Either may be missing.
+type DataScope struct {
+	Namespace NamespaceRef
+	// ConversationID is a conversation of the caller's; "" for none.
+	ConversationID string
+}
+
+// Limits of attachments.
+const (
+	// MaxMessageAttachments is how many one message may have.
+	MaxMessageAttachments = 10
+	// MaxConversationAttachments is how many one conversation may have.
+	MaxConversationAttachments = 100
+)
+
+// AttachedFile is a file that a question brings.
+type AttachedFile struct {
+	Filename string
+	// Dataset is the name of the dataset that it becomes.
+	Dataset string
+	Content []byte
+}
+
+// Attachment is a file that a question brought, as it is stored. It becomes datasets that
+// only the asker's questions in the same conversation read, and is deleted with the
+// conversation.
+type Attachment struct {
+	ID       string
+	Filename string
+	Dataset  string
+	// Key is the object that holds the file.
+	Key   string
+	Bytes int64
+}
+
+// Attachments keeps the files that questions brought. They are added with the run: see
+// RunRequest.
+type Attachments interface {
+	// ConversationData gives the datasets of the caller's conversation, of several with one
+	// name the last.
+	ConversationData(ctx context.Context, caller Caller, conversationID string) ([]DatasetData, error)
+	// CountAttachments counts the files of a conversation.
+	CountAttachments(ctx context.Context, caller Caller, conversationID string) (int, error)
+	// PendingAttachments gives the files of a run that have no datasets yet, in order.
+	PendingAttachments(ctx context.Context, caller Caller, runID string) ([]Attachment, error)
+	// CommitAttachment makes the datasets of a file visible, whose files were listed as
+	// orphaned before they were written. ErrConflict when it has some, ErrNotFound when it
+	// was deleted.
+	CommitAttachment(ctx context.Context, caller Caller, id string, datasets []DatasetData) error
+	// OrphanAttachments lists the objects of deleted attachments as orphaned.
+	OrphanAttachments(ctx context.Context) error
+}
+
 // Lake keeps which files make up which dataset.
 type Lake interface {
 	// DatasetData is for those who may read the dataset.
@@ -58,7 +112,7 @@ type Lake interface {
 	// when the dataset is gone.
 	CommitVersion(ctx context.Context, change VersionChange) error
 
-	// UnnamedObjects gives those of some objects that no dataset names now.
+	// UnnamedObjects gives those of some objects that no dataset or attachment names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddOrphanedObjects lists objects that are to be written; they are removed
 	// when no version names them that long from now. Done again, that counts anew.

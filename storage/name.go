@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 	"unicode"
@@ -28,6 +29,36 @@ func CheckName(name string) string {
 		return fmt.Sprintf("must be 1 to %d letters (A to Z), digits, '_', '-' or '.', the first a letter, digit or '_'", maxName)
 	}
 	return ""
+}
+
+var (
+	// packing is what names of packed files end in.
+	packing    = regexp.MustCompile(`(?i)\.(gz|gzip|zip)$`)
+	notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+)
+
+// maxCleanName leaves room for the name of a table behind that of its file.
+const maxCleanName = 100
+
+// DatasetName gives the name of the dataset for a file.
+func DatasetName(filename string) string {
+	filename = packing.ReplaceAllString(filename, "")
+	return CleanName(strings.TrimSuffix(filename, path.Ext(filename)))
+}
+
+// CleanName makes a name of a text.
+func CleanName(text string) string {
+	name := strings.Trim(notInNames.ReplaceAllString(text, "_"), "_.-")
+	if name == "" {
+		return "data"
+	}
+	return name[:min(len(name), maxCleanName)]
+}
+
+// TableName gives the name of the dataset for one table of a file.
+func TableName(dataset, table string) string {
+	name := dataset + "_" + CleanName(table)
+	return name[:min(len(name), maxName)]
 }
 
 // NormalizeUsername gives the form in which usernames are kept and compared: lower
@@ -90,4 +121,13 @@ func CheckText(text string, limit int) string {
 		return fmt.Sprintf("must be at most %d characters", limit)
 	}
 	return ""
+}
+
+// Truncate keeps the first limit bytes of a text, cut between characters, and shows
+// with … that there was more.
+func Truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

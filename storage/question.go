@@ -64,6 +64,9 @@ type RunRequest struct {
 	ConversationExists bool
 	// Message is the message that asks; zero when the client gave it no id.
 	Message SentMessage
+	// Attachments are the files that come with the question. Their objects are listed as
+	// orphaned until the run is created.
+	Attachments []Attachment
 }
 
 // SentMessage identifies a message of a client. A message that a user sends to an agent

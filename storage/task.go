@@ -95,7 +95,7 @@ type TaskFilter struct {
 // ErrNotFound.
 type Tasks interface {
 	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
-	// the caller may read, and in a conversation, or a new one if its id is "". A
+	// the caller may read, if it names one, and in a conversation, or a new one if its id is "". A
 	// conversation that the caller's token does not cover is ErrNotFound; one that does not
 	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
@@ -103,7 +103,8 @@ type Tasks interface {
 	// the digest of the one that made it.
 	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
 	// ConversationNamespace gives the namespace that the last run of a conversation asked;
-	// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more.
+	// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more. It
+	// is zero in a conversation that has attachments alone.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
 	// WaitingRuns gives the ids of runs in a conversation that wait for an answer, at most
 	// two; or only that of the run that a message has answered.

@@ -34,6 +34,10 @@ type Script struct {
 	// Data are the datasets, and DatasetsError why there are none.
 	Data          []storage.DatasetData
 	DatasetsError error
+	// Filename is a file that comes with the question, "" for none, and AttachError why it
+	// cannot be read.
+	Filename    string
+	AttachError error
 	// Results are what statements give; Errors why they fail. What is in
 	// neither is ErrInvalid.
 	Results map[string]storage.QueryResult
@@ -152,21 +156,32 @@ func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storag
 
 type lake struct{ *Script }
 
-func (l lake) check(caller storage.Caller, in storage.NamespaceRef) error {
-	if caller.Username != "ann" || in.Name != "shop" {
+func (l lake) check(caller storage.Caller, in storage.DataScope) error {
+	if caller.Username != "ann" || in.Namespace.Name != "shop" || in.ConversationID != ContextID {
 		return errors.New("data of another namespace")
 	}
 	return nil
 }
 
-func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
+// Attach implements agents.Lake.
+func (l lake) Attach(_ context.Context, caller storage.Caller, runID string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Ran = append(l.Ran, "attach")
+	if caller.Username != "ann" || runID != RunID {
+		return errors.New("attachments of another run")
+	}
+	return l.AttachError
+}
+
+func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.DataScope) ([]storage.DatasetData, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
 }
 
-func (l lake) Query(_ context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
+func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, sql)
@@ -181,10 +196,10 @@ func (l lake) Query(_ context.Context, caller storage.Caller, in storage.Namespa
 }
 
 func (l lake) QueryOver(ctx context.Context, caller storage.Caller, _ []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	return l.Query(ctx, caller, storage.NamespaceRef{Owner: "ann", Name: "shop"}, sql)
+	return l.QueryGuarded(ctx, caller, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID}, sql)
 }
 
-func (l lake) Search(_ context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, _ int) (storage.QueryResult, error) {
+func (l lake) Search(_ context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, _ int) (storage.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, "search "+dataset+" for "+words)
@@ -193,10 +208,14 @@ func (l lake) Search(_ context.Context, caller storage.Caller, in storage.Namesp
 
 // Message is the message that asks the script's question.
 func (s *Script) Message() *a2a.Message {
-	return &a2a.Message{
+	message := &a2a.Message{
 		ID: messageID, Role: a2a.MessageRoleUser, TaskID: RunID, ContextID: ContextID,
 		Parts: a2a.ContentParts{a2a.NewTextPart(s.Question)}, ReferenceTasks: s.References,
 	}
+	if s.Filename != "" {
+		message.Parts = append(message.Parts, &a2a.Part{Content: a2a.Raw{}, Filename: s.Filename})
+	}
+	return message
 }
 
 // Request asks the question, from where a task is; nil for a new one.

@@ -122,6 +122,13 @@ func scripts() map[string]func() *agentstest.Script {
 			s.Data[0].Columns = []storage.Column{{Name: "![x](http://evil.example)", Type: "VARCHAR"}}
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there") }
 		}),
+		"attachment": change(func(s *agentstest.Script) { s.Filename = "orders.csv" }),
+		"attachment-refused": change(func(s *agentstest.Script) {
+			s.Filename, s.AttachError = "orders.xls", storage.Errorf(storage.ErrInvalid, "orders.xls is an Excel file of the format before 2007; save it as .xlsx")
+		}),
+		"attachment-lost": change(func(s *agentstest.Script) {
+			s.Filename, s.AttachError = "orders.csv", fmt.Errorf("read: %w", storage.ErrUnavailable)
+		}),
 		"engine-breaks": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: errors.New("secret internals")} }),
 	}
 }
@@ -134,6 +141,19 @@ func TestStreams(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	agentstest.Resume(t, scripts(), newExecutor)
+}
+
+// The file of a question is read before the datasets are, and only where there is one.
+func TestAttachment(t *testing.T) {
+	t.Parallel()
+	for filename, want := range map[string]string{"": good, "orders.csv": "attach " + good} {
+		s := script()
+		s.Filename = filename
+		s.Run(t, newExecutor(s.Config()), nil)
+		if got := strings.Join(s.Ran, " "); got != want {
+			t.Errorf("with %q it ran %q, want %q", filename, got, want)
+		}
+	}
 }
 
 // Rows come through as they are, key for key in their order.

@@ -22,7 +22,10 @@ import (
 type Records interface {
 	storage.Lake
 	storage.Ingestions
+	storage.Attachments
 	storage.Leases
+	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
+	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Link, error)
 }
 
 // Objects stores the files of datasets.
@@ -68,6 +71,7 @@ type Datasets struct {
 	claims claims
 	// holder names this process in leases.
 	holder string
+	links  linkCache
 }
 
 // NewDatasets makes a Datasets.
@@ -78,34 +82,47 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	return &Datasets{config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
 }
 
-// Query runs a statement over the datasets of a namespace that the caller may read.
-func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) (storage.QueryResult, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+// Query runs a statement over the datasets of a scope that the caller may read.
+func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
 	return d.QueryOver(ctx, caller, all, sql)
 }
 
-// QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
-func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	tables, source := d.tables(all)
-	result, err := d.config.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.config.MaxRows, MaxBytes: d.config.MaxBytes, Timeout: d.config.Timeout, User: caller.Username})
+// QueryGuarded is Query for a statement that a program wrote: the join guard may rewrite or
+// refuse it, and says in the result's notes what it did.
+func (d *Datasets) QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
+	return d.query(ctx, caller, all, Query{SQL: sql, Guard: true})
 }
 
-// Datasets gives the datasets of a namespace that the caller may read.
-func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.DatasetData, error) {
-	return d.config.Records.NamespaceData(ctx, caller, in)
+// QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
+func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
+	return d.query(ctx, caller, all, Query{SQL: sql})
 }
 
-// Search ranks the passages of a dataset of a namespace by how well they match some words.
+func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []storage.DatasetData, q Query) (storage.QueryResult, error) {
+	q.Tables, q.Source = d.tables(all)
+	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
+	result, err := d.config.Pool.Query(ctx, q)
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	return storage.QueryResult{
+		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated,
+		Rewritten: result.Rewritten, Notes: result.Notes,
+	}, nil
+}
+
+// Search ranks the passages of a dataset of a scope by how well they match some words.
 // A wrong request, also an unknown dataset, is ErrInvalid.
-func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, dataset, words string, limit int) (storage.QueryResult, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
+func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
@@ -179,9 +196,12 @@ func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, fil
 // commitTime limits the time to store files and commit them.
 const commitTime = time.Hour
 
-// RemoveOrphans removes the files that belong to no dataset. It goes on after a failure.
+// RemoveOrphans removes the files that belong to no dataset or attachment. It goes on after a failure.
 func (d *Datasets) RemoveOrphans(ctx context.Context) error {
 	const batch = 1000
+	if err := d.config.Records.OrphanAttachments(ctx); err != nil {
+		return err
+	}
 	for {
 		keys, err := d.config.Records.OrphanedObjects(ctx, 0, batch)
 		if err != nil {

@@ -48,7 +48,7 @@ func TestSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ann, in := storage.Caller{Username: "ann"}, storage.NamespaceRef{Owner: "ann", Name: "shop"}
+	ann, in := storage.Caller{Username: "ann"}, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}}
 
 	if got, err := datasets.Datasets(t.Context(), ann, in); err != nil || len(got) != len(all) {
 		t.Errorf("Datasets gives %d, %v", len(got), err)

@@ -231,6 +231,13 @@ const coversConversation = `NOT EXISTS (
 	FROM runs r
 	WHERE r.owner = c.owner AND r.conversation_id = c.id AND NOT ` + ownRun + `)`
 
+// fromAttachments is the caller's attachments a that came with the caller's token, or with
+// any where the caller's is not restricted.
+const fromAttachments = `
+FROM attachments a
+WHERE a.owner = :caller
+	AND (:restriction = '' OR a.restriction = :restriction)`
+
 // ownUpload holds for the caller's upload sessions u that were prepared with
 // the caller's token, or with any where the caller's is not restricted.
 const ownUpload = `(u.owner = :caller AND (:restriction = '' OR u.restriction = :restriction))`

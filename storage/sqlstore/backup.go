@@ -61,6 +61,9 @@ var storedObjects = parse(`
 SELECT object_key, byte_count, sha256
 FROM dataset_files
 UNION ALL
+SELECT object_key, byte_count, sha256
+FROM attachment_objects
+UNION ALL
 SELECT object_key, byte_count, ''
 FROM upload_files
 WHERE status = 'completed'

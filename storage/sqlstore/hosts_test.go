@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestOlderRunIsTakenOver(t *testing.T) {
 		w := newWorld(t, store)
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
 		w.must(store.Exec(t.Context(), `UPDATE runs SET provider = NULL, model = NULL, helper_prompt = NULL WHERE id = $1`, run.RunID))
-		if got, ok := w.take("second", 10)[run.RunID]; !ok || got.Request != run {
+		if got, ok := w.take("second", 10)[run.RunID]; !ok || !reflect.DeepEqual(got.Request, run) {
 			t.Errorf("took %+v", got)
 		}
 	})
@@ -69,7 +70,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		}
 		w.must(w.RenewHost(ctx, "second", time.Hour))
 		got, ok := w.take("second", 10)[run.RunID]
-		if !ok || got.Request != run || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
+		if !ok || !reflect.DeepEqual(got.Request, run) || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
 			t.Errorf("took %+v, want %+v", got, run)
 		}
 		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {

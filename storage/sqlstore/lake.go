@@ -201,11 +201,19 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)`, file.ID, change.DatasetID, file.Key, file.
 		if err != nil {
 			return err
 		}
-		// One that is due may be being removed.
-		err = execOne(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1 AND due_at > $2`, file.Key, s.now().Add(time.Minute).UnixMilli())
-		if err := orConflict(err); err != nil {
-			return fmt.Errorf("adopt file: %w", err)
+		if err := s.adopt(ctx, tx, file.Key); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// adopt takes an object that a record names from now on off the list of orphaned ones.
+func (s *Store) adopt(ctx context.Context, tx *sqlx.Tx, key string) error {
+	// One that is due may be being removed.
+	err := execOne(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1 AND due_at > $2`, key, s.now().Add(time.Minute).UnixMilli())
+	if err := orConflict(err); err != nil {
+		return fmt.Errorf("adopt file: %w", err)
 	}
 	return nil
 }
@@ -269,7 +277,10 @@ func decodeColumns(text string) ([]storage.Column, error) {
 
 // UnnamedObjects implements storage.Lake.
 func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, error) {
-	return s.missing(ctx, `SELECT object_key FROM dataset_files WHERE object_key IN (:values)`, keys)
+	return s.missing(ctx, `
+SELECT object_key FROM dataset_files WHERE object_key IN (:values)
+UNION ALL
+SELECT object_key FROM attachment_objects WHERE object_key IN (:values)`, keys)
 }
 
 // AddOrphanedObjects implements storage.Lake.

@@ -145,10 +145,10 @@ func writePostgres(s *Store, runs []*runChange) error {
 }
 
 // writeColumns writes a batch, and gives the ids of the runs that were written. Push
-// configs, which few runs have, are a second statement in the same transaction.
+// configs and attachments, which few runs have, are more statements in the same transaction.
 func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
 	write := s.logStatements[writeRunsQuery]
-	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Start.Push != nil }) {
+	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Start.Push != nil || len(run.Start.Attachments) > 0 }) {
 		return writtenRuns(write.QueryContext(ctx, values...))
 	}
 	tx, err := s.batches.BeginTxx(ctx, nil)
@@ -162,10 +162,15 @@ func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []
 	}
 	for _, run := range starts {
 		start := run.Start
-		if start.Push == nil || !written[run.RunID] {
+		if !written[run.RunID] {
 			continue
 		}
-		if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
+		if start.Push != nil {
+			if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.addAttachments(ctx, tx, run); err != nil {
 			return nil, err
 		}
 	}

@@ -58,9 +58,10 @@ SET body = excluded.body`
 
 // sqliteLog is a transaction in which runs are written.
 type sqliteLog struct {
-	tx  *sqlx.Tx
-	ctx context.Context
-	now int64
+	store *Store
+	tx    *sqlx.Tx
+	ctx   context.Context
+	now   int64
 	// statements are the store's statements, and ready those of them that this
 	// transaction has used.
 	statements, ready map[string]*sql.Stmt
@@ -80,7 +81,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err != nil {
 		return err
 	}
-	l := sqliteLog{tx: tx, ctx: ctx, now: s.millis(), statements: s.logStatements, ready: make(map[string]*sql.Stmt, 8)}
+	l := sqliteLog{store: s, tx: tx, ctx: ctx, now: s.millis(), statements: s.logStatements, ready: make(map[string]*sql.Stmt, 8)}
 	for _, run := range runs {
 		if err := l.write(run); err != nil {
 			_ = tx.Rollback()
@@ -140,6 +141,9 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		run.last(), run.LastNodeID, run.Holder, l.now, run.statusAt())
 	if err == nil && start.Push != nil {
 		_, err = l.exec(insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, l.now)...)
+	}
+	if err == nil {
+		err = l.store.addAttachments(l.ctx, l.tx, run)
 	}
 	return true, err
 }

@@ -85,6 +85,7 @@ var (
 	_ storage.Uploads     = (*Store)(nil)
 	_ storage.Ingestions  = (*Store)(nil)
 	_ storage.Lake        = (*Store)(nil)
+	_ storage.Attachments = (*Store)(nil)
 	_ storage.Leases      = (*Store)(nil)
 )
 

@@ -20,6 +20,7 @@ const (
 
 var (
 	selectRunTarget = parse(`SELECT n.id, ` + conversationCovered + ` AS covered` + fromNamespaces + namedNamespace)
+	selectNoTarget  = parse(`SELECT '' AS id, ` + conversationCovered + ` AS covered`)
 
 	selectSentRun = parse(`
 SELECT r.id, r.digest
@@ -103,11 +104,14 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 		Covered sql.NullInt64
 	}
 	var err error
-	if request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted() {
+	a := inNamespace(caller, request.Namespace)
+	a["conversation"] = request.ConversationID
+	switch {
+	case request.Namespace == storage.NamespaceRef{}:
+		err = selectNoTarget.get(ctx, s, &found, a)
+	case request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted():
 		err = s.GetContext(ctx, &found.ID, selectOwnTarget, caller.Username, request.Namespace.Name)
-	} else {
-		a := inNamespace(caller, request.Namespace)
-		a["conversation"] = request.ConversationID
+	default:
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}
 	if err == nil && found.Covered.Valid && found.Covered.Int64 == 0 {

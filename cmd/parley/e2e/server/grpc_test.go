@@ -44,7 +44,7 @@ func aQuestion(agent string) *a2apb.SendMessageRequest {
 // TestGRPCListen has gRPC at an address of its own.
 func TestGRPCListen(t *testing.T) {
 	t.Parallel()
-	p := e2etest.Serve(t, t.TempDir(), nil, "--grpc-listen", "127.0.0.1:0", "--grpc-address", "grpc.example:443", "--max-body", "65536")
+	p := e2etest.Serve(t, t.TempDir(), nil, "--grpc-listen", "127.0.0.1:0", "--grpc-address", "grpc.example:443", "--max-body", "65535", "--max-attachment", "1")
 	ctx := withToken(t, p.Token("alice"))
 	for _, address := range []string{p.GRPCAddress(), strings.TrimPrefix(p.URL, "http://")} {
 		client := grpcClient(t, address)
@@ -88,7 +88,7 @@ func TestGRPCListen(t *testing.T) {
 // TestGRPCEnds has streams end with the token of their caller, and with the server.
 func TestGRPCEnds(t *testing.T) {
 	t.Parallel()
-	c := e2etest.Shop(t)
+	c := e2etest.Shop(t, "--drain-timeout", "100ms")
 	client := grpcClient(t, strings.TrimPrefix(c.URL, "http://"))
 	c.Hold()
 	begin := func(token string) grpc.ServerStreamingClient[a2apb.StreamResponse] {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ func (i *Ingest) refs(c *command.Checker) []apiclient.Ref {
 	files := map[string]string{}
 	refs := make([]apiclient.Ref, len(i.Files))
 	for at, file := range i.Files {
-		refs[at] = apiclient.Ref{Owner: owner, Namespace: namespace, Name: datasetName(filepath.Base(file))}
+		refs[at] = apiclient.Ref{Owner: owner, Namespace: namespace, Name: storage.DatasetName(filepath.Base(file))}
 		if err := refs[at].Check(); err != nil {
 			c.Refuse("namespace", "%v", err)
 			return nil
@@ -58,26 +57,6 @@ func (i *Ingest) refs(c *command.Checker) []apiclient.Ref {
 		files[name] = file
 	}
 	return refs
-}
-
-// packing is what names of packed files end in.
-var packing = regexp.MustCompile(`(?i)\.(gz|gzip|zip)$`)
-
-var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
-
-// datasetName gives the name of the dataset for a file.
-func datasetName(file string) string {
-	file = packing.ReplaceAllString(file, "")
-	return cleanName(strings.TrimSuffix(file, filepath.Ext(file)))
-}
-
-// cleanName makes a name of a text.
-func cleanName(text string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(text, "_"), "_.-")
-	if name == "" {
-		return "data"
-	}
-	return name[:min(len(name), 100)]
 }
 
 // severalTables are the ends of names of files that may hold several tables.
@@ -120,7 +99,7 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 			continue
 		}
 		one := *j
-		one.created, one.state, one.ref.Name, one.options.Sheet = false, "", j.ref.Name+"_"+cleanName(table.Name), table.Name
+		one.created, one.state, one.ref.Name, one.options.Sheet = false, "", storage.TableName(j.ref.Name, table.Name), table.Name
 		id := uuid.NewSHA1(base, []byte(table.Name)).String()
 		start := func(ctx context.Context) (string, error) {
 			upload := upload

@@ -42,22 +42,25 @@ var hostLease = 15 * time.Second
 
 // agentSettings limit the agents.
 type agentSettings struct {
-	RunTimeout   string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
-	InputTimeout string `default:"24h" placeholder:"DURATION" help:"How long a question waits for the answer to a question asked back (${default})."`
-	UserRuns     string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+	RunTimeout    string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
+	InputTimeout  string `default:"24h" placeholder:"DURATION" help:"How long a question waits for the answer to a question asked back (${default})."`
+	UserRuns      string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
+	MaxAttachment string `default:"8388608" placeholder:"BYTES" help:"How large the files that a question over A2A brings may be together (${default})."`
 }
 
 // agentConfig is agentSettings, parsed.
 type agentConfig struct {
 	runTimeout, inputTimeout time.Duration
 	userRuns                 int
+	maxAttachment            int64
 }
 
 func (s agentSettings) read(c *command.Checker) agentConfig {
 	return agentConfig{
-		runTimeout:   c.Duration("run-timeout", s.RunTimeout),
-		inputTimeout: c.Duration("input-timeout", s.InputTimeout),
-		userRuns:     c.Count("user-runs", s.UserRuns),
+		runTimeout:    c.Duration("run-timeout", s.RunTimeout),
+		inputTimeout:  c.Duration("input-timeout", s.InputTimeout),
+		userRuns:      c.Count("user-runs", s.UserRuns),
+		maxAttachment: c.Bytes("max-attachment", s.MaxAttachment),
 	}
 }
 
@@ -111,14 +114,17 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
 		DefaultAgent:       cards.AssistantName,
-		MaxMessage:         int(cfg.http.maxBody),
-		MaxRuns:            maxRuns,
-		MaxWorking:         maxWorking,
-		UserRuns:           cfg.agents.userRuns,
-		WriteTimeout:       streamWrite,
-		KeepAlive:          keepAlive,
-		Lease:              hostLease,
-		Push:               push,
+		Attachments: &a2aserver.Attachments{
+			Save: p.datasets.SaveAttachments, MaxBytes: cfg.agents.maxAttachment, Types: cards.AttachmentTypes(),
+		},
+		MaxMessage:   int(cfg.http.maxBody + cfg.agents.maxAttachment),
+		MaxRuns:      maxRuns,
+		MaxWorking:   maxWorking,
+		UserRuns:     cfg.agents.userRuns,
+		WriteTimeout: streamWrite,
+		KeepAlive:    keepAlive,
+		Lease:        hostLease,
+		Push:         push,
 	})
 	if err := host.Start(ctx); err != nil {
 		return nil, errors.Join(err, host.Close(ctx))

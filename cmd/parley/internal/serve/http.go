@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -44,6 +45,7 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 		Metrics:        b.registry,
 		BaseURL:        cfg.http.baseURL,
 		MaxBody:        cfg.http.maxBody,
+		MaxAgentBody:   cfg.http.maxBody + int64(base64.StdEncoding.EncodedLen(int(cfg.agents.maxAttachment))),
 		MaxRowsBody:    cfg.lake.maxRowsBody,
 		RequestTimeout: cfg.answerTimeout(),
 		Reads:          p.reads,

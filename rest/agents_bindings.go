@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"parley/rest/middleware"
 )
 
 // httpBinding are the paths of A2A's HTTP+JSON binding below an agent. The last segments
@@ -36,7 +38,8 @@ func (s *Server) routeHTTPBinding() {
 func (s *Server) callAgentHTTP(r *request) (err error) {
 	var body []byte
 	if r.Request.Method == http.MethodPost {
-		if body, err = readBytes(r.Context, s.cfg.MaxBody, mediaJSON); err != nil {
+		defer s.limitBody(r.Context, r.caller.Username)()
+		if body, err = readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON); err != nil {
 			return err
 		}
 	}
@@ -61,3 +64,33 @@ func (s *Server) answerStatus(operation func(r *request) error) gin.HandlerFunc 
 // refuseKey is the gin key of what writes the errors of a request, where that is not
 // writeError.
 const refuseKey = "refuse"
+
+// grpcPath is the path of the methods of A2A's gRPC service.
+const grpcPath = "/lf.a2a.v1.A2AService/:method"
+
+// IsGRPC reports whether a request is one of gRPC.
+func IsGRPC(r *http.Request) bool {
+	return r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+}
+
+// isGRPCStream reports whether a request is a call that is answered with a stream.
+func isGRPCStream(c *gin.Context) bool {
+	if c.FullPath() != grpcPath {
+		return false
+	}
+	method := c.Param("method")
+	return method == "SendStreamingMessage" || method == "SubscribeToTask"
+}
+
+// callGRPC answers a call of gRPC, whose errors are statuses of gRPC. Its message is read
+// when the caller is known.
+func (s *Server) callGRPC(c *gin.Context) error {
+	if !IsGRPC(c.Request) {
+		return errNoRoute
+	}
+	session, err := s.session(c)
+	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+	defer s.limitBody(c, session.Caller.Username)()
+	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
+	return nil
+}
