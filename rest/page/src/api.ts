@@ -232,26 +232,21 @@ export interface Link {
   columns: string[];
   dataset: string;
   toColumns: string[];
-  label?: string;
-  cardinality?: string;
-  orphans?: number;
-  declared?: boolean;
+  label?: string | null;
+  /** What it has come to; null where that is not known. */
+  cardinality?: string | null;
+  hits?: number | null;
+  orphans?: number | null;
+  /** Why it cannot be used. */
+  problem?: string;
 }
 
 export interface Links {
   links: Link[];
-  suggested?: Link[];
+  suggested: Link[];
 }
 
-/** linksOf gives the links of a dataset; undefined when the server knows of none. */
-export async function linksOf(d: Dataset, signal: AbortSignal): Promise<Links | undefined> {
-  try {
-    return await call<Links>('GET', `${pathOf(d)}/links`, undefined, signal);
-  } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return undefined;
-    throw error;
-  }
-}
+export const linksOf = (d: Dataset, signal: AbortSignal) => call<Links>('GET', `${pathOf(d)}/links`, undefined, signal);
 
 export const setLinks = (d: Dataset, links: Link[]) =>
   call<void>('PUT', `${pathOf(d)}/links`, { links: links.map(({ columns, dataset, toColumns, label }) => ({ columns, dataset, toColumns, ...(label && { label }) })) });

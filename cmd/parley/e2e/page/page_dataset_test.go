@@ -39,7 +39,7 @@ func numbered(t *testing.T) (e2etest.Client, *tab) {
 func TestPageRows(t *testing.T) {
 	t.Parallel()
 	c, b := numbered(t)
-	b.mayFail = true // servers without links, and a filter that does not fit
+	b.mayFail = true // a filter that does not fit
 	b.do(chromedp.EmulateViewport(1440, 900))
 	b.signIn(c.Token)
 	b.press("Data")
@@ -109,7 +109,6 @@ func TestPageRows(t *testing.T) {
 func TestPageColumns(t *testing.T) {
 	t.Parallel()
 	c, b := counter(t)
-	b.mayFail = true // servers without links
 	b.do(chromedp.EmulateViewport(390, 844))
 	b.signIn(c.Token)
 	b.sees(".suggestions", "orders")
@@ -166,7 +165,6 @@ func TestPageColumns(t *testing.T) {
 func TestPagePaste(t *testing.T) {
 	t.Parallel()
 	c, b := counter(t)
-	b.mayFail = true // servers without links
 	b.signIn(c.Token)
 	b.press("Data")
 	b.sees(".dataset", "4 rows")
@@ -202,8 +200,8 @@ func TestPageViewer(t *testing.T) {
 	if status := c.Ask("POST", "/permissions/datasets/self/shop/orders/shares", e2etest.Object{"username": "bob", "role": "viewer"}, nil); status != http.StatusOK {
 		t.Fatalf("share: %d", status)
 	}
-	b.mayFail = true // servers without links
 	b.signIn(c.Process.Token("bob"))
+	b.sees(".namespace", "alice/shop")
 	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/orders"))
 	b.sees(".dataset-view", "you can read it")
 	b.sees(".pager", "of 250")
@@ -214,5 +212,43 @@ func TestPageViewer(t *testing.T) {
 	b.sees(".profiles", "Where it went")
 	if b.count(".retype") > 0 {
 		t.Error("a viewer is offered to change types")
+	}
+}
+
+// TestPageLinks accepts a link that is suggested, adds another one and removes it.
+func TestPageLinks(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	for name, rows := range map[string][]e2etest.Object{
+		"customers": {{"id": 1, "country": "Germany"}, {"id": 2, "country": "France"}, {"id": 3, "country": "Norway"}},
+		"visits":    {{"customer_id": 1, "page": "Home"}, {"customer_id": 3, "page": "Home"}, {"customer_id": 3, "page": "Help"}},
+	} {
+		if status := c.Ask("POST", "/ingest/shop/"+name, e2etest.Object{"data": rows}, nil); status != http.StatusOK {
+			t.Fatalf("ingest: %d", status)
+		}
+	}
+	b.do(chromedp.EmulateViewport(1440, 900))
+	b.signIn(c.Token)
+	b.sees(".suggestions", "customers")
+	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/visits"))
+	b.press("Links")
+	b.sees("[aria-label='Suggested links']", "customer_id → customers id")
+	b.press("Accept")
+	b.sees("[aria-label=Links]", "many-to-one · 3 rows with a match")
+	b.is(`!document.querySelector("[aria-label='Suggested links'] li")`)
+	b.selects("Column", "page")
+	b.selects("Other dataset", "customers")
+	b.selects("Column of the other dataset", "country")
+	b.write(".add-link input", "nothing")
+	b.do(chromedp.KeyEvent("\r"))
+	b.sees("[aria-label=Links]", "nothing · ")
+	b.sees("[aria-label=Links]", "3 rows without one")
+	b.do(chromedp.EmulateViewport(390, 844))
+	b.fits("links")
+	b.click(b.last("ul.links") + `/preceding::button[@aria-label="Remove the link to customers"][1]`)
+	b.is(`document.querySelectorAll('[aria-label=Links] li').length === 1`)
+	var links struct{ Links []struct{ Dataset string } }
+	if status := c.Ask("GET", "/data/self/shop/visits/links", nil, &links); status != http.StatusOK || len(links.Links) != 1 {
+		t.Errorf("%d, %+v", status, links)
 	}
 }

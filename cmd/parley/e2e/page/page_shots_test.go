@@ -45,7 +45,6 @@ func TestPageShots(t *testing.T) {
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	gallery(c)
 	b := browse(t, p.URL)
-	b.mayFail = true // servers without links
 	shoot := func(name string, width, height int64, dark bool) {
 		scheme := "light"
 		if dark {

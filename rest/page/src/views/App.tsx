@@ -1,11 +1,13 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { mayEdit } from '../api';
 import { look, lost } from '../connection';
 import { adding } from '../importing';
+import { pasted } from '../paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
-import { namespaces, problem } from '../store';
+import { datasets, namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
 import { DatasetView } from './Dataset';
@@ -26,6 +28,7 @@ function Console(): VNode {
     setSeveral(files.length > 1);
     if (files.length === 1) adding.value = { file: files[0]! };
   });
+  usePaste();
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
@@ -96,6 +99,22 @@ function View(): VNode {
       <p class="hint">Or ask somebody to share a namespace with you, and load this page again.</p>
     </section>
   );
+}
+
+/** usePaste takes cells that are pasted while data is shown, anywhere but into a field. */
+function usePaste(): void {
+  useEffect(() => {
+    const take = (event: ClipboardEvent) => {
+      const at = place.value;
+      if (at?.view !== 'data' || adding.value || (event.target as Element).closest?.('input, textarea, dialog')) return;
+      const into = datasets.value?.find((d) => d.name.toLowerCase() === at.dataset.toLowerCase());
+      if (at.dataset && !mayEdit(into?.metadata)) return;
+      const file = pasted(event);
+      if (file) adding.value = { file, into };
+    };
+    addEventListener('paste', take);
+    return () => removeEventListener('paste', take);
+  }, []);
 }
 
 /** useDrop takes files that are dropped anywhere, and says whether some are being dragged. */

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../api';
 import { adding } from '../importing';
-import { pasted } from '../paste';
 import { here, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
@@ -15,7 +14,6 @@ export function DataView(): VNode {
   const [sharing, setSharing] = useState<Shared>();
   const { owner, namespace } = place.value!;
   const list = datasets.value;
-  usePaste();
   return (
     <section class="data">
       <header>
@@ -34,19 +32,6 @@ export function DataView(): VNode {
       {sharing && <SharesDialog what={sharing} onClose={() => setSharing(undefined)} />}
     </section>
   );
-}
-
-/** usePaste makes a dataset of cells that are pasted anywhere but into a field. */
-function usePaste(): void {
-  useEffect(() => {
-    const take = (event: ClipboardEvent) => {
-      if (adding.value || (event.target as Element).closest?.('input, textarea, dialog')) return;
-      const file = pasted(event);
-      if (file) adding.value = { file };
-    };
-    addEventListener('paste', take);
-    return () => removeEventListener('paste', take);
-  }, []);
 }
 
 function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => void }): VNode {

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { linksOf, mayEdit, remove, rename, say, type Links } from '../api';
+import { mayEdit, remove, rename, say } from '../api';
 import { download } from '../files';
 import { adding } from '../importing';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
@@ -16,7 +16,8 @@ import { LinksTab } from './LinksTab';
 import { RowsTab } from './RowsTab';
 import { SharesDialog } from './Shares';
 
-type Tab = 'Rows' | 'Columns' | 'Links' | 'History';
+const tabs = ['Rows', 'Columns', 'Links', 'History'] as const;
+type Tab = (typeof tabs)[number];
 
 /** DatasetView shows what is in a dataset, and where it came from. */
 export function DatasetView({ name }: { name: string }): VNode {
@@ -39,8 +40,6 @@ function Shown({ dataset }: { dataset: Described }): VNode {
   const metadata = dataset.metadata!;
   const [tab, setTab] = useState<Tab>('Rows');
   const [open, setOpen] = useState<Open>();
-  const links = useLinks(dataset);
-  const tabs: Tab[] = ['Rows', 'Columns', ...(links ? ['Links' as const] : []), 'History'];
   const close = () => setOpen(undefined);
   const owns = metadata.access === 'owner';
   return (
@@ -65,7 +64,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
       </div>
       {tab === 'Rows' && <RowsTab key={metadata} dataset={dataset} />}
       {tab === 'Columns' && <ColumnsTab key={metadata} dataset={dataset} />}
-      {tab === 'Links' && links && <LinksTab dataset={dataset} links={links.value} onChange={links.read} />}
+      {tab === 'Links' && <LinksTab key={metadata} dataset={dataset} />}
       {tab === 'History' && <HistoryTab key={metadata} dataset={dataset} />}
       {open === 'edit' && <EditDialog dataset={dataset} onClose={close} />}
       {open === 'rename' && <RenameDialog dataset={dataset} onClose={close} />}
@@ -80,18 +79,6 @@ function Shown({ dataset }: { dataset: Described }): VNode {
       )}
     </>
   );
-}
-
-/** useLinks reads the links of a dataset; undefined where the server has none. */
-function useLinks(dataset: Described): { value: Links; read: () => Promise<void> } | undefined {
-  const [value, setValue] = useState<Links>();
-  const stop = useRef(new AbortController());
-  const read = async () => setValue(await linksOf(dataset, stop.current.signal));
-  useEffect(() => {
-    void read().catch(() => undefined); // the other parts say what is wrong
-    return () => stop.current.abort();
-  }, []);
-  return value && { value, read };
 }
 
 function Download({ dataset }: { dataset: Described }): VNode {
