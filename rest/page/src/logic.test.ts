@@ -5,7 +5,7 @@ import { plain } from './entities';
 import { lex } from './lex';
 import { datasetName, isUUID, uuid } from './names';
 import { safeLink } from './markdown';
-import { countQuery, rowsQuery } from './filter';
+import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
 import { fieldsOf, scores, shown } from './rows';
 import { toRun } from './run';

@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { mayEdit } from '../api';
 import { look, lost } from '../connection';
-import { adding } from '../importing';
-import { pasted } from '../paste';
+import { adding } from '../data/importing';
+import { pasted } from '../data/paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
@@ -40,13 +40,13 @@ function Console(): VNode {
   return (
     <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && escape()}>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip the menu</button>
-      <div class="topbar only-phone">
+      <header class="topbar only-phone">
         <button type="button" class="icon-button" ref={opener} aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
           <Icon name="menu" />
         </button>
         <Brand />
         <span class="topbar-place">{here.value}</span>
-      </div>
+      </header>
       <Sidebar onLeave={close} onUpload={() => { close(); adding.value = {}; }} />
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { attemptsOf, mayEdit, profileOf, say, type Attempt, type ColumnProfile, type ColumnReport } from '../api';
-import { adding, type Adding } from '../importing';
+import { adding, type Adding } from '../data/importing';
 import { cellText, clipped, formatNumber } from '../rows';
 import type { Described } from '../store';
-import { choicesOf, typeWords } from '../types';
+import { choicesOf, typeWords } from '../data/types';
 import { Problem } from './Dialog';
 import { columnNotes } from './Report';
 

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../api';
-import { adding } from '../importing';
+import { adding } from '../data/importing';
 import { here, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
-import { typeWords } from '../types';
+import { typeWords } from '../data/types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
 import { SharesDialog } from './Shares';

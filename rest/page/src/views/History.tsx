@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { attemptsOf, mayEdit, retry, say, type Attempt } from '../api';
-import { ingested } from '../ingestion';
+import { ingested } from '../data/ingestion';
 import { rowsWords } from '../rows';
 import { readDatasets, type Described } from '../store';
 import { Problem, useWork } from './Dialog';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { datasetsOf, metadataOf, previewOf, say, type Dataset, type Mode, type Options, type Preview, type Sent, type TablePreview } from '../api';
-import { importAll, type Adding, type Imported, type Target } from '../importing';
+import { importAll, type Adding, type Imported, type Target } from '../data/importing';
 import { datasetName, tableName } from '../names';
 import { patiently } from '../patience';
 import { place } from '../place';

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { TablePreview } from '../api';
 import { cellText, clipped, rowsWords } from '../rows';
-import { isNumeric, typeChoices, typeWords } from '../types';
+import { isNumeric, typeChoices, typeWords } from '../data/types';
 import { columnNotes, Warnings } from './Report';
 import { Cell } from './Rows';
 

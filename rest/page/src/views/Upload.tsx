@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say, type Dataset, type Sent } from '../api';
-import type { Adding, Imported } from '../importing';
+import type { Adding, Imported } from '../data/importing';
 import { go, hrefOf, hrefOfDataset } from '../place';
-import { cellsFile, pasted } from '../paste';
+import { cellsFile, pasted } from '../data/paste';
 import { rowsWords } from '../rows';
-import { upload } from '../upload';
+import { upload } from '../data/upload';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
 import { ImportForm } from './Import';

@@ -1,10 +1,10 @@
 // Tables of a file that become datasets.
 import { signal } from '@preact/signals';
-import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from './api';
+import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from '../api';
 import { ingested } from './ingestion';
-import { patiently } from './patience';
-import { here } from './place';
-import { readDatasets, readNamespaces } from './store';
+import { patiently } from '../patience';
+import { here } from '../place';
+import { readDatasets, readNamespaces } from '../store';
 import { ingest, make, unmake } from './upload';
 
 /** What is being added: a file, one to be chosen or one that was sent before, to a dataset or to any. */

@@ -1,6 +1,6 @@
 // All rows of a dataset as a file.
-import { rowsOf, type Dataset } from './api';
-import { csvLines } from './csv';
+import { rowsOf, type Dataset } from '../api';
+import { csvLines } from '../csv';
 
 /** The most rows of a download: it is put together in memory. */
 export const mostRows = 200_000;
