@@ -34,6 +34,8 @@ type Script struct {
 	// Data are the datasets, and DatasetsError why there are none.
 	Data          []storage.DatasetData
 	DatasetsError error
+	// Links are those between them.
+	Links []storage.MeasuredLink
 	// Filename is a file that comes with the question, "" for none, and AttachError why it
 	// cannot be read.
 	Filename    string
@@ -193,6 +195,12 @@ func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.Data
 	defer l.mu.Unlock()
 	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
+}
+
+func (l lake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Links, nil
 }
 
 func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
