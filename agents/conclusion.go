@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -48,15 +49,27 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	return metadata
 }
 
-// Assumed says how the question was read where it has another reading that is about as
-// likely, and its asker must not be asked; "" otherwise.
-func (w *Run) Assumed() string {
-	var readings []string
+// Remarks is what an answer says besides what was asked: how the question was read where it
+// has another reading that is about as likely, and its asker must not be asked, and which
+// rows joins repeat or leave out; "" for none.
+func (w *Run) Remarks() string {
+	var readings, notes []string
 	for _, step := range w.looked {
 		reading, _ := step["reasoning"].(string)
-		if _, ok := step["alternative"]; ok {
+		_, assumed := step["alternative"]
+		if assumed {
 			readings = append(readings, reading)
 		}
+		var of []string
+		if decode(step["notes"], &of) == nil && !assumed { // a reading has its notes
+			notes = append(notes, of...)
+		}
 	}
-	return clean(llm.Plain(strings.Join(readings, " ")), maxReasoning)
+	text := llm.Plain(strings.Join(readings, " "))
+	for i, note := range notes {
+		if !slices.Contains(notes[:i], note) {
+			text += " " + note
+		}
+	}
+	return clean(strings.TrimSpace(text), maxReasoning)
 }

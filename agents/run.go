@@ -247,10 +247,15 @@ func (w *Run) Open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
 	}
+	links, err := w.links(ctx, all)
+	if err != nil {
+		return err
+	}
 	w.task = llm.Task{
 		Question: w.request.Text,
 		Hints:    w.request.HelperPrompt,
 		Datasets: describe(all),
+		Links:    links,
 		Data:     &data{Run: w},
 		Now:      w.config.Now(),
 	}
@@ -282,7 +287,7 @@ func (w *Run) scope() storage.DataScope {
 
 func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
-		return w.config.Lake.Query(ctx, w.request.Caller, w.scope(), sql)
+		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.scope(), sql)
 	})
 }
 

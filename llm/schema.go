@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"parley/internal/sqltext"
+	"parley/internal/words"
 )
 
 // Limits of the datasets in a prompt, in bytes where nothing else is said.
@@ -31,9 +31,9 @@ const (
 	factsTimeout  = 5 * time.Second
 )
 
-// schemaText describes the datasets that match words best, and names the others.
-func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) string {
-	ranked := rank(task.Datasets, words)
+// schemaText describes the datasets that match some texts best, and names the others.
+func (c *Chat) schemaText(ctx context.Context, task Task, texts ...string) string {
+	ranked := rank(task.Datasets, texts)
 	facts := c.facts(ctx, task.Data, ranked[:min(len(ranked), factsDatasets)])
 	var out strings.Builder
 	described := map[string]bool{}
@@ -55,7 +55,7 @@ func (c *Chat) schemaText(ctx context.Context, task Task, words ...string) strin
 		described[r.dataset.Name] = true
 		chosen++
 	}
-	out.WriteString(referencesText(facts.References, described))
+	out.WriteString(referencesText(task.Links, facts.References, described))
 	if rest := ranked[chosen:]; len(rest) > 0 {
 		out.WriteString(restText(rest))
 	}
@@ -140,7 +140,7 @@ type ranking struct {
 // does not count.
 func rank(datasets []Dataset, texts []string) []ranking {
 	asked := map[string]bool{}
-	for _, word := range wordsOf(strings.Join(texts, " ")) {
+	for _, word := range words.Of(strings.Join(texts, " ")) {
 		asked[word] = true
 	}
 	weights := make([]map[string]float64, len(datasets))
@@ -168,7 +168,7 @@ func rank(datasets []Dataset, texts []string) []ranking {
 func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 	weights := map[string]float64{}
 	note := func(text string, weight float64) {
-		for _, word := range wordsOf(text) {
+		for _, word := range words.Of(text) {
 			if asked[word] {
 				weights[word] = max(weights[word], weight)
 			}
@@ -181,35 +181,4 @@ func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
 		note(c.Description, 1)
 	}
 	return weights
-}
-
-// wordsOf splits a text into words in lower case and singular, also where the case changes
-// (orderDate).
-func wordsOf(text string) []string {
-	var spaced strings.Builder
-	var before rune
-	for _, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			r = ' '
-		} else if unicode.IsUpper(r) && unicode.IsLower(before) {
-			spaced.WriteByte(' ')
-		}
-		spaced.WriteRune(unicode.ToLower(r))
-		before = r
-	}
-	words := strings.Fields(spaced.String())
-	for i, word := range words {
-		words[i] = singular(word)
-	}
-	return words
-}
-
-func singular(word string) string {
-	switch {
-	case len(word) > 4 && strings.HasSuffix(word, "ies"):
-		return word[:len(word)-3] + "y"
-	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"):
-		return word[:len(word)-1]
-	}
-	return word
 }

@@ -26,6 +26,8 @@ type datasetMetadata struct {
 	RowCount         int64             `json:"rowCount"`
 	DataDescription  *string           `json:"dataDescription"`
 	SchemaDefinition map[string]string `json:"schemaDefinition"`
+	// Access is what the caller may do: owner, editor or viewer.
+	Access storage.Role `json:"access"`
 }
 
 type columnJSON struct {
@@ -58,6 +60,7 @@ func (s *Server) getDataset(r *request, ref storage.DatasetRef) (any, error) {
 			RowCount:         d.RowCount,
 			DataDescription:  d.Definition.Description,
 			SchemaDefinition: d.Definition.Schema,
+			Access:           d.Access.Strongest(),
 		},
 	}, err
 }

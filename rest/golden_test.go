@@ -339,6 +339,41 @@ alice POST /data/alice/shop/orders/clear
 alice GET /data/alice/shop/orders
 alice DELETE /data/alice/shop/orders
 `,
+	"links": `
+alice POST /ingest/shop/customers {"data":[{"id":1,"name":"Ann","mail":"ann@example.com"},{"id":2,"name":"Bo","mail":"bo@example.com"},{"id":3,"name":"Cy","mail":"cy@example.com"}]}
+alice POST /ingest/shop/buys {"data":[{"buy":1,"customer_id":1,"payer":2,"day":"2024-05-01"},{"buy":2,"customer_id":1,"payer":9,"day":"2024-05-01"},{"buy":3,"customer_id":3,"payer":null,"day":"2024-05-02"}]}
+# A column that is named after another dataset suggests a link.
+alice GET /data/alice/shop/buys/links
+alice GET /data/alice/shop/customers/links
+# A declared link comes first, and suggests no other for its columns.
+alice PUT /data/alice/shop/buys/links {"links":[{"columns":["payer"],"dataset":"CUSTOMERS","toColumns":["ID"],"label":"who paid"},{"columns":["day","buy"],"dataset":"buys","toColumns":["day","buy"],"label":null}]}
+alice GET /data/self/SHOP/BUYS/links
+# Everything wrong is said at once.
+alice PUT /data/alice/shop/buys/links {"links":[{"columns":["payer","day"],"dataset":"customers","toColumns":["id"]},{"columns":[],"dataset":"..","toColumns":["__id"],"label":"NUL: \u0000"}]}
+alice PUT /data/alice/shop/buys/links {"links":[{"columns":["colour"],"dataset":"customers","toColumns":["size"]},{"columns":["payer"],"dataset":"none","toColumns":["id"]}]}
+alice PUT /data/alice/shop/buys/links {"links":[{"columns":"payer","toColumns":[1]},7]}
+alice PUT /data/alice/shop/buys/links {"links":{}}
+alice PUT /data/alice/shop/buys/links {}
+alice PUT /data/alice/shop/buys/links {"links":
+alice PUT /data/alice/shop/none/links {"links":[]}
+alice GET /data/alice/shop/none/links
+# Whoever may not read the other dataset knows of no link to it, and a viewer declares none.
+bob GET /data/alice/shop/buys/links
+bob PUT /data/alice/shop/buys/links {"links":[]}
+alice POST /permissions/datasets/alice/shop/buys/shares {"username":"bob","role":"viewer"}
+bob GET /data/alice/shop/buys/links
+bob PUT /data/alice/shop/buys/links {"links":[]}
+alice POST /permissions/datasets/alice/shop/buys/shares {"username":"bob","role":"editor"}
+bob PUT /data/alice/shop/buys/links {"links":[{"columns":["payer"],"dataset":"customers","toColumns":["id"]}]}
+bob PUT /data/alice/shop/buys/links {"links":[]}
+alice GET /data/alice/shop/buys/links
+# New names of datasets are followed; a column that is no more is a problem.
+alice POST /data/alice/shop/customers/rename clients
+alice POST /data/alice/shop/buys/clear
+alice GET /data/alice/shop/buys/links
+alice DELETE /data/alice/shop/clients
+alice GET /data/alice/shop/buys/links
+`,
 	"infer": `
 alice POST /infer/description {"sample":[{"name":"oak","height":30},{"name":"fern"}]}
 alice POST /infer/schema {"sample":[{"name":"oak","height":30}],"currentValue":{"description":"Plants","schema":{"name":"in English","age":"in years"}},"model":"other","provider":null}

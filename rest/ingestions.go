@@ -50,14 +50,30 @@ type attemptAttributes struct {
 	Mode      storage.IngestMode `json:"mode"`
 	Seen      bool               `json:"seen"`
 	CreatedAt time.Time          `json:"createdAt"`
+	// Files can be ingested again, with other options.
+	Files   []ingestFileJSON       `json:"files,omitempty"`
+	Options *storage.IngestOptions `json:"options,omitempty"`
 	reportJSON
 }
 
+type ingestFileJSON struct {
+	SessionID string `json:"sessionId"`
+	FileID    string `json:"fileId"`
+}
+
+func toIngestFile(f storage.IngestFile) ingestFileJSON { return ingestFileJSON(f) }
+
 func toAttempt(i storage.Ingestion) attemptJSON {
+	attributes := attemptAttributes{
+		Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, Files: toList(i.Files, toIngestFile), reportJSON: toReport(i.Report),
+	}
+	if !i.Options.Equal(storage.IngestOptions{}) {
+		attributes.Options = &i.Options
+	}
 	return attemptJSON{
 		ID: i.ID, Status: i.Status, StatusMessage: i.StatusMessage,
 		ProcessedBytes: i.ProcessedBytes, ExpectedTotalBytes: i.ExpectedBytes, ProcessedRows: i.ProcessedRows,
-		Attributes: attemptAttributes{Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, reportJSON: toReport(i.Report)},
+		Attributes: attributes,
 	}
 }
 

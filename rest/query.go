@@ -22,6 +22,8 @@ type Lake interface {
 	Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
+	// Links returns the links of a dataset, declared and suggested.
+	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.

@@ -65,6 +65,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
 	s.handle(http.MethodGet, "/data"+inDataset+"/profile", http.StatusOK, on(dataset, s.getProfile))
 	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
+	s.handle(http.MethodGet, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.getLinks))
+	s.handle(http.MethodPut, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.putLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))
 	s.handle(http.MethodPost, "/data"+inDataset+"/clear", http.StatusOK, do(dataset, store.ClearDataset))
 	s.handle(http.MethodPost, "/data"+inDataset+"/rename", http.StatusOK, rename(s, dataset, store.RenameDataset))

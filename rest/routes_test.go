@@ -93,6 +93,7 @@ var bodies = map[string]string{
 	"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
 	"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
 	"POST /file-upload/:sessionId/files/:fileId/finish":                `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
+	"PUT /data/:username/:namespace/:datasetName/links":                `{"links":[]}`,
 	"POST /file-upload/prepare":                                        `{"filesToUpload":[{"filename":"a.csv","size":1}]}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
@@ -123,6 +124,7 @@ func (s *service) try(token, operation string) answer {
 func (s *service) belongings() string {
 	return string(s.play(`
 alice GET /data/alice/shop/orders
+alice GET /data/alice/shop/orders/links
 alice GET /permissions/namespaces/alice/shop/shares
 alice GET /permissions/datasets/alice/shop/orders/shares
 alice GET /query/conversations/{conversation}
@@ -183,7 +185,8 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	t.Parallel()
 	reads := append([]string{
-		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
+		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile",
+		"GET /data/:username/:namespace/:datasetName/links", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",

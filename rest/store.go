@@ -39,6 +39,7 @@ type Datasets interface {
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 	NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error)
 	UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error
+	SetLinks(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, links []storage.Link) error
 	ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
 	RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error
 	DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error

@@ -31,6 +31,8 @@ type Dataset struct {
 	Definition Definition
 	Columns    []Column
 	RowCount   int64
+	// Access is what the reader may do to it; zero in lists.
+	Access Access
 }
 
 // Column is a column of a dataset's current version.

@@ -45,6 +45,10 @@ type Ingestion struct {
 	CreatedAt      time.Time
 	// Report says how the files were read; zero until it is completed.
 	Report IngestReport
+	// Files are those that the reader has uploaded and that are still kept.
+	Files []IngestFile
+	// Options say how the files were to be read.
+	Options IngestOptions
 }
 
 // IngestFile names a completed upload.

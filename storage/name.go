@@ -122,3 +122,12 @@ func CheckText(text string, limit int) string {
 	}
 	return ""
 }
+
+// Truncate keeps the first limit bytes of a text, cut between characters, and shows
+// with … that there was more.
+func Truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}

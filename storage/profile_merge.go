@@ -41,6 +41,11 @@ func (p Profile) column(column Column) profilePart {
 	return part
 }
 
+// sketched reports whether the sketch has all values, or all but a few.
+func (p profilePart) sketched() bool {
+	return p.complete || slices.ContainsFunc(p.Sketch, func(rank byte) bool { return rank > 0 })
+}
+
 func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 	merged := ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: a.Sketch.merge(b.Sketch)}
 	if a.Unit != b.Unit && a.values > 0 && b.values > 0 {
@@ -65,6 +70,12 @@ func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 		merged.Distinct = int64(distinct)
 	case len(a.Top) == 0 || len(b.Top) == 0:
 		merged.Top = nil // the counts of one of them are not known
+	}
+	if !a.sketched() || !b.sketched() {
+		merged.Sketch = nil
+		if a.apart(b.ColumnProfile) {
+			merged.Distinct = a.Distinct + b.Distinct
+		}
 	}
 	merged.Histogram = mergeHistograms(a.Histogram, b.Histogram)
 	if a.Length != nil && b.Length != nil {
@@ -96,6 +107,17 @@ func extreme(kind ValueKind, sign int, a, b *string) *string {
 	return b
 }
 
+// Compare puts the more frequent value first, then the lesser one.
+func (v ValueCount) Compare(kind ValueKind, other ValueCount) int {
+	order := cmp.Compare(other.Count, v.Count)
+	if order == 0 && kind == KindNumber {
+		x, _ := strconv.ParseFloat(v.Value, 64)
+		y, _ := strconv.ParseFloat(other.Value, 64)
+		order = cmp.Compare(x, y)
+	}
+	return cmp.Or(order, strings.Compare(v.Value, other.Value))
+}
+
 // mergeTop sums up the counts of values, and gives how many different ones there are.
 func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
 	at := make(map[string]int, len(a))
@@ -116,9 +138,7 @@ func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
 			all = append(all, v)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y ValueCount) int {
-		return cmp.Or(cmp.Compare(y.Count, x.Count), strings.Compare(x.Value, y.Value))
-	})
+	slices.SortStableFunc(all, func(x, y ValueCount) int { return x.Compare(kind, y) })
 	return all[:min(len(all), MaxTop)], len(all)
 }
 

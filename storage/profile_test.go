@@ -42,7 +42,7 @@ func TestProfilesMerge(t *testing.T) {
 	}
 	got, err := json.Marshal(merged)
 	want := `{"rows":6,"columns":[` +
-		`{"name":"n","type":"DOUBLE","unit":"€","missing":1,"distinct":3,"min":"9","max":"30.0","top":[{"value":"30","count":3},{"value":"10.5","count":1},{"value":"9","count":1}]},` +
+		`{"name":"n","type":"DOUBLE","unit":"€","missing":1,"distinct":3,"min":"9","max":"30.0","top":[{"value":"30","count":3},{"value":"9","count":1},{"value":"10.5","count":1}]},` +
 		`{"name":"t","type":"VARCHAR","missing":2,"distinct":1,"min":"a","max":"a","top":[{"value":"a","count":4}],"length":{"min":1,"max":1,"average":1}},` +
 		`{"name":"was","type":"VARCHAR","missing":0,"distinct":2,"top":[{"value":"1","count":4},{"value":"x","count":2}]},` +
 		`{"name":"new","type":"BOOLEAN","missing":5,"distinct":1,"min":"true","max":"true","top":[{"value":"true","count":1}]}]}`

@@ -12,6 +12,11 @@ type QueryResult struct {
 	Rows []json.RawMessage
 	// Truncated says that there were more rows.
 	Truncated bool
+	// Rewritten says that SQL is not the query itself: the join guard rewrote it.
+	Rewritten bool
+	// Notes are sentences about the result: which rows count once although joins repeat
+	// them, and how many rows joins leave out.
+	Notes []string
 }
 
 // RowPage is a page of a dataset's rows.

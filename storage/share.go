@@ -28,6 +28,14 @@ func (a Access) MayEdit() error {
 	return nil
 }
 
+// Strongest returns the role that the caller's token lets the caller use.
+func (a Access) Strongest() Role {
+	if !a.Writable {
+		return Viewer
+	}
+	return a.Role
+}
+
 // Grant gives a user a role on a namespace or a dataset.
 type Grant struct {
 	Username string

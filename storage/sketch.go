@@ -46,3 +46,27 @@ func (s Sketch) merge(other Sketch) Sketch {
 	}
 	return both
 }
+
+// mayBeIn reports whether most values can be among those of another sketch: then few groups
+// have a greater entry than there.
+func (s Sketch) mayBeIn(other Sketch) bool {
+	if len(s) != SketchSize || len(other) != SketchSize {
+		return true
+	}
+	// With fewer groups in use, chance decides. In half of them values of another kind have
+	// the greater entry.
+	const minGroups, maxGreater = 16, 0.4
+	used, greater, others := 0, 0, 0
+	for i, rank := range s {
+		if rank > 0 {
+			used++
+		}
+		if other[i] > 0 {
+			others++
+		}
+		if rank > other[i] {
+			greater++
+		}
+	}
+	return used < minGroups || others == 0 || float64(greater) <= maxGreater*float64(used)
+}

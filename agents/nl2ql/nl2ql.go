@@ -50,8 +50,8 @@ func find(ctx context.Context, w *agents.Run) error {
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
 	summary := agents.CountRows(found.Rows)
-	if assumed := w.Assumed(); assumed != "" {
-		summary += ". " + assumed
+	if remarks := w.Remarks(); remarks != "" {
+		summary += ". " + remarks
 	}
-	return w.EmitArtifact(ctx, agents.ResultData, nil, a2a.NewTextPart(summary), agents.NewRows(found.Rows))
+	return w.EmitArtifact(ctx, agents.ResultData, found.RowsMetadata(), a2a.NewTextPart(summary), agents.NewRows(found.Rows))
 }

@@ -128,3 +128,22 @@ func TestUploadOrigin(t *testing.T) {
 	failure = errors.New("away")
 	sees("/", "'self' https://bucket.example", 2)
 }
+
+// TestWeight limits what a browser loads before the page can be used.
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	const most = 120 << 10
+	p := open(t, page.Config{})
+	total := 0
+	index := text(t, get(t, p, "/").Body)
+	for _, path := range p.Paths() {
+		if path != "/" && !strings.Contains(index, "."+path) {
+			continue // loaded when it is needed
+		}
+		total += len(text(t, get(t, p, path, "Accept-Encoding", "gzip").Body))
+	}
+	if total > most || total < 10<<10 {
+		t.Errorf("the first load is %d bytes, at most %d are right", total, most)
+	}
+	t.Logf("the first load is %d bytes", total)
+}

@@ -24,6 +24,8 @@ type Records interface {
 	storage.Ingestions
 	storage.Attachments
 	storage.Leases
+	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
+	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Link, error)
 }
 
 // Objects stores the files of datasets.
@@ -69,6 +71,7 @@ type Datasets struct {
 	claims claims
 	// holder names this process in leases.
 	holder string
+	links  linkCache
 }
 
 // NewDatasets makes a Datasets.
@@ -88,14 +91,32 @@ func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.
 	return d.QueryOver(ctx, caller, all, sql)
 }
 
-// QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
-func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	tables, source := d.tables(all)
-	result, err := d.config.Pool.Query(ctx, Query{SQL: sql, Tables: tables, Source: source, MaxRows: d.config.MaxRows, MaxBytes: d.config.MaxBytes, Timeout: d.config.Timeout, User: caller.Username})
+// QueryGuarded is Query for a statement that a program wrote: the join guard may rewrite or
+// refuse it, and says in the result's notes what it did.
+func (d *Datasets) QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return storage.QueryResult{}, err
 	}
-	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
+	return d.query(ctx, caller, all, Query{SQL: sql, Guard: true})
+}
+
+// QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
+func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
+	return d.query(ctx, caller, all, Query{SQL: sql})
+}
+
+func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []storage.DatasetData, q Query) (storage.QueryResult, error) {
+	q.Tables, q.Source = d.tables(all)
+	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
+	result, err := d.config.Pool.Query(ctx, q)
+	if err != nil {
+		return storage.QueryResult{}, err
+	}
+	return storage.QueryResult{
+		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated,
+		Rewritten: result.Rewritten, Notes: result.Notes,
+	}, nil
 }
 
 // Search ranks the passages of a dataset of a scope by how well they match some words.

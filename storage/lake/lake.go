@@ -27,6 +27,9 @@ type Query struct {
 	Timeout time.Duration
 	// User owns the query: users queue fairly, and share no worker.
 	User string
+	// Guard has the statement pass the join guard (see joinguard), which may rewrite or
+	// refuse it.
+	Guard bool
 }
 
 // Source gives the files of named tables, which stay until release.
@@ -54,8 +57,12 @@ type Result struct {
 	RowCount int
 	// Truncated says that there were more rows than the bounds let through.
 	Truncated bool
-	// SQL is the statement that ran: the query's own, perhaps with a score added.
-	SQL string
+	// SQL is the statement that ran: the query's own, perhaps with a score added or
+	// rewritten by the join guard.
+	SQL       string
+	Rewritten bool
+	// Notes are sentences of the join guard about the result.
+	Notes []string
 }
 
 func (q Query) withDefaults() Query {

@@ -24,7 +24,20 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 		return Result{}, err
 	}
 	result, err := p.run(ctx, q, nil)
+	if errors.Is(err, errUnguarded) {
+		p.config.Log.Debug("query runs without the join guard", "error", err)
+		q.Guard = false
+		result, err = p.run(ctx, q, nil)
+		result.Notes = []string{"Whether the joins repeat rows, or leave some out, was not checked: the data is too large."}
+	}
 	return result, explain(err, q.Timeout)
+}
+
+// statement is a checked statement, and what the join guard notes about it.
+type statement struct {
+	sqlcheck.Checked
+	rewritten bool
+	notes     []string
 }
 
 // errNotReady says that files of a query must be fetched.
@@ -32,7 +45,7 @@ var errNotReady = storage.Errorf(storage.ErrUnavailable, "the data has just chan
 
 // run checks a statement, unless it has been checked, and runs it. No worker waits for
 // files that must be fetched.
-func (p *Pool) run(ctx context.Context, q Query, checked *sqlcheck.Checked) (Result, error) {
+func (p *Pool) run(ctx context.Context, q Query, checked *statement) (Result, error) {
 	result, checked, err := p.try(ctx, q, checked)
 	if !errors.Is(err, errNotReady) {
 		return result, err
@@ -58,14 +71,14 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 	return release, err
 }
 
-// try checks a statement in a worker, unless it has been checked, and runs it there.
-func (p *Pool) try(ctx context.Context, q Query, known *sqlcheck.Checked) (result Result, checked *sqlcheck.Checked, err error) {
+// try checks a statement in a worker, unless it has been checked, guards it, and runs it there.
+func (p *Pool) try(ctx context.Context, q Query, known *statement) (result Result, checked *statement, err error) {
 	checked = known
 	err = p.leaseWithRetry(ctx, q, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		switch {
 		case checked != nil:
 		case p.config.unchecked:
-			checked = &sqlcheck.Checked{SQL: q.SQL}
+			checked = &statement{Checked: sqlcheck.Checked{SQL: q.SQL}}
 			for _, t := range q.Tables {
 				checked.Tables = append(checked.Tables, t.Name)
 			}
@@ -74,9 +87,16 @@ func (p *Pool) try(ctx context.Context, q Query, known *sqlcheck.Checked) (resul
 			if err != nil {
 				return keep, err
 			}
-			checked = &found
+			checked = &statement{Checked: found}
 		}
-		result, keep, err = w.run(ctx, q, *checked, p.config.Threads)
+		if q.Guard && checked.Tree != nil {
+			if keep, err := p.guard(ctx, w, q, checked); err != nil {
+				return keep, err
+			}
+		}
+		checked.Tree = nil
+		result, keep, err = w.run(ctx, q, checked.Checked, p.config.Threads)
+		result.Rewritten, result.Notes = checked.rewritten, checked.notes
 		return keep, err
 	})
 	return result, checked, err
@@ -108,7 +128,7 @@ func (p *Pool) Passages(ctx context.Context, user string, table Table, source So
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
-	result, err := p.run(ctx, q, &sqlcheck.Checked{Tables: []string{table.Name}, SQL: q.SQL})
+	result, err := p.run(ctx, q, &statement{Checked: sqlcheck.Checked{Tables: []string{table.Name}, SQL: q.SQL}})
 	return result, explain(err, q.Timeout)
 }
 

@@ -257,6 +257,13 @@ WHERE`
 	AND f.status = 'preparing'`
 )
 
+// fromIngestedUploads is fromUploads with the ingestions g that they are files of.
+const fromIngestedUploads = `
+FROM upload_sessions u
+JOIN upload_files f ON f.session_id = u.id
+JOIN ingestion_files g ON g.upload_file_id = f.id
+WHERE ` + ownUpload
+
 // fromIngestions is the ingestions i into the datasets that the caller may read.
 const fromIngestions = joinDatasets + `
 JOIN ingestions i ON i.dataset_id = d.id` + whereReadable

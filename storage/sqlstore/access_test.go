@@ -85,6 +85,8 @@ func doings(w world, caller storage.Caller) map[string]func() error {
 	return map[string]func() error{
 		"read dataset":     func() error { _, err := w.Dataset(ctx, caller, one); return err },
 		"list namespace":   func() error { _, err := w.NamespaceDatasets(ctx, caller, ns); return err },
+		"read links":       func() error { _, err := w.NamespaceLinks(ctx, caller, ns); return err },
+		"set links":        func() error { return w.SetLinks(ctx, caller, one, nil) },
 		"clear":            func() error { return w.ClearDataset(ctx, caller, one) },
 		"rename dataset":   func() error { return w.RenameDataset(ctx, caller, one, "one") },
 		"delete dataset":   func() error { return w.DeleteDataset(ctx, caller, one) },
@@ -116,6 +118,8 @@ func TestAccessByRole(t *testing.T) {
 	kinds := map[string]struct{ stranger, viewer, editor, owner error }{
 		"read dataset":      {missing, nil, nil, nil},
 		"list namespace":    {missing, nil, nil, nil},
+		"read links":        {missing, nil, nil, nil},
+		"set links":         {missing, forbidden, nil, nil},
 		"clear":             {missing, forbidden, nil, nil},
 		"rename dataset":    {missing, forbidden, nil, nil},
 		"update definition": {missing, missing, nil, nil},

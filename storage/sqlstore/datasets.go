@@ -20,6 +20,7 @@ type datasetRow struct {
 	Description       *string
 	FieldDescriptions sql.NullString
 	Columns           string
+	storage.Access
 }
 
 // column is how a column is kept in dataset_versions.columns.
@@ -30,6 +31,7 @@ type column struct {
 
 func (r datasetRow) dataset() (storage.Dataset, error) {
 	d := r.Dataset
+	d.Access = r.Access
 	d.Definition.Description = r.Description
 	if r.FieldDescriptions.Valid {
 		if err := json.Unmarshal([]byte(r.FieldDescriptions.String), &d.Definition.Schema); err != nil {
@@ -99,7 +101,7 @@ func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, nam
 
 var (
 	selectDataset = parse(`
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count` + fromDatasets + namedDataset)
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,` + datasetAccess + fromDatasets + namedDataset)
 	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets
 	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
 	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)

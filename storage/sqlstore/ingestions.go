@@ -17,14 +17,15 @@ type ingestionRow struct {
 	storage.Ingestion
 	CreatedAt int64
 	Report    jsonText[storage.IngestReport]
+	Options   jsonText[storage.IngestOptions]
 }
 
 const ingestionColumns = `
-	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at, i.report`
+	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at, i.report, i.options`
 
 func (r ingestionRow) ingestion() storage.Ingestion {
 	r.Ingestion.CreatedAt = fromMillis(r.CreatedAt)
-	r.Ingestion.Report = r.Report.value
+	r.Ingestion.Report, r.Ingestion.Options = r.Report.value, r.Options.value
 	return r.Ingestion
 }
 
@@ -175,7 +176,34 @@ func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref stora
 			return nil, wrap("list ingestions", err)
 		}
 	}
-	return each(append(rows, more...), ingestionRow.ingestion), nil
+	list := each(append(rows, more...), ingestionRow.ingestion)
+	return list, s.addKeptFiles(ctx, caller, list)
+}
+
+// addKeptFiles adds to ingestions those of their files that the caller has uploaded.
+func (s *Store) addKeptFiles(ctx context.Context, caller storage.Caller, ingestions []storage.Ingestion) error {
+	at := map[string]int{}
+	ids := make([]string, len(ingestions))
+	for i, each := range ingestions {
+		at[each.ID], ids[i] = i, each.ID
+	}
+	for some := range lists(ids) {
+		var files []struct {
+			IngestionID string
+			storage.IngestFile
+		}
+		err := selectIn(ctx, s, &files, `SELECT g.ingestion_id, u.id AS session_id, f.id AS file_id`+fromIngestedUploads+`
+	AND g.ingestion_id IN (:ingestions)
+ORDER BY g.ingestion_id, g.position`, by(caller, args{"ingestions": some}))
+		if err != nil {
+			return wrap("list files of ingestions", err)
+		}
+		for _, file := range files {
+			i := at[file.IngestionID]
+			ingestions[i].Files = append(ingestions[i].Files, file.IngestFile)
+		}
+	}
+	return nil
 }
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.

@@ -74,6 +74,31 @@ func TestIngestionsOfAMillisecond(t *testing.T) {
 	}
 }
 
+// TestKeptFiles lists the files of an ingestion for who uploaded them alone.
+func TestKeptFiles(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		one := dsRef("alice", "ns", "one")
+		w.must(w.ShareDataset(t.Context(), user("alice"), one, storage.Grant{Username: "eve", Role: storage.Editor}))
+		w.ingest(2)
+		for username, files := range map[string]int{"alice": 2, "eve": 0} {
+			list, err := w.Ingestions(t.Context(), user(username), one, time.Now().Add(time.Hour), 100)
+			w.must(err)
+			if len(list) != 1 || len(list[0].Files) != files {
+				t.Errorf("%s sees %+v", username, list)
+			}
+		}
+		for username, role := range map[string]storage.Role{"alice": storage.Owner, "eve": storage.Editor} {
+			dataset, err := w.Dataset(t.Context(), user(username), one)
+			w.must(err)
+			if got := dataset.Access.Strongest(); got != role {
+				t.Errorf("%s is %s", username, got)
+			}
+		}
+	})
+}
+
 func TestIngestionLife(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {

@@ -114,7 +114,7 @@ func TestRestrictionHoldsInEveryDoing(t *testing.T) {
 // dataset, do everything there: it reads, and is told that it is read-only.
 func TestReadOnlyTokenChangesNothing(t *testing.T) {
 	t.Parallel()
-	reads := []string{"read dataset", "list namespace", "dataset shares", "namespace shares"}
+	reads := []string{"read dataset", "list namespace", "read links", "dataset shares", "namespace shares"}
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"regexp"
@@ -83,6 +85,15 @@ func (st *statement) list(ctx context.Context, q queryer, dest any, a args) erro
 		return err
 	}
 	return q.SelectContext(ctx, dest, st.text, values...)
+}
+
+// exec changes rows.
+func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
+	values, err := st.values(a)
+	if err == nil {
+		_, err = exec(ctx, tx, st.text, values...)
+	}
+	return err
 }
 
 // execOne changes a row; ErrNotFound when there is none.
@@ -167,4 +178,34 @@ func expand(query string, a args) (text string, values []any, err error) {
 		text, values, err = sqlx.In(text, values...)
 	}
 	return sqlx.Rebind(sqlx.DOLLAR, text), values, err
+}
+
+// jsonText is a value in a column of JSON, where the empty text is the zero value.
+type jsonText[T any] struct{ value T }
+
+// Scan implements sql.Scanner.
+func (j *jsonText[T]) Scan(column any) error {
+	var text []byte
+	switch column := column.(type) {
+	case string:
+		text = []byte(column)
+	case []byte:
+		text = column
+	default:
+		return fmt.Errorf("read JSON of a column: it is a %T", column)
+	}
+	j.value = *new(T)
+	if len(text) == 0 {
+		return nil
+	}
+	return json.Unmarshal(text, &j.value)
+}
+
+// Value implements driver.Valuer.
+func (j jsonText[T]) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.value)
+	if err != nil {
+		return nil, fmt.Errorf("write JSON of a column: %w", err)
+	}
+	return string(text), nil
 }

@@ -6,6 +6,8 @@ import { watch } from './store';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
+import './styles/import.css';
+import './styles/dataset.css';
 import { App } from './views/App';
 
 listen(takeFragment);

@@ -12,8 +12,13 @@ const pattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const isUUID = (text: string): boolean => pattern.test(text);
 
 /** datasetName makes a name of a file's. */
-export function datasetName(filename: string): string {
-  const stem = filename.replace(/\.gz$/i, '').replace(/\.[^.]+$/, '');
-  const name = stem.normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);
+export const datasetName = (filename: string): string => cleanName(filename.replace(/\.(gz|gzip|zip)$/i, '').replace(/\.[^.]+$/, ''));
+
+/** tableName makes the name of the dataset for one table of several in a file. */
+export const tableName = (name: string, table: string): string => `${name}_${cleanName(table)}`.slice(0, 128);
+
+/** cleanName makes a name of a text. */
+function cleanName(text: string): string {
+  const name = text.normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);
   return name || 'data';
 }

@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"parley/internal/sqltext"
@@ -18,6 +22,12 @@ const (
 	// topDistinct is how many different values a column may have to have its values counted:
 	// they are held in memory.
 	topDistinct = 50_000
+	// wideColumns is from how many columns on a few of them are first copied to a file of
+	// their own: each query that reads a file looks at all of its columns.
+	wideColumns = 200
+	// fewRows is how many rows are counted value by value, which is faster than to ask for
+	// each column.
+	fewRows = 1000
 )
 
 // Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
@@ -26,10 +36,10 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	p := profiler{ctx: ctx, db: db}
 	paths := make([]string, len(files))
 	for i, file := range files {
-		paths[i] = file.Path
+		paths[i], p.dir = file.Path, filepath.Dir(file.Path)
 		p.profile.Rows += file.Rows
 	}
-	p.from = strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+	p.from = fromFiles(paths)
 	for _, c := range columns {
 		column := storage.ColumnProfile{Name: c.Name, Type: c.Type, Missing: p.profile.Rows}
 		if c.Type != typeNull {
@@ -39,18 +49,64 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	}
 	for first := 0; first < len(columns); first += profileColumns {
 		chunk := p.profile.Columns[first:min(len(columns), first+profileColumns)]
-		for _, step := range []func([]storage.ColumnProfile) error{p.measure, p.sketches, p.histograms, p.top} {
-			if err := step(chunk); err != nil {
-				return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
-			}
+		run := p.columns
+		if len(columns) > wideColumns {
+			run = p.copied
+		}
+		if err := run(chunk); err != nil {
+			return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
 		}
 	}
 	return p.profile, nil
 }
 
+// fromFiles gives the SQL that follows the expressions of a query over files.
+func fromFiles(paths []string) string {
+	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+}
+
+func (p profiler) columns(columns []storage.ColumnProfile) error {
+	steps := []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.sketches, p.top}
+	if p.profile.Rows <= fewRows {
+		steps = []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.count}
+	}
+	for _, step := range steps {
+		if err := step(columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copied profiles columns in a file that has no others.
+func (p profiler) copied(columns []storage.ColumnProfile) error {
+	var names []string
+	for _, c := range columns {
+		if c.Type != typeNull {
+			names = append(names, sqltext.Name(c.Name))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	work, err := os.MkdirTemp(p.dir, ".ingest-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	path := filepath.Join(work, "columns.parquet")
+	if _, err := p.db.ExecContext(p.ctx, fmt.Sprintf("COPY (SELECT %s%s) TO %s (FORMAT parquet)", strings.Join(names, ", "), p.from, sqltext.Text(path))); err != nil {
+		return err
+	}
+	p.from = fromFiles([]string{path})
+	return p.columns(columns)
+}
+
 type profiler struct {
-	ctx     context.Context
-	db      *sql.DB
+	ctx context.Context
+	db  *sql.DB
+	// dir is where files of its own may be.
+	dir     string
 	from    string
 	profile storage.Profile
 }
@@ -103,12 +159,12 @@ func (p *profiler) sketches(columns []storage.ColumnProfile) error {
 	}
 	return p.each(selects, func(rows *sql.Rows) error {
 		var at int
-		var bits sql.NullString
-		if err := rows.Scan(&at, &bits); err != nil {
+		var found sql.NullString
+		if err := rows.Scan(&at, &found); err != nil {
 			return err
 		}
 		c := &columns[at]
-		for at, bit := range []byte(bits.String) {
+		for at, bit := range []byte(found.String) {
 			if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
 				c.Sketch[group] = max(c.Sketch[group], rank)
 			}
@@ -293,4 +349,47 @@ func (p *profiler) top(columns []storage.ColumnProfile) error {
 		columns[at].Top = append(columns[at].Top, value)
 		return nil
 	})
+}
+
+// count counts the values of all columns in one query: each row gives a value of each.
+func (p *profiler) count(columns []storage.ColumnProfile) error {
+	var values []string
+	for i, c := range columns {
+		if c.Missing == p.profile.Rows {
+			continue
+		}
+		x := sqltext.Name(c.Name)
+		values = append(values, fmt.Sprintf("{'at': %d, 'h': CASE WHEN %s IS NOT NULL THEN %s END, 'x': %s}", i, x, hash(c), shortText(x)))
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	counted := fmt.Sprintf("SELECT v.at, v.h, v.x, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from)
+	for i := range columns {
+		columns[i].Distinct = 0
+	}
+	err := p.each([]string{counted}, func(rows *sql.Rows) error {
+		var at int
+		var h uint64
+		var value storage.ValueCount
+		if err := rows.Scan(&at, &h, &value.Value, &value.Count); err != nil {
+			return err
+		}
+		c := &columns[at]
+		c.Distinct++
+		if h%storage.SketchSample == 0 {
+			group, rank := h>>5%storage.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
+			c.Sketch[group] = max(c.Sketch[group], rank)
+		}
+		if storage.KindOf(c.Type) != storage.KindOther {
+			c.Top = append(c.Top, value)
+		}
+		return nil
+	})
+	for i := range columns {
+		c := &columns[i]
+		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
+		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
+	}
+	return err
 }

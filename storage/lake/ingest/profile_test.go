@@ -6,8 +6,11 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/benchtest"
 	"parley/storage"
@@ -62,6 +65,30 @@ func TestProfile(t *testing.T) {
 		if got := profile.Columns[at].Distinct; got != distinct {
 			t.Errorf("%s: %d different values, want %d", name, got, distinct)
 		}
+	}
+}
+
+// TestProfileOfManyColumns: a column is profiled alike, however many there are.
+func TestProfileOfManyColumns(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	columns := func(count int) string {
+		var exprs []string
+		for i := range count {
+			exprs = append(exprs, fmt.Sprintf(`CASE WHEN i %% 7 > 0 THEN (i * %d) %% 11 END AS "k%d"`, i, i))
+		}
+		return "SELECT " + strings.Join(exprs, ", ") + ", CAST(NULL AS VARCHAR) AS nothing FROM range(7000) t(i)"
+	}
+	few := l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet("few.parquet", columns(60))}}))
+	many := l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet("many.parquet", columns(300))}}))
+	if diff := cmp.Diff(few.Columns[:60], many.Columns[:60]); diff != "" {
+		t.Error(diff)
+	}
+	if k1 := many.Columns[1]; k1.Missing != 1000 || k1.Distinct != 11 || len(k1.Top) != 11 || k1.Top[0].Value != "0" || k1.Top[0].Count != 546 || *k1.Max != "10" {
+		t.Errorf("%+v", k1)
+	}
+	if last := many.Columns[300]; last.Name != "nothing" || last.Missing != 7000 {
+		t.Errorf("%+v", last)
 	}
 }
 

@@ -47,15 +47,15 @@ func Check(ctx context.Context, sql string, tables []Table, parse func(sql strin
 		return Checked{}, err
 	}
 	checked.SQL = sql
-	scored, want := addScore(sql, checked.root, checked.query)
-	checked.root, checked.query = nil, nil
+	scored, want := addScore(sql, checked.Tree, checked.query)
+	checked.query = nil
 	if scored == "" {
 		return checked, nil
 	}
 	if tree, err = parse(scored); err != nil && !errors.Is(err, storage.ErrInvalid) {
 		return Checked{}, err
 	}
-	if err == nil && sameTree(tree, want) {
+	if err == nil && SameTree(tree, want) {
 		checked.SQL = scored
 	}
 	return checked, nil

@@ -20,6 +20,9 @@ var (
 	functionNames = append(keys(scalars), keys(aggregates)...)
 )
 
+// IsAggregate reports whether a function, in lower case, is an aggregate.
+func IsAggregate(name string) bool { return aggregates[name] }
+
 func parseFunctions(list string) (operators, scalars, aggregates, tables map[string]bool) {
 	operators, scalars, aggregates, tables = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	sections := map[string]map[string]bool{

@@ -51,7 +51,7 @@ func addScore(sql string, root, query node) (text string, tree any) {
 	statement := map[string]any{"node": map[string]any(scored), "named_param_map": []any{}}
 	want := maps.Clone(root)
 	want["statements"] = []any{statement}
-	return addItem(sql, tokens, scoreText+" AS "+match.ScoreColumn), unlocated(map[string]any(want))
+	return addItem(sql, tokens, scoreText+" AS "+match.ScoreColumn), map[string]any(want)
 }
 
 // scorable reports whether a score can be added: each row is one of the source, and the
@@ -98,10 +98,10 @@ func unlocated(v any) any {
 	return v
 }
 
-// sameTree compares DuckDB's tree with one that has no offsets.
-func sameTree(tree []byte, want any) bool {
-	got, err := decodeTree(tree)
-	return err == nil && reflect.DeepEqual(unlocated(got), want)
+// SameTree compares DuckDB's tree with another, without regard to offsets.
+func SameTree(tree []byte, want any) bool {
+	got, err := DecodeTree(tree)
+	return err == nil && reflect.DeepEqual(unlocated(got), unlocated(want))
 }
 
 // eachChild calls f with the children of an expression, without nested queries.

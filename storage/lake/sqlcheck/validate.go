@@ -25,8 +25,10 @@ type Checked struct {
 	Tables []string
 	// SQL is the text that may run: DuckDB has parsed it, and Check has checked its tree.
 	SQL string
-	// root is the statement's tree, query the query in it.
-	root, query node
+	// Tree is the statement's, without a score.
+	Tree map[string]any
+	// query is the query in it.
+	query node
 }
 
 // The bounds of a tree.
@@ -51,7 +53,7 @@ func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked
 	if len(tree) > MaxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
 		return checked, refusal("the query is too long")
 	}
-	root, err := decodeTree(tree)
+	root, err := DecodeTree(tree)
 	if err != nil {
 		return checked, refusal("the query is nested too deeply or cannot be read")
 	}
@@ -70,7 +72,7 @@ func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked
 			checked, err = Checked{}, stopped.why
 		}
 	}()
-	checked.root, checked.query = root, c.statement(root)
+	checked.Tree, checked.query = root, c.statement(root)
 	for _, t := range tables {
 		if c.used[strings.ToLower(t.Name)] != nil {
 			checked.Tables = append(checked.Tables, t.Name)
@@ -79,8 +81,8 @@ func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked
 	return checked, nil
 }
 
-// decodeTree decodes exactly one tree.
-func decodeTree(tree []byte) (map[string]any, error) {
+// DecodeTree decodes exactly one tree.
+func DecodeTree(tree []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(tree))
 	decoder.UseNumber()
 	var root map[string]any

@@ -15,9 +15,9 @@ import (
 )
 
 // Shop starts a server on which alice has three orders, two of them in Berlin.
-func Shop(t *testing.T) Client {
+func Shop(t *testing.T, args ...string) Client {
 	t.Helper()
-	p := Serve(t, t.TempDir(), nil)
+	p := Serve(t, t.TempDir(), nil, args...)
 	c := Client{p, p.Token("alice")}
 	status := c.Ask("POST", "/ingest/shop/orders", Object{"data": []Object{
 		{"item": "apple", "city": "Berlin", "price": 1.5},

@@ -67,7 +67,9 @@ func churn(c e2etest.Client, done <-chan struct{}) *sync.WaitGroup {
 			_, _, _ = c.Try(c.Token, "POST", "/api/v1/query/autorag", strings.NewReader(`{"username":"self","namespace":"shop","query":"How many orders are there?"}`))
 		})
 	})
-	work.Go(func() { until(done, func() { uploadAndIngest(c.Process, c.Token, "shop/churn2", e2etest.CSV(20)) }) })
+	work.Go(func() {
+		until(done, func() { uploadAndIngest(c.Process, c.Token, "shop/churn2", upload{"a.csv", []byte(e2etest.CSV(20))}) })
+	})
 	return &work
 }
 

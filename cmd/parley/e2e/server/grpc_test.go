@@ -88,7 +88,7 @@ func TestGRPCListen(t *testing.T) {
 // TestGRPCEnds has streams end with the token of their caller, and with the server.
 func TestGRPCEnds(t *testing.T) {
 	t.Parallel()
-	c := e2etest.Shop(t)
+	c := e2etest.Shop(t, "--drain-timeout", "100ms")
 	client := grpcClient(t, strings.TrimPrefix(c.URL, "http://"))
 	c.Hold()
 	begin := func(token string) grpc.ServerStreamingClient[a2apb.StreamResponse] {

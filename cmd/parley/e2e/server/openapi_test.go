@@ -86,6 +86,9 @@ func (d *described) datasets() {
 	d.call("alice getRows 422", query("limit=0&sort=colour"))
 	d.call("alice getProfile 200")
 	d.call("alice getProfile 200", param("datasetName", "empty"))
+	d.call("alice putLinks 422")
+	d.call("alice putLinks 200", sent("application/json", `{"links":[{"columns":["item"],"dataset":"orders","toColumns":["ITEM"],"label":"itself"}]}`))
+	d.call("alice getLinks 200")
 	d.call("alice getDatasets 200")
 	d.call("alice getNamespaceDatasets 200")
 	d.call("alice getNamespaces 200")
@@ -99,7 +102,7 @@ func (d *described) shares() {
 	// A viewer sees all this and may not change it.
 	for _, id := range []string{
 		"getNamespaceShares", "shareNamespace", "revokeNamespaceShare", "getDatasetShares", "shareDataset", "revokeDatasetShare",
-		"clearDataset", "renameDataset", "deleteDataset", "deleteDatasetByBalefire", "renameNamespace", "deleteNamespace",
+		"putLinks", "clearDataset", "renameDataset", "deleteDataset", "deleteDatasetByBalefire", "renameNamespace", "deleteNamespace",
 		"prepareDatasetUpload", "finishDatasetUpload", "startIngestion",
 	} {
 		d.call("bob "+id+" 403", set(e2etest.Object{"username": "carol"}))

@@ -4,7 +4,7 @@ import { say } from '../api';
 import { Icon, IconButton } from './Icon';
 
 /** Dialog is shown for as long as it is rendered. Escape closes it. */
-export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }): VNode {
+export function Dialog({ title, wide, onClose, children }: { title: string; wide?: boolean; onClose: () => void; children: ComponentChildren }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const gone = useRef(false);
   const id = useId();
@@ -16,10 +16,15 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
       shown.close(); // which gives the focus back
     };
   }, []);
+  const heading = useRef<HTMLHeadingElement>(null);
+  // What had the focus may be gone with a step of the dialog.
+  useEffect(() => {
+    if (!dialog.current!.contains(document.activeElement)) heading.current!.focus();
+  });
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={() => gone.current || onClose()}>
+    <dialog ref={dialog} class={wide ? 'wide' : undefined} aria-labelledby={id} onClose={() => gone.current || onClose()}>
       <header>
-        <h2 id={id}>{title}</h2>
+        <h2 id={id} ref={heading} tabIndex={-1}>{title}</h2>
         <IconButton icon="close" label="Close" onClick={() => dialog.current!.close()} />
       </header>
       {children}

@@ -1,13 +1,14 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { chartOf } from '../chart';
-import { toCSV } from '../csv';
+import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
 import { datasetName } from '../names';
-import { cellText, clipped, fieldsOf, rowsWords, scores, shown, type Field, type Row } from '../rows';
+import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
 import { ChartView } from './Chart';
 import { IconButton } from './Icon';
+import { Cell } from './Rows';
 
 type View = 'Chart' | 'Table' | 'Query';
 
@@ -36,7 +37,7 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
         ) : (
           rows && (
             <>
-              <CopyButton label="Copy the rows" text={() => toCSV(rows)} />
+              <CopyButton label="Copy the rows" {...cells(rows)} />
               <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
             </>
           )
@@ -52,9 +53,15 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
 const countWords = (count: number, truncated: boolean): string =>
   truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 
-function CopyButton({ label, text }: { label: string; text: () => string }): VNode {
+/** cells gives rows as spreadsheets take them from the clipboard. */
+function cells(rows: Row[]): { text: () => string; html: () => string } {
+  const table = () => copied(fieldsOf(rows).map((field) => field.name), rows);
+  return { text: () => table().text, html: () => table().html };
+}
+
+function CopyButton({ label, text, html }: { label: string; text: () => string; html?: () => string }): VNode {
   const [done, setDone] = useState(false);
-  const press = async () => setDone(await copy(text()));
+  const press = async () => setDone(await copy(text(), html?.()));
   return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} onBlur={() => setDone(false)} />;
 }
 
@@ -91,18 +98,5 @@ function Table({ rows }: { rows: Row[] }): VNode {
         </button>
       )}
     </>
-  );
-}
-
-function Cell({ value, field }: { value: unknown; field: Field }): VNode {
-  const [open, setOpen] = useState(false);
-  if (value === null || value === undefined) return <td class={field.numeric ? 'number none' : 'none'}>–</td>;
-  const full = cellText(value);
-  const short = clipped(shown(value, field));
-  if (short.length >= full.length || field.numeric) return <td class={field.numeric ? 'number' : undefined} title={full}>{short}</td>;
-  return (
-    <td class={open ? 'open' : undefined}>
-      <button type="button" class="cell" title={open ? 'Show less' : full} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? full : short}</button>
-    </td>
   );
 }
