@@ -56,6 +56,10 @@ func (w *Run) profiles(ctx context.Context, sql string) (found []storage.Dataset
 		if !strings.Contains(sql, strings.ToLower(dataset.Name)) {
 			continue
 		}
+		if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
+			found = append(found, profileOf(w.attached[at]))
+			continue
+		}
 		ref := storage.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
 		// Without a unit the numbers are right too.
 		if profile, err := w.config.Profiles.Profile(ctx, w.request.Caller, ref); err == nil {
@@ -63,6 +67,14 @@ func (w *Run) profiles(ctx context.Context, sql string) (found []storage.Dataset
 		}
 	}
 	return found
+}
+
+// profileOf gives the units of an attachment as a profile.
+func profileOf(attached storage.DatasetData) (profile storage.DatasetProfile) {
+	for _, c := range attached.Columns {
+		profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: c.Name, Type: c.Type, Unit: attached.Units[c.Name]})
+	}
+	return profile
 }
 
 // ofColumn are words of names for what has the unit of the column that it is computed of.

@@ -102,6 +102,7 @@ func TestAttachmentFormats(t *testing.T) {
 		part           e2etest.Object
 	}{
 		"rows":     {"How many items are there?", `"count":2`, e2etest.Object{"data": []e2etest.Object{{"name": "a"}, {"name": "b"}}, "filename": "items"}},
+		"units":    {"What is the total price per city?", `"units":{"total_price":"$"}`, rawFile("city,price\nRome,$10\nParis,$20\nRome,$5\n", "sales.csv")},
 		"packed":   {"How many sales are there?", `"count":3`, rawFile(packed.String(), "sales.csv.gz")},
 		"no name":  {"How many rows does the attachment have?", `"count":3`, e2etest.Object{"raw": rawFile(salesCSV, "")["raw"], "mediaType": "text/csv"}},
 		"tables":   {"How many town people are there?", `FROM \"town_people\"`, rawFile(`{"people":[{"name":"x"},{"name":"y"}],"dogs":[{"name":"z"}]}`, "town.json")},
