@@ -63,8 +63,14 @@ func scripts() map[string]func() *agentstest.Script {
 		return llm.Query{SQL: "SELECT '" + task.Instruction + "'"}, nil
 	}
 	return map[string]func() *agentstest.Script{
-		"one-step":          func() *agentstest.Script { return script("Find who bought most") },
-		"three-steps":       func() *agentstest.Script { return script(three...) },
+		"one-step":    func() *agentstest.Script { return script("Find who bought most") },
+		"three-steps": func() *agentstest.Script { return script(three...) },
+		"guarded": change(three[:2], func(s *agentstest.Script) {
+			for sql, result := range s.Results {
+				result.SQL, result.Rewritten, result.Notes = sql+" WHERE true", true, []string{"2 rows of `orders` are left out: they have no match in `customers`."}
+				s.Results[sql] = result
+			}
+		}),
 		"failing-step":      change(three, func(s *agentstest.Script) { delete(s.Results, "SELECT 'Count what they bought'") }),
 		"unanswerable-step": change(three, func(s *agentstest.Script) { s.Write = notNotes }),
 		"unanswerable": change(three[:2], func(s *agentstest.Script) {

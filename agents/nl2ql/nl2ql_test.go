@@ -29,6 +29,9 @@ const good = "SELECT customer, total FROM orders"
 // oddRow has what is easily lost on the way.
 const oddRow = `{"zeta":1,"alpha":{"b":[1,null,{"deep":[]}],"a":""},"big":"9223372036854775808","naïve 名":"\u2028 ☃ <b>&","__metadata":{"score":0.5}}`
 
+// notes are those of the join guard.
+var notes = []string{"Each row of `orders` counts once, although several rows of `items` match it.", "2 rows of `orders` are left out: they have no match in `customers`."}
+
 func newExecutor(config agents.Config) a2asrv.AgentExecutor { return nl2ql.New(config) }
 
 func script() *agentstest.Script {
@@ -71,6 +74,11 @@ func scripts() map[string]func() *agentstest.Script {
 				}
 				return llm.Query{SQL: good, Reasoning: task.Failed[0].SQL + ": " + task.Failed[0].Reason, Confidence: 2}, nil
 			}
+		}),
+		"guarded": change(func(s *agentstest.Script) {
+			result := s.Results[good]
+			result.SQL, result.Rewritten, result.Notes = good+" WHERE true", true, notes
+			s.Results[good], s.Results[result.SQL] = result, s.Results[good]
 		}),
 		"refused": change(func(s *agentstest.Script) {
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {

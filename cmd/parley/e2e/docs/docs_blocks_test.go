@@ -25,7 +25,7 @@ type block struct {
 var documented = map[string][]block{
 	"README.md": {
 		{begins: "go run ./cmd/parley demo", serves: true, elsewhere: true},
-		{begins: "go run ./cmd/parley ask", prints: []string{"sum(", "(5 rows)"}},
+		{begins: "go run ./cmd/parley ask", prints: []string{"Outdoor", "(5 rows)"}},
 		{begins: "go run ./cmd/parley serve", serves: true, elsewhere: true},
 		{begins: "export PARLEY_SERVER=", prints: []string{"plum"}},
 		{begins: "TOKEN=", prints: []string{`"indexed":2`, "event: answer", "**pear**"}},
@@ -65,6 +65,8 @@ var documented = map[string][]block{
 		{begins: "export PARLEY_SERVER=", prints: []string{"shop", "orders", "alice"}},
 		{begins: "parley ask", prints: []string{"The count is **2**", `"item":"fig"`, "The count is **3**"}},
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
+		{begins: "parley datasets", prints: []string{"shop/orders: ", "price"}},
+		{begins: "parley tokens create", prints: []string{"report", "/#token="}},
 		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n"}},
