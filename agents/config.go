@@ -56,6 +56,8 @@ type Config struct {
 	Lake   Lake
 	Memory Memory
 	Models Models
+	// Profiles have the units of numbers; nil for none.
+	Profiles Profiles
 	// Log gets the causes of failures, which readers of a run do not see.
 	Log    *slog.Logger
 	Tracer Tracer

@@ -110,6 +110,8 @@ type Rows struct {
 	Rows []json.RawMessage
 	// Truncated says that there were more.
 	Truncated bool
+	// Units has the units of numbers, by column, where they are known.
+	Units map[string]string
 }
 
 // Plan has the steps of an answer.

@@ -44,6 +44,8 @@ type Script struct {
 	// neither is ErrInvalid.
 	Results map[string]storage.QueryResult
 	Errors  map[string]error
+	// Units are those of the columns of all datasets.
+	Units map[string]string
 	// Found is what each search gives.
 	Found storage.QueryResult
 	// Steps is the plan.
@@ -84,7 +86,7 @@ func (s *Script) asked(job string) {
 // Config is what an agent needs to follow the script.
 func (s *Script) Config() agents.Config {
 	return agents.Config{
-		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
+		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Profiles: profiles{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
 	}
 }
 
@@ -154,6 +156,18 @@ func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storag
 	defer m.mu.Unlock()
 	m.Read = append(m.Read, id)
 	return storage.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
+}
+
+type profiles struct{ *Script }
+
+func (p profiles) Profile(_ context.Context, caller storage.Caller, _ storage.DatasetRef) (profile storage.DatasetProfile, err error) {
+	if caller.Username != "ann" {
+		return profile, storage.ErrNotFound
+	}
+	for name, unit := range p.Units {
+		profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: name, Unit: unit})
+	}
+	return profile, nil
 }
 
 type lake struct{ *Script }
