@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -183,10 +184,21 @@ func TestRowsAreUnchanged(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := script()
+	s.Links = []storage.MeasuredLink{
+		{Link: storage.Link{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about"}, Declared: true},
+		{Link: storage.Link{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}}, Measure: &storage.LinkMeasure{Cardinality: storage.OneToMany, Rows: 9, Orphans: 2}},
+	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	orders := s.Written.Datasets[0]
 	if orders.Version != "d1/3" || orders.Rows != 7 || !strings.HasPrefix(orders.Description, "What was") || orders.Columns[2].Description != "in euros" || orders.Columns[0].Description != "" {
 		t.Errorf("orders are described as %+v", orders)
+	}
+	wantLinks := []llm.Link{
+		{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about", Declared: true, ManyFrom: true},
+		{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}, ManyTo: true, Orphans: 2},
+	}
+	if !reflect.DeepEqual(s.Written.Links, wantLinks) {
+		t.Errorf("the links are %+v", s.Written.Links)
 	}
 	rows, err := s.Written.Data.Query(t.Context(), good)
 	if err != nil || len(rows.Rows) != 2 || rows.Columns[0] != "zeta" {

@@ -1,4 +1,5 @@
 // The REST interface, as far as the page uses it.
+import { noAnswer } from './connection';
 import { refused, token } from './session';
 
 /** Refusal is an answer that is not what was asked for. status is 0 when there was none. */
@@ -38,6 +39,7 @@ export async function send(address: URL | string, init: RequestInit = {}): Promi
     response = await fetch(address, { ...init, headers });
   } catch (error) {
     if (init.signal?.aborted) throw error;
+    void noAnswer();
     throw new Refusal(0, 'The server cannot be reached. Check that it is running, then try again.');
   }
   if (response.ok) return response;
@@ -94,7 +96,11 @@ export interface Metadata {
   rowCount: number;
   dataDescription: string | null;
   schemaDefinition: Record<string, string> | null;
+  access: 'owner' | Role;
 }
+
+/** mayEdit says whether the rows and the description of a dataset may be changed. */
+export const mayEdit = (m: Metadata | undefined): boolean => m?.access === 'owner' || m?.access === 'editor';
 
 export interface Share {
   username: string;
@@ -114,7 +120,7 @@ export interface Attempt {
   status: 'pending' | 'processing' | 'completed' | 'failed';
   statusMessage: string | null;
   processedRows: number;
-  attributes: { name?: string; mode?: Mode; createdAt: string } & Partial<Report>;
+  attributes: { name?: string; mode?: Mode; createdAt: string; files?: Sent[]; options?: Options } & Report;
 }
 
 export type Mode = 'append' | 'replace';
@@ -189,6 +195,63 @@ export const metadataOf = async (d: Dataset) => (await call<{ metadata: Metadata
 
 export const define = (d: Dataset, dataDescription: string | null, schemaDefinition: Record<string, string> | null) =>
   call<void>('PUT', `${pathOf(d)}/inferDefinition`, { dataDescription, schemaDefinition });
+
+export const rename = (d: Dataset, name: string) =>
+  send(new URL(`${pathOf(d)}/rename`, base), { method: 'POST', body: name, headers: { 'Content-Type': 'text/plain' } });
+
+/** What a column holds. */
+export interface ColumnProfile extends Column {
+  unit?: string;
+  missing?: number;
+  distinct?: number;
+  min?: string | number;
+  max?: string | number;
+  top?: { value: string | number; count: number }[];
+  histogram?: { from: string | number; to: string | number; count: number }[];
+  length?: { min: number; max: number; average: number };
+}
+
+export const profileOf = (d: Dataset, signal: AbortSignal) =>
+  call<{ version: number; rowCount: number; columns: ColumnProfile[] }>('GET', `${pathOf(d)}/profile`, undefined, signal);
+
+export interface Rows {
+  data: Record<string, unknown>[];
+  metadata: { count: number; truncated: boolean };
+}
+
+export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?: string; order?: 'asc' | 'desc' }, signal: AbortSignal) => {
+  const query = new URLSearchParams(Object.entries(page).filter(([, value]) => value !== undefined && value !== '').map(([name, value]) => [name, String(value)]));
+  return call<Rows>('GET', `${pathOf(d)}/rows?${query}`, undefined, signal);
+};
+
+export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
+  call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
+
+/** A link from columns of a dataset to those of another one. */
+export interface Link {
+  columns: string[];
+  dataset: string;
+  toColumns: string[];
+  label?: string | null;
+  /** What it has come to; null where that is not known. */
+  cardinality?: string | null;
+  hits?: number | null;
+  orphans?: number | null;
+  /** Why it cannot be used. */
+  problem?: string;
+}
+
+export interface Links {
+  links: Link[];
+  suggested: Link[];
+}
+
+export const linksOf = (d: Dataset, signal: AbortSignal) => call<Links>('GET', `${pathOf(d)}/links`, undefined, signal);
+
+export const setLinks = (d: Dataset, links: Link[]) =>
+  call<void>('PUT', `${pathOf(d)}/links`, { links: links.map(({ columns, dataset, toColumns, label }) => ({ columns, dataset, toColumns, ...(label && { label }) })) });
+
+export const retry = (attempt: string) => call<{ id: string }>('POST', path`ingestionTracking/${attempt}/retry`);
 
 export const remove = (d: Dataset) => call<void>('DELETE', pathOf(d));
 

@@ -1,13 +1,15 @@
-// Rows as a file that a spreadsheet opens.
+// Rows as spreadsheets take them: as a file and from the clipboard.
 import { cellText, fieldsOf, isWrittenNumber, type Row } from './rows';
 
 /** A sign that begins a formula, full-width or not, also after blanks; and blanks that spreadsheets take for one. */
 const formula = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/;
 
 /** toCSV writes rows by RFC 4180. A text that a spreadsheet would run as a formula gets a quote before it. */
-export function toCSV(rows: Row[]): string {
-  const names = fieldsOf(rows).map((field) => field.name);
-  const lines = [names.map(cell), ...rows.map((row) => names.map((name) => cell(row[name])))];
+export const toCSV = (rows: Row[]): string => csvLines(fieldsOf(rows).map((field) => field.name), rows);
+
+/** csvLines is toCSV for some columns, with the line of their names or without. */
+export function csvLines(names: string[], rows: Row[], header = true): string {
+  const lines = [...(header ? [names.map(cell)] : []), ...rows.map((row) => names.map((name) => cell(row[name])))];
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 
@@ -15,4 +17,21 @@ function cell(value: unknown): string {
   let text = cellText(value);
   if (typeof value !== 'number' && !isWrittenNumber(value) && formula.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** The formats of a copied table that spreadsheets and documents take. */
+export interface Copied {
+  text: string;
+  html: string;
+}
+
+const escaped: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escape = (text: string): string => text.replace(/[&<>"]/g, (sign) => escaped[sign]!);
+
+/** copied gives rows as TSV and as an HTML table. */
+export function copied(names: string[], rows: Row[]): Copied {
+  const lines = [names, ...rows.map((row) => names.map((name) => cellText(row[name])))];
+  const tsv = (text: string) => (/["\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const html = lines.map((line, i) => `<tr>${line.map((text) => (i ? `<td>${escape(text)}</td>` : `<th>${escape(text)}</th>`)).join('')}</tr>`).join('');
+  return { text: lines.map((line) => line.map(tsv).join('\t')).join('\n'), html: `<table>${html}</table>` };
 }

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { chartOf, ticks } from './chart';
-import { toCSV } from './csv';
+import { copied, toCSV } from './csv';
 import { plain } from './entities';
 import { lex } from './lex';
 import { datasetName, isUUID, uuid } from './names';
 import { safeLink } from './markdown';
+import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
 import { fieldsOf, scores, shown } from './rows';
 import { toRun } from './run';
@@ -172,7 +173,8 @@ describe('a place', () => {
   test('is read as it is written', () => {
     const id = uuid();
     expect(isUUID(id)).toBe(true);
-    expect(parse(hrefOf('a b/ü', 'shop', id))).toEqual({ owner: 'a b/ü', namespace: 'shop', view: 'conversation', conversation: id });
+    expect(parse(hrefOf('a b/ü', 'shop', id))).toEqual({ owner: 'a b/ü', namespace: 'shop', view: 'conversation', conversation: id, dataset: '' });
+    expect(parse(hrefOf('a', 'shop', 'data', 'x.y'))).toEqual({ owner: 'a', namespace: 'shop', view: 'data', conversation: '', dataset: 'x.y' });
     expect(parse(hrefOf('a', 'shop', 'data'))?.view).toBe('data');
     expect(parse(hrefOf('a', 'shop'))?.view).toBe('new');
     for (const wrong of ['', '#', '#/a', '#/a//x', '#token=x', '#/a/b/c/d', '#/%ff/x', '#/../x', '#/a/%2e']) expect(parse(wrong)).toBeUndefined();
@@ -207,8 +209,21 @@ test('a file names its dataset', () => {
   expect(datasetName('données.csv')).toBe('donnees');
 });
 
+test('rows are copied as spreadsheets take them', () => {
+  const { text, html } = copied(['a', 'b'], [{ a: 'x\ty', b: null }, { a: '<b>&', b: 1.5 }]);
+  expect(text).toBe('a\tb\n"x\ty"\t\n<b>&\t1.5');
+  expect(html).toBe('<table><tr><th>a</th><th>b</th></tr><tr><td>x\ty</td><td></td></tr><tr><td>&lt;b&gt;&amp;</td><td>1.5</td></tr></table>');
+});
+
+test('a filter is quoted', () => {
+  const filter = { column: 'a"b', is: '=' as const, value: "it's" };
+  expect(countQuery('my.data', filter)).toBe(`SELECT count(*) AS n FROM "my.data" WHERE "a""b" = 'it''s'`);
+  expect(rowsQuery('d', { ...filter, is: 'missing' }, { limit: 5, offset: 10, sort: 'a"b', order: 'desc' }))
+    .toBe('SELECT * FROM "d" WHERE "a""b" IS NULL ORDER BY "a""b" DESC NULLS LAST LIMIT 5 OFFSET 10');
+});
+
 test('questions are suggested of what there is', () => {
-  const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, dataDescription: null, schemaDefinition: null };
+  const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, dataDescription: null, schemaDefinition: null, access: 'owner' as const };
   const orders = { owner: 'a', namespace: 's', name: 'orders', metadata };
   expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
   expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);

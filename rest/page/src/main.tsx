@@ -7,6 +7,7 @@ import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
 import './styles/import.css';
+import './styles/dataset.css';
 import { App } from './views/App';
 
 listen(takeFragment);

@@ -2,6 +2,7 @@
 //
 //   #/owner/namespace                  a question to be asked
 //   #/owner/namespace/data             the datasets
+//   #/owner/namespace/data/dataset     one of them
 //   #/owner/namespace/conversation-id  a conversation
 import { computed, signal } from '@preact/signals';
 import { isUUID } from './names';
@@ -12,28 +13,34 @@ export interface Place {
   view: 'new' | 'data' | 'conversation';
   /** The conversation's id, else ''. */
   conversation: string;
+  /** The dataset's name, else ''. */
+  dataset: string;
 }
 
 const lastKey = 'parley.namespace';
 
 export function parse(hash: string): Place | undefined {
   const [root, ...parts] = hash.split('/');
-  if (root !== '#' || parts.length < 2 || parts.length > 3) return undefined;
+  if (root !== '#' || parts.length < 2 || parts.length > 4) return undefined;
   let names: string[];
   try {
     names = parts.map(decodeURIComponent);
   } catch {
     return undefined;
   }
-  const [owner, namespace, rest = ''] = names as [string, string, string?];
+  const [owner, namespace, rest = '', dataset = ''] = names as [string, string, string?, string?];
   if (!owner || !namespace || names.some((name) => name === '.' || name === '..')) return undefined;
-  if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest };
-  return { owner, namespace, view: rest === 'data' ? 'data' : 'new', conversation: '' };
+  if (names.length > 3 && rest !== 'data') return undefined;
+  if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest, dataset: '' };
+  return { owner, namespace, view: rest === 'data' ? 'data' : 'new', conversation: '', dataset };
 }
 
-export function hrefOf(owner: string, namespace: string, rest = ''): string {
-  return ['#', owner, namespace, ...(rest ? [rest] : [])].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
+export function hrefOf(owner: string, namespace: string, ...rest: string[]): string {
+  return ['#', owner, namespace, ...rest.filter(Boolean)].map((part, i) => (i ? encodeURIComponent(part) : part)).join('/');
 }
+
+/** hrefOfDataset is the address of a dataset. */
+export const hrefOfDataset = (d: { owner: string; namespace: string; name: string }): string => hrefOf(d.owner, d.namespace, 'data', d.name);
 
 const hash = signal('');
 

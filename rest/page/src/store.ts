@@ -2,6 +2,7 @@
 import { computed, effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
+import { lost } from './connection';
 import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, place, settle } from './place';
 import { token, user } from './session';
@@ -172,6 +173,11 @@ export function watch(): void {
       void readDatasets();
       void readConversations();
     });
+  });
+  let away = false;
+  effect(() => {
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readDatasets(), readConversations()]));
+    away = lost.value;
   });
   effect(() => {
     const id = token.value ? (place.value?.conversation ?? '') : '';

@@ -153,3 +153,22 @@ func TestPageOpensRunThatGoesOn(t *testing.T) {
 	other.caughtUp()
 	b.caughtUp()
 }
+
+// TestPageSaysThatTheServerIsAway shows a banner while the server is away, and what was
+// not read once it is back.
+func TestPageSaysThatTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.mayFail = true
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	kill(c.Process)
+	b.press("Data")
+	b.press("orders")
+	b.sees(".away", "cannot be reached")
+	b.press("Try now")
+	b.sees(".away", "cannot be reached")
+	again(c.Process)
+	b.is(`!document.querySelector('.away') && !document.querySelector('.notices [role=alert]')`)
+	b.sees(".rows-frame", "plum")
+}

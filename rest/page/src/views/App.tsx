@@ -1,12 +1,16 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { adding } from '../importing';
+import { mayEdit } from '../api';
+import { look, lost } from '../connection';
+import { adding } from '../data/importing';
+import { pasted } from '../data/paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
-import { namespaces, problem } from '../store';
+import { datasets, namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
+import { DatasetView } from './Dataset';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
@@ -24,6 +28,7 @@ function Console(): VNode {
     setSeveral(files.length > 1);
     if (files.length === 1) adding.value = { file: files[0]! };
   });
+  usePaste();
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
@@ -35,22 +40,33 @@ function Console(): VNode {
   return (
     <div class={menu ? 'console menu-open' : 'console'} onKeyDown={(event) => event.key === 'Escape' && escape()}>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>Skip the menu</button>
-      <div class="topbar only-phone">
+      <header class="topbar only-phone">
         <button type="button" class="icon-button" ref={opener} aria-label="Menu" aria-expanded={menu} aria-controls="sidebar" onClick={() => setMenu(true)}>
           <Icon name="menu" />
         </button>
         <Brand />
         <span class="topbar-place">{here.value}</span>
-      </div>
+      </header>
       <Sidebar onLeave={close} onUpload={() => { close(); adding.value = {}; }} />
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>
-        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : problem.value} /></div>
+        {lost.value && <Away />}
+        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : lost.value ? '' : problem.value} /></div>
         <View />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
       {offered.value && <Offer />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
+    </div>
+  );
+}
+
+/** Away is shown while the server does not answer. */
+function Away(): VNode {
+  return (
+    <div class="away" role="status">
+      <Icon name="alert" /> <span>The server cannot be reached. This page goes on when it is back.</span>
+      <button type="button" onClick={() => void look()}>Try now</button>
     </div>
   );
 }
@@ -71,6 +87,7 @@ function Offer(): VNode {
 }
 
 function View(): VNode {
+  if (place.value?.dataset) return <DatasetView name={place.value.dataset} />;
   if (place.value?.view === 'data') return <DataView />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
@@ -82,6 +99,22 @@ function View(): VNode {
       <p class="hint">Or ask somebody to share a namespace with you, and load this page again.</p>
     </section>
   );
+}
+
+/** usePaste takes cells that are pasted while data is shown, anywhere but into a field. */
+function usePaste(): void {
+  useEffect(() => {
+    const take = (event: ClipboardEvent) => {
+      const at = place.value;
+      if (at?.view !== 'data' || adding.value || (event.target as Element).closest?.('input, textarea, dialog')) return;
+      const into = datasets.value?.find((d) => d.name.toLowerCase() === at.dataset.toLowerCase());
+      if (at.dataset && !mayEdit(into?.metadata)) return;
+      const file = pasted(event);
+      if (file) adding.value = { file, into };
+    };
+    addEventListener('paste', take);
+    return () => removeEventListener('paste', take);
+  }, []);
 }
 
 /** useDrop takes files that are dropped anywhere, and says whether some are being dragged. */

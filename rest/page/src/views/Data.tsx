@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { define, metadataOf, remove, Refusal, type Shared } from '../api';
-import { adding } from '../importing';
-import { here, place } from '../place';
+import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../api';
+import { adding } from '../data/importing';
+import { here, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
-import { typeWords } from '../types';
+import { typeWords } from '../data/types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
 import { SharesDialog } from './Shares';
@@ -36,19 +36,19 @@ export function DataView(): VNode {
 
 function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => void }): VNode {
   const [open, setOpen] = useState<'edit' | 'delete'>();
-  const { metadata, name, owner } = dataset;
+  const { metadata, name } = dataset;
   const close = () => setOpen(undefined);
   return (
     <article class="card dataset" data-dataset={name}>
       <header>
         <div>
-          <h2>{name}</h2>
+          <h2><a href={hrefOfDataset(dataset)}>{name}</a></h2>
           <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${metadata.columns.length} columns` : 'Reading…'}</p>
         </div>
-        {mine(owner) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
-        <IconButton icon="edit" label={`Describe ${name}`} disabled={!metadata} onClick={() => setOpen('edit')} />
-        {mine(owner) && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
-        {mine(owner) && <IconButton icon="trash" label={`Delete ${name}`} onClick={() => setOpen('delete')} />}
+        {mayEdit(metadata) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
+        {mayEdit(metadata) && <IconButton icon="edit" label={`Describe ${name}`} onClick={() => setOpen('edit')} />}
+        {metadata?.access === 'owner' && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
+        {metadata?.access === 'owner' && <IconButton icon="trash" label={`Delete ${name}`} onClick={() => setOpen('delete')} />}
       </header>
       {metadata?.dataDescription && <p>{metadata.dataDescription}</p>}
       {metadata && <Columns dataset={dataset} />}
@@ -78,7 +78,7 @@ export function Columns({ dataset }: { dataset: Described }): VNode {
   );
 }
 
-function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
+export function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
   const { columns, dataDescription, schemaDefinition } = dataset.metadata!;
   const [description, setDescription] = useState(dataDescription ?? '');
   const [fields, setFields] = useState<Record<string, string>>(schemaDefinition ?? {});
@@ -120,7 +120,7 @@ function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => v
 }
 
 /** unlessGone takes a dataset that is deleted already for one that was deleted. */
-function unlessGone(error: unknown): void {
+export function unlessGone(error: unknown): void {
   if (!(error instanceof Refusal) || error.status !== 404) throw error;
 }
 

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { datasetsOf, metadataOf, previewOf, say, type Dataset, type Mode, type Options, type Preview, type Sent, type TablePreview } from '../api';
-import { importAll, type Imported, type Target } from '../importing';
+import { importAll, type Adding, type Imported, type Target } from '../data/importing';
 import { datasetName, tableName } from '../names';
 import { patiently } from '../patience';
 import { place } from '../place';
@@ -16,19 +16,20 @@ import { howWords } from './Report';
 interface ImportProps {
   filename: string;
   sent: Sent;
-  /** The dataset to import into; undefined where it is chosen here. */
-  into: Dataset | undefined;
+  /** What is added to which dataset; one is chosen here where it names none. */
+  adding: Adding;
   onDone: (all: Imported[]) => void;
 }
 
 const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
 
 /** ImportForm shows what is in a file that was sent. Nothing is stored until one imports it. */
-export function ImportForm({ filename, sent, into, onDone }: ImportProps): VNode {
-  const { preview, reading, problem, options, types, read, retype } = usePreview(sent);
+export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNode {
+  const { into, again } = adding;
+  const { preview, reading, problem, options, types, read, retype } = usePreview(sent, again?.options ?? {});
   const [busy, setBusy] = useState('');
   const [failure, setFailure] = useState('');
-  const [mode, setMode] = useState<Mode>();
+  const [mode, setMode] = useState<Mode | undefined>(adding.mode);
   const own = (namespaces.value ?? []).filter((n) => mine(n.owner)).map((n) => n.name);
   const at = place.value && mine(place.value.owner) ? place.value.namespace : undefined;
   const [namespace, setNamespace] = useState(into?.namespace ?? at ?? own[0] ?? 'main');
@@ -127,11 +128,11 @@ export function ImportForm({ filename, sent, into, onDone }: ImportProps): VNode
 }
 
 /** usePreview reads what is in a file, and again when options or types change. */
-function usePreview(sent: Sent) {
+function usePreview(sent: Sent, { types: firstTypes, ...first }: Options) {
   const [preview, setPreview] = useState<Preview>();
   const [reading, setReading] = useState(true);
   const [problem, setProblem] = useState('');
-  const [options, setOptions] = useState<Options>({});
+  const [options, setOptions] = useState<Options>(first);
   const [types, setTypes] = useState<Record<string, Record<string, string>>>({});
   const stop = useRef(new AbortController());
   const ask = async (how: Options, take: (preview: Preview) => void) => {
@@ -156,6 +157,9 @@ function usePreview(sent: Sent) {
   const retype = (table: string, column: string, type: string, several: boolean) => {
     const { [column]: _, ...others } = types[table] ?? {};
     const next = type ? { ...others, [column]: type } : others;
+    retypeAll(table, next, several);
+  };
+  const retypeAll = (table: string, next: Record<string, string>, several: boolean) => {
     setTypes({ ...types, [table]: next });
     void ask({ ...options, ...(several && { sheet: table }), types: next }, (found) => {
       const fresh = found.tables[0];
@@ -163,7 +167,11 @@ function usePreview(sent: Sent) {
     });
   };
   useEffect(() => {
-    void ask({}, setPreview);
+    void ask(first, (found) => {
+      setPreview(found);
+      const [table] = found.tables;
+      if (table && firstTypes) retypeAll(table.name, firstTypes, false);
+    });
     return () => stop.current.abort();
   }, []);
   return { preview, reading, problem, options, types, read, retype };

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { TablePreview } from '../api';
 import { cellText, clipped, rowsWords } from '../rows';
-import { typeChoices, typeWords } from '../types';
+import { isNumeric, typeChoices, typeWords } from '../data/types';
 import { columnNotes, Warnings } from './Report';
 import { Cell } from './Rows';
 
@@ -60,10 +60,8 @@ function ColumnsTable({ table, types, onType }: TableProps): VNode {
   );
 }
 
-const numeric = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT\w*|FLOAT|DOUBLE|DECIMAL.*)$/i;
-
 function FirstRows({ table }: { table: TablePreview }): VNode {
-  const fields = useMemo(() => table.columns.map((c) => ({ name: c.name, numeric: numeric.test(c.type) })), [table]);
+  const fields = useMemo(() => table.columns.map((c) => ({ name: c.name, numeric: isNumeric(c.type) })), [table]);
   return (
     <div class="scroll table-frame first-rows" tabIndex={0} role="region" aria-label={`First rows of ${table.name}`}>
       <table>

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { ColumnReport, Report, Warning } from '../api';
-import { typeWords } from '../types';
+import { typeWords } from '../data/types';
 
 /** ReportView says how a file was read: what each column became, and what to look at. */
 export function ReportView({ report }: { report: Partial<Report> }): VNode {

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { chartOf } from '../chart';
-import { toCSV } from '../csv';
+import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
 import { datasetName } from '../names';
 import { fieldsOf, rowsWords, scores, type Row } from '../rows';
@@ -37,7 +37,7 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
         ) : (
           rows && (
             <>
-              <CopyButton label="Copy the rows" text={() => toCSV(rows)} />
+              <CopyButton label="Copy the rows" {...cells(rows)} />
               <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
             </>
           )
@@ -53,9 +53,15 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
 const countWords = (count: number, truncated: boolean): string =>
   truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 
-function CopyButton({ label, text }: { label: string; text: () => string }): VNode {
+/** cells gives rows as spreadsheets take them from the clipboard. */
+function cells(rows: Row[]): { text: () => string; html: () => string } {
+  const table = () => copied(fieldsOf(rows).map((field) => field.name), rows);
+  return { text: () => table().text, html: () => table().html };
+}
+
+function CopyButton({ label, text, html }: { label: string; text: () => string; html?: () => string }): VNode {
   const [done, setDone] = useState(false);
-  const press = async () => setDone(await copy(text()));
+  const press = async () => setDone(await copy(text(), html?.()));
   return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} onBlur={() => setDone(false)} />;
 }
 

@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say, type Dataset, type Sent } from '../api';
-import type { Adding, Imported } from '../importing';
-import { go, hrefOf } from '../place';
+import type { Adding, Imported } from '../data/importing';
+import { go, hrefOf, hrefOfDataset } from '../place';
+import { cellsFile, pasted } from '../data/paste';
 import { rowsWords } from '../rows';
-import { upload } from '../upload';
+import { upload } from '../data/upload';
 import { Dialog, Problem } from './Dialog';
 import { Icon } from './Icon';
 import { ImportForm } from './Import';
@@ -14,7 +15,7 @@ import { ReportView } from './Report';
 type Stage =
   | { is: 'choosing'; why: string }
   | { is: 'sending'; file: File; bytes: number }
-  | { is: 'sent'; file: File; sent: Sent }
+  | { is: 'sent'; filename: string; sent: Sent }
   | { is: 'done'; all: Imported[] };
 
 const formats = '.csv,.tsv,.json,.jsonl,.ndjson,.geojson,.parquet,.xlsx,.xlsm,.html,.htm,.sqlite,.sqlite3,.db,.txt,.md,.docx,.pdf,.gz,.zip';
@@ -31,27 +32,29 @@ export function UploadDialog({ adding, onClose }: { adding: Adding; onClose: () 
     setStage({ is: 'sending', file, bytes: 0 });
     try {
       const sent = await upload(file, (bytes) => signal.aborted || setStage({ is: 'sending', file, bytes }), signal);
-      setStage({ is: 'sent', file, sent });
+      setStage({ is: 'sent', filename: file.name, sent });
     } catch (error) {
       if (!signal.aborted) setStage({ is: 'choosing', why: say(error) });
     }
   };
   useEffect(() => {
     void take(adding.file);
+    if (adding.again) setStage({ is: 'sent', filename: adding.again.filename, sent: adding.again.sent });
     return () => stop.current.abort();
   }, []);
   const title = stage.is === 'sent' ? 'Check what will be imported' : stage.is === 'done' ? 'Imported' : into ? `Add rows to ${into.name}` : 'Add a file';
   return (
     <Dialog title={title} wide={stage.is === 'sent' || stage.is === 'done'} onClose={onClose}>
-      {stage.is === 'choosing' && <Choose onFile={(file) => void take(file)} why={stage.why} />}
+      {stage.is === 'choosing' && !adding.again && <Choose onFile={(file) => void take(file)} why={stage.why} />}
       {stage.is === 'sending' && <Sending file={stage.file} bytes={stage.bytes} />}
-      {stage.is === 'sent' && <ImportForm filename={stage.file.name} sent={stage.sent} into={into} onDone={(all) => setStage({ is: 'done', all })} />}
+      {stage.is === 'sent' && <ImportForm filename={stage.filename} sent={stage.sent} adding={adding} onDone={(all) => setStage({ is: 'done', all })} />}
       {stage.is === 'done' && <Done all={stage.all} onClose={onClose} />}
     </Dialog>
   );
 }
 
 function Choose({ why, onFile }: { why: string; onFile: (file: File | undefined) => void }): VNode {
+  const [cells, setCells] = useState('');
   return (
     <>
       <label class="drop" for="file">
@@ -59,6 +62,10 @@ function Choose({ why, onFile }: { why: string; onFile: (file: File | undefined)
         <span>Drop a file here, or choose one: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word, text; also zipped</span>
         <input id="file" type="file" accept={formats} onChange={(event) => onFile(event.currentTarget.files?.[0])} />
       </label>
+      <label class="paste" for="cells">Or paste cells from a spreadsheet</label>
+      <textarea id="cells" rows={3} value={cells} placeholder="Copy cells in a spreadsheet, then paste them here, with the names of the columns on top"
+        onPaste={(event) => onFile(pasted(event))} onInput={(event) => setCells(event.currentTarget.value)} />
+      {cells.trim() && <footer><button type="button" class="primary" onClick={() => onFile(cellsFile(cells))}>Use these cells</button></footer>}
       <p class="hint">You see what is in it before anything is stored.</p>
       <Problem text={why} />
     </>
@@ -77,9 +84,9 @@ function Sending({ file, bytes }: { file: File; bytes: number }): VNode {
 
 function Done({ all, onClose }: { all: Imported[]; onClose: () => void }): VNode {
   const { to } = all.find((each) => !each.failure)!;
-  const leave = (rest?: string) => {
+  const leave = (rest?: 'data') => {
     onClose();
-    go(hrefOf(to.owner, to.namespace, rest));
+    go(rest ? hrefOfDataset(to) : hrefOf(to.owner, to.namespace));
   };
   return (
     <div class="done">
@@ -102,10 +109,8 @@ function Done({ all, onClose }: { all: Imported[]; onClose: () => void }): VNode
 
 const nameOf = (to: Dataset): string => `${to.namespace}/${to.name}`;
 
-function countWords({ was, metadata }: Imported): string {
-  const now = rowsWords(metadata!.rowCount);
-  return was ? `now ${now} (was ${was.toLocaleString('en')})` : now;
-}
+/** countWords is what the server says of a dataset that had rows: "now 240 rows (was 120)". */
+const countWords = ({ attempt, metadata }: Imported): string => attempt?.statusMessage || rowsWords(metadata!.rowCount);
 
 function sizeWords(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];

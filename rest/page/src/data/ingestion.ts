@@ -1,6 +1,6 @@
 // What becomes of a file that was sent.
-import { attemptsOf, type Attempt, type Dataset } from './api';
-import { patiently, pause } from './patience';
+import { attemptsOf, type Attempt, type Dataset } from '../api';
+import { patiently, pause } from '../patience';
 
 const pageSize = 100;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Attempt } from './api';
+import type { Attempt } from '../api';
 
 const into = { owner: 'alice', namespace: 'shop', name: 'orders' };
 

@@ -1,16 +1,20 @@
 // Tables of a file that become datasets.
 import { signal } from '@preact/signals';
-import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from './api';
+import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from '../api';
 import { ingested } from './ingestion';
-import { patiently } from './patience';
-import { here } from './place';
-import { readDatasets, readNamespaces } from './store';
+import { patiently } from '../patience';
+import { here } from '../place';
+import { readDatasets, readNamespaces } from '../store';
 import { ingest, make, unmake } from './upload';
 
-/** What is being added: a file or one to be chosen, to a dataset or to any. */
+/** What is being added: a file, one to be chosen or one that was sent before, to a dataset or to any. */
 export interface Adding {
   file?: File;
   into?: Dataset;
+  /** An ingestion that is to be done again, with other types or options. */
+  again?: { sent: Sent; filename: string; options: Options };
+  /** What is proposed for the rows that there are. */
+  mode?: Mode;
 }
 
 /** adding is what the dialog for files is open for; undefined while it is not. */
@@ -26,8 +30,6 @@ export interface Target {
 /** Imported is what became of a table. */
 export interface Imported {
   to: Dataset;
-  /** How many rows there were before; undefined for a new dataset. */
-  was?: number;
   metadata?: Metadata;
   attempt?: Attempt;
   /** Why it is not in its dataset; '' when it is. */
@@ -54,7 +56,6 @@ export async function importAll(file: Sent, targets: Target[], abort: AbortSigna
 
 async function importTable(file: Sent, { to, mode, options }: Target, abort: AbortSignal, now: (rows: number) => void): Promise<Imported> {
   const made = await make(to, abort);
-  const was = made ? undefined : (await patiently(abort, () => metadataOf(to))).rowCount;
   const id = await ingest(file, to, mode, options, abort).catch(async (error) => {
     if (made) await unmake(to);
     throw error;
@@ -64,5 +65,5 @@ async function importTable(file: Sent, { to, mode, options }: Target, abort: Abo
     if (made) await unmake(to);
     return { to, attempt, failure: attempt.statusMessage || 'The file could not be read. Check that it is complete, then try again.' };
   }
-  return { to, was, attempt, metadata: await patiently(abort, () => metadataOf(to)), failure: '' };
+  return { to, attempt, metadata: await patiently(abort, () => metadataOf(to)), failure: '' };
 }

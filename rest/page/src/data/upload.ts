@@ -1,8 +1,8 @@
 // Files on their way into datasets.
-import { local } from './a2a';
-import { after, base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset, type Mode, type Options, type Sent } from './api';
-import { uuid } from './names';
-import { patiently } from './patience';
+import { local } from '../a2a';
+import { after, base, call, datasetsOf, metadataOf, namespaces, path, pathOf, remove, Refusal, type Dataset, type Mode, type Options, type Sent } from '../api';
+import { uuid } from '../names';
+import { patiently } from '../patience';
 
 /** A part that the server has, with its etag, or one that it lacks, with the address for it. */
 interface Part {

@@ -8,6 +8,15 @@ const plain: Record<string, string> = {
 /** typeWords says in plain words what a type is. */
 export const typeWords = (type: string): string => plain[type.toUpperCase()] ?? type.toLowerCase();
 
+const names: Record<string, string> = { VARCHAR: 'text', BIGINT: 'integer', DOUBLE: 'number' };
+
+/** choicesOf gives types as typeChoices has them. */
+export const choicesOf = (types: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(types).map(([column, type]) => [column, names[type] ?? type.toLowerCase()]));
+
+/** isNumeric says whether the values of a type are numbers. */
+export const isNumeric = (type: string): boolean => /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT\w*|FLOAT|DOUBLE|DECIMAL.*)$/i.test(type);
+
 /** The types that a column can be read as, by the names that the server has for them. */
 export const typeChoices: [name: string, words: string][] = [
   ['text', 'text'], ['integer', 'whole number'], ['number', 'number'], ['decimal(18,2)', 'decimal, 2 places'], ['decimal(18,4)', 'decimal, 4 places'],

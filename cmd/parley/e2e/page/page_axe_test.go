@@ -1,0 +1,116 @@
+package page
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"parley/internal/nodetest"
+	"parley/internal/servertest"
+)
+
+// violations gives what axe-core finds wrong with what the page shows, a line each, once
+// its colors no longer change.
+const violations = `(async () => {
+	for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame)
+	await Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map((each) => each.finished))
+	const found = await axe.run(document, {preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
+	return found.violations.flatMap((rule) => rule.nodes.map((node) => rule.id + ': ' + node.target.join(' ') + ': ' + node.failureSummary)).join('\n')
+})()`
+
+// awaited evaluates an expression that is a promise of a text.
+func awaited(b *tab, expression string) string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return text
+}
+
+// TestPageAccessible has axe-core look at every view, light and dark, wide and narrow.
+func TestPageAccessible(t *testing.T) {
+	t.Parallel()
+	dir, err := nodetest.Packages(t, "testdata/axe")
+	if err != nil {
+		servertest.Lacking(t, "this test needs npm packages: %v", err)
+	}
+	source, err := os.ReadFile(filepath.Join(dir, "node_modules/axe-core/axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, b := counter(t)
+	looks := func(view string) {
+		t.Helper()
+		for _, scheme := range []string{"light", "dark"} {
+			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+			}})
+			for _, width := range []int64{1440, 390} {
+				b.do(chromedp.EmulateViewport(width, 900))
+				found := ""
+				for range 5 { // a change of colors may still be under way
+					if found = awaited(b, violations); found == "" {
+						break
+					}
+				}
+				if found != "" {
+					t.Errorf("%s, %s, %d pixels wide:\n%s", view, scheme, width, found)
+				}
+			}
+		}
+		b.do(chromedp.EmulateViewport(1440, 900))
+	}
+	b.sees("h1", "Ask your own data")
+	b.is(strings.TrimSuffix(string(source), ";") + `, true`)
+	looks("sign in")
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	looks("a new question")
+	b.asks("assistant", "How many orders are there per city?")
+	looks("a conversation")
+	b.press("Table")
+	looks("a table")
+	b.press("Data")
+	b.sees(".dataset", "4 rows")
+	looks("the datasets")
+	b.press("Describe orders")
+	looks("a description")
+	b.closes()
+	b.press("Share orders")
+	b.sees(".shares", "Nobody else")
+	looks("shares")
+	b.closes()
+	b.click(`//*[contains(concat(" ", @class, " "), " data ")]/header//*[contains(concat(" ", @class, " "), " primary ")]`)
+	looks("the choice of a file")
+	b.closes()
+	for range 2 { // the second time there are rows
+		b.drop("prices.csv", prices)
+		b.sees("dialog .first-rows", "plum")
+		b.press("Reading options")
+		looks("a preview")
+		if b.count(".mode") > 0 {
+			b.click(`//input[@name="mode" and @value="append"]`)
+		}
+		b.imports()
+		b.sees("dialog [role=status]", "shop/prices: ")
+		looks("a report")
+		b.closes()
+		b.sees(".dataset", "prices")
+	}
+	b.press("prices")
+	b.sees(".rows-frame", "plum")
+	for _, tab := range []string{"Rows", "Columns", "Links", "History"} {
+		b.press(tab)
+		b.is(`!document.querySelector('.dataset-view .waiting')`)
+		looks(tab)
+	}
+}

@@ -1,0 +1,134 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { mayEdit, remove, rename, say } from '../api';
+import { download } from '../files';
+import { adding } from '../data/importing';
+import { go, hrefOf, hrefOfDataset, place } from '../place';
+import { rowsWords } from '../rows';
+import { datasets, mine, problem, readDatasets, type Described } from '../store';
+import { allAsCSV, mostRows } from '../data/table';
+import { ColumnsTab } from './ColumnsTab';
+import { EditDialog, unlessGone } from './Data';
+import { Confirm, Dialog, Problem, useWork } from './Dialog';
+import { HistoryTab } from './History';
+import { Icon, IconButton } from './Icon';
+import { LinksTab } from './LinksTab';
+import { RowsTab } from './RowsTab';
+import { SharesDialog } from './Shares';
+
+const tabs = ['Rows', 'Columns', 'Links', 'History'] as const;
+type Tab = (typeof tabs)[number];
+
+/** DatasetView shows what is in a dataset, and where it came from. */
+export function DatasetView({ name }: { name: string }): VNode {
+  const { owner, namespace } = place.value!;
+  const dataset = datasets.value?.find((d) => d.name.toLowerCase() === name.toLowerCase());
+  const list = <a href={hrefOf(owner, namespace, 'data')}>{mine(owner) ? namespace : `${owner}/${namespace}`}</a>;
+  return (
+    <section class="data dataset-view">
+      <nav class="crumbs" aria-label="Where this is">{list} <span aria-hidden="true">/</span> {name}</nav>
+      {dataset?.metadata ? <Shown key={`${owner}/${namespace}/${name}`} dataset={dataset} />
+        : datasets.value && !dataset ? <p class="empty">There is no dataset {name} here that you may read.</p>
+        : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
+    </section>
+  );
+}
+
+type Open = 'edit' | 'rename' | 'share' | 'delete';
+
+function Shown({ dataset }: { dataset: Described }): VNode {
+  const metadata = dataset.metadata!;
+  const [tab, setTab] = useState<Tab>('Rows');
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const owns = metadata.access === 'owner';
+  return (
+    <>
+      <header>
+        <div>
+          <h1>{dataset.name}</h1>
+          <p class="hint">{rowsWords(metadata.rowCount)} · {metadata.columns.length} columns{mayEdit(metadata) ? '' : ' · you can read it'}</p>
+        </div>
+        <div class="actions">
+          <Download dataset={dataset} />
+          {mayEdit(metadata) && <IconButton icon="edit" label="Describe" onClick={() => setOpen('edit')} />}
+          {mayEdit(metadata) && <IconButton icon="rename" label="Rename" onClick={() => setOpen('rename')} />}
+          {owns && <IconButton icon="share" label="Share" onClick={() => setOpen('share')} />}
+          {owns && <IconButton icon="trash" label="Delete" onClick={() => setOpen('delete')} />}
+          {mayEdit(metadata) && <button type="button" class="primary" onClick={() => (adding.value = { into: dataset })}><Icon name="plus" /> Add rows</button>}
+        </div>
+      </header>
+      {metadata.dataDescription && <p>{metadata.dataDescription}</p>}
+      <div class="segments tabs" role="group" aria-label="Show">
+        {tabs.map((each) => <button type="button" aria-pressed={tab === each} onClick={() => setTab(each)}>{each}</button>)}
+      </div>
+      {tab === 'Rows' && <RowsTab key={metadata} dataset={dataset} />}
+      {tab === 'Columns' && <ColumnsTab key={metadata} dataset={dataset} />}
+      {tab === 'Links' && <LinksTab key={metadata} dataset={dataset} />}
+      {tab === 'History' && <HistoryTab key={metadata} dataset={dataset} />}
+      {open === 'edit' && <EditDialog dataset={dataset} onClose={close} />}
+      {open === 'rename' && <RenameDialog dataset={dataset} onClose={close} />}
+      {open === 'share' && <SharesDialog what={dataset} onClose={close} />}
+      {open === 'delete' && (
+        <Confirm title={`Delete ${dataset.name}?`} words="The dataset, its rows and its shares will be gone, for everybody." action="Delete"
+          onYes={async () => {
+            await remove(dataset).catch(unlessGone);
+            go(hrefOf(dataset.owner, dataset.namespace, 'data'));
+            await readDatasets();
+          }} onClose={close} />
+      )}
+    </>
+  );
+}
+
+function Download({ dataset }: { dataset: Described }): VNode {
+  const [state, setState] = useState('');
+  const stop = useRef<AbortController>(undefined);
+  useEffect(() => () => stop.current?.abort(), []);
+  const { columns, rowCount } = dataset.metadata!;
+  const start = async () => {
+    const { signal } = (stop.current = new AbortController());
+    setState('0%');
+    try {
+      const text = await allAsCSV(dataset, columns.map((c) => c.name), signal, (rows) => setState(`${Math.floor((rows / Math.max(rows, Math.min(rowCount, mostRows))) * 100)}%`));
+      download(`${dataset.name}.csv`, 'text/csv', text);
+      setState(rowCount > mostRows ? `the first ${mostRows.toLocaleString('en')} rows` : '');
+    } catch (error) {
+      if (!signal.aborted) setState(say(error));
+    }
+  };
+  return (
+    <>
+      <span class="hint" role="status">{state}</span>
+      <IconButton icon="download" label="Download CSV" disabled={columns.length === 0 || state.endsWith('%')} onClick={() => void start()} />
+    </>
+  );
+}
+
+function RenameDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
+  const [name, setName] = useState(dataset.name);
+  const { busy, problem, work } = useWork();
+  const save = (event: Event) => {
+    event.preventDefault();
+    void work(async () => {
+      if (name.trim() !== dataset.name) await rename(dataset, name.trim());
+      await readDatasets();
+      onClose();
+      go(hrefOfDataset({ ...dataset, name: name.trim() }));
+    });
+  };
+  return (
+    <Dialog title={`Rename ${dataset.name}`} onClose={onClose}>
+      <form onSubmit={save}>
+        <label for="new-name">New name</label>
+        <input id="new-name" required maxLength={128} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        <p class="hint">Questions and queries use the new name from then on.</p>
+        <Problem text={problem} />
+        <footer>
+          <button type="button" onClick={onClose}>Cancel</button>
+          <button class="primary" disabled={busy}>Rename</button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,110 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { query, rowsOf, say } from '../api';
+import { copied } from '../csv';
+import { comparisons, countQuery, rowsQuery, type Comparison, type Filter } from '../data/filter';
+import { copy } from '../files';
+import type { Row } from '../rows';
+import type { Described } from '../store';
+import { isNumeric } from '../data/types';
+import { Problem } from './Dialog';
+import { IconButton } from './Icon';
+import { Cell } from './Rows';
+
+const limit = 100;
+
+/** RowsTab shows the rows of a dataset in pages, sorted and filtered. */
+export function RowsTab({ dataset }: { dataset: Described }): VNode {
+  const { columns, rowCount } = dataset.metadata!;
+  const [offset, setOffset] = useState(0);
+  const [sort, setSort] = useState('');
+  const [order, setOrder] = useState<'asc' | 'desc'>('asc');
+  const [filter, setFilter] = useState<Filter>();
+  const [shown, setShown] = useState<{ rows: Row[]; total: number }>();
+  const [problem, setProblem] = useState('');
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const read = async () => {
+      const page = { limit, offset, sort, order };
+      const [{ data }, total] = await Promise.all([
+        filter ? query(dataset, rowsQuery(dataset.name, filter, page), signal) : rowsOf(dataset, page, signal),
+        filter ? query(dataset, countQuery(dataset.name, filter), signal).then((found) => Number(found.data[0]?.n)) : rowCount,
+      ]);
+      setShown({ rows: data, total });
+      setProblem('');
+    };
+    read().catch((error) => signal.aborted || setProblem(say(error)));
+    return () => stop.abort();
+  }, [offset, sort, order, filter]);
+  const fields = useMemo(() => columns.map((c) => ({ name: c.name, numeric: isNumeric(c.type) })), [columns]);
+  const sortBy = (name: string) => {
+    setOffset(0);
+    setOrder(sort === name && order === 'asc' ? 'desc' : 'asc');
+    setSort(name);
+  };
+  const copyRows = async () => {
+    const { text, html } = copied(fields.map((field) => field.name), shown!.rows);
+    setDone(await copy(text, html));
+  };
+  if (columns.length === 0) return <p class="empty">There are no rows yet. Add some from a file.</p>;
+  const rows = shown?.rows ?? [];
+  const last = offset + rows.length;
+  return (
+    <>
+      <div class="rows-bar">
+        <FilterForm columns={fields.map((field) => field.name)} onFilter={(next) => { setOffset(0); setFilter(next); }} />
+        <div class="pager">
+          <span role="status">{shown && (rows.length === 0 ? 'No rows' : `Rows ${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${shown.total.toLocaleString('en')}`)}</span>
+          <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : 'Copy these rows'} disabled={!shown} onClick={() => void copyRows()} onBlur={() => setDone(false)} />
+          <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - limit))}>Previous</button>
+          <button type="button" disabled={!shown || last >= shown.total || rows.length === 0} onClick={() => setOffset(last)}>Next</button>
+        </div>
+      </div>
+      <Problem text={problem} />
+      <div class="scroll table-frame rows-frame" tabIndex={0} role="region" aria-label={`Rows of ${dataset.name}`} aria-busy={!shown && !problem}>
+        <table>
+          <thead>
+            <tr>
+              {fields.map((field) => (
+                <th scope="col" class={field.numeric ? 'number' : undefined} aria-sort={sort === field.name ? (order === 'asc' ? 'ascending' : 'descending') : 'none'}>
+                  <button type="button" class="sort" title={`Sort by ${field.name}`} onClick={() => sortBy(field.name)}>{field.name}</button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>{rows.map((row, i) => <tr key={`${offset} ${i}`}>{fields.map((field) => <Cell value={row[field.name]} field={field} />)}</tr>)}</tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function FilterForm({ columns, onFilter }: { columns: string[]; onFilter: (filter: Filter | undefined) => void }): VNode {
+  const [column, setColumn] = useState(columns[0]!);
+  const [is, setIs] = useState<Comparison>('contains');
+  const [value, setValue] = useState('');
+  const [on, setOn] = useState(false);
+  const apply = (event: Event) => {
+    event.preventDefault();
+    setOn(true);
+    onFilter({ column, is, value });
+  };
+  const clear = () => {
+    setOn(false);
+    setValue('');
+    onFilter(undefined);
+  };
+  return (
+    <form class="filter" onSubmit={apply}>
+      <select aria-label="Column" value={column} onChange={(event) => setColumn(event.currentTarget.value)}>{columns.map((each) => <option>{each}</option>)}</select>
+      <select aria-label="Comparison" value={is} onChange={(event) => setIs(event.currentTarget.value as Comparison)}>
+        {comparisons.map(([each, words]) => <option value={each}>{words}</option>)}
+      </select>
+      {is !== 'missing' && <input aria-label="Value" required placeholder="Value" value={value} onInput={(event) => setValue(event.currentTarget.value)} />}
+      <button>Filter</button>
+      {on && <button type="button" onClick={clear}>Show all</button>}
+    </form>
+  );
+}
