@@ -11,7 +11,7 @@ import { datasets, namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
 import { DatasetView } from './Dataset';
-import { Dialog, Problem } from './Dialog';
+import { Dialog, ReadProblem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
 import { SignIn } from './SignIn';
@@ -47,7 +47,7 @@ function Console(): VNode {
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>
         {lost.value && <Away />}
-        <div class="notices"><Problem text={lost.value ? '' : problem.value} /></div>
+        <div class="notices"><ReadProblem text={problem.value} /></div>
         <View />
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop files to add their data</div>}
