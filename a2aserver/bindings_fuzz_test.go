@@ -34,7 +34,7 @@ func newReaders(f *testing.F) readers {
 	f.Helper()
 	store := sqlstoretest.SQLite(f)
 	withNamespace(f, store)
-	h := newHost(f, store, fourEvents, withCards, func(cfg *Config) { cfg.Logger = quiet() })
+	h := newHost(f, store, fourEvents, withCards, func(cfg *Config) { cfg.Logger = quiet() }, attaches(store, maxAttached, &savedFiles{namesOnly: true}))
 	return readers{h, h.services["echo"]}
 }
 
@@ -92,6 +92,7 @@ func hostileMessages() []string {
 	return []string{
 		part(`{"text":"how many?"}`), part(`{"text":""}`), part(`{"text":"a\u0000b"}`), part(`{"text":"x"},{"data":null}`), part(`{"text":"x"},{"url":""}`),
 		part(`{"text":"x","metadata":{"a":[1e308,-0,null,{"b":"\u2028"}]}}`), part(`{"text":"x","filename":"a/b","mediaType":"TEXT/plain; charset=x"}`),
+		part(`{"text":"x"},{"raw":"YSxiCg==","filename":"a.csv","mediaType":"text/csv","metadata":{"attachment":7}}`), part(`{"text":"x"},{"data":[{"a":[{}]},{"b":1e308}],"filename":"x"}`),
 		part(`{"raw":""}`), part(`{}`), part(`null`), `{}`, `{"message":null}`, `{"tenant":"alice/shop",` + part(`{"text":"x"}`)[1:],
 		`{"message":{"messageId":"\u0000","role":1,"parts":[{"text":"x"}],"contextId":"` + strings.Repeat("c", 256) + `","extensions":["",""],"referenceTaskIds":["x"]}}`,
 		`{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"x"}]},"metadata":{"namespace":"alice/shop","neverAsk":true},"configuration":{"historyLength":0,"acceptedOutputModes":["text"]}}`,

@@ -187,6 +187,11 @@ func plainMessage(message *a2a.Message) *a2a.Message {
 }
 
 func plainPart(part *a2a.Part) *a2a.Part {
+	if raw, ok := part.Content.(a2a.Raw); ok && len(raw) == 0 {
+		// Clients of 0.3 refuse files without bytes.
+		file := map[string]any{"filename": part.Filename, "mediaType": part.MediaType, attachmentKey: part.Metadata[attachmentKey]}
+		return &a2a.Part{Content: a2a.Data{Value: file}}
+	}
 	data, _ := part.Content.(a2a.Data)
 	raw, ok := data.Value.(json.RawMessage)
 	if !ok || len(raw) == 0 || raw[0] != '{' {

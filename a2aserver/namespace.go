@@ -89,7 +89,7 @@ func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest,
 	case files && (len(options) == 0 || len(options) > 1 && request.NeverAsk):
 		return nil, log.ResolveRun(ctx, request)
 	case len(options) == 0:
-		return nil, invalidParams("there is no namespace that you can read; upload data first")
+		return nil, invalidParams("there is no namespace that you can read; upload data first, or attach a file to the question")
 	case len(options) > 1 && request.NeverAsk:
 		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, and metadata.neverAsk is set")
 	}

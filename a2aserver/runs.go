@@ -163,6 +163,9 @@ func (r *run) work() {
 		r.endUnanswered(err)
 		return
 	}
+	if len(r.request.Attachments) > 0 {
+		<-r.committed // the agent reads them; a failure has ended the context
+	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)

@@ -17,6 +17,9 @@ type Lake interface {
 	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
 	// visible to the caller, or there is nothing to read.
 	Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) ([]storage.DatasetData, error)
+	// LinksBetween gives the usable links between what Datasets gave the caller shortly before,
+	// declared ones first. The namespace may be missing.
+	LinksBetween(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, datasets []storage.DatasetData) ([]storage.MeasuredLink, error)
 	// QueryGuarded runs one SELECT that a job wrote, after the join guard, which may rewrite
 	// it and says in notes what it did. One that is invalid or refused is ErrInvalid.
 	QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
@@ -53,6 +56,8 @@ type Config struct {
 	Lake   Lake
 	Memory Memory
 	Models Models
+	// Profiles have the units of numbers; nil for none.
+	Profiles Profiles
 	// Log gets the causes of failures, which readers of a run do not see.
 	Log    *slog.Logger
 	Tracer Tracer

@@ -116,8 +116,13 @@ func (e *Examples) in(ctx context.Context, caller storage.Caller, ref storage.Na
 		return nil, fmt.Errorf("%T gives no examples", jobs)
 	}
 	run := &Run{config: e.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: ref}}}
-	task := llm.Task{Datasets: describe(all), Data: &data{Run: run}, Now: e.config.Now()}
+	links, err := run.links(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	task := llm.Task{Datasets: describe(all), Links: links, Data: &data{Run: run}, Now: e.config.Now()}
 	among := sha256.New()
+	_, _ = fmt.Fprintf(among, "%+v", links)
 	for _, d := range task.Datasets {
 		_, _ = fmt.Fprintf(among, "%q", d.Version)
 	}

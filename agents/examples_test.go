@@ -61,6 +61,10 @@ type spacesLake struct {
 	listed  int
 }
 
+func (*spacesLake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
+	return nil, nil
+}
+
 func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
 	l.listed++
 	if in.Namespace.Name == "gone" || in.ConversationID != "" {

@@ -52,10 +52,12 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 		executor      func(agents.Config) a2asrv.AgentExecutor
 		omitSubmitted bool
 	}{
-		"nl2ql":             {answered, newNL2QL, true},
-		"nl2ql fails":       {failing, newNL2QL, true},
-		"assistant":         {answered, newAssistant, false},
-		"assistant, failed": {failing, newAssistant, false},
+		"nl2ql":              {answered, newNL2QL, true},
+		"nl2ql, charted":     {charted, newNL2QL, true},
+		"nl2ql fails":        {failing, newNL2QL, true},
+		"assistant":          {answered, newAssistant, false},
+		"assistant, charted": {charted, newAssistant, false},
+		"assistant, failed":  {failing, newAssistant, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -82,7 +82,7 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	if !found {
 		return w.Unanswered(strings.Join(reasons, " ")), nil
 	}
-	task := llm.AnswerTask{Task: w.task, Steps: bounded(steps, maxRowsAnswer, maxBytesAnswer)}
+	task := llm.AnswerTask{Task: w.task, Steps: steps}
 	answer, err := do(ctx, w, "answer", func(ctx context.Context) (llm.Answer, error) { return w.jobs.Answer(ctx, task) },
 		func(a llm.Answer) llm.Usage { return a.Usage })
 	if unanswerable, ok := errors.AsType[*llm.UnanswerableError](err); ok {

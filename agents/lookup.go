@@ -35,6 +35,8 @@ type Found struct {
 	// Alternative describes another reading that is about as likely, of a question whose
 	// asker must not be asked; "" for none.
 	Alternative string
+	// Chart is a Vega-Lite specification of the rows; nil if no chart helps.
+	Chart map[string]any
 	// Notes are sentences about the rows, which Reasoning has too.
 	Notes []string
 	// Refusal is set where no query could be written.
@@ -49,7 +51,7 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 	if len(w.task.Datasets) == 0 {
 		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
-	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before, maxRowsBefore, maxBytesBefore)}
+	job := llm.QueryTask{Task: w.task, Instruction: instruction, Before: bounded(before)}
 	chosen, err := w.chosen(ctx, step, instruction)
 	if err != nil {
 		return Found{}, err
@@ -118,7 +120,11 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	}
 	found.note(result.Notes)
 	found.Rows = rowsOf(result)
-	if found.Search != nil && len(found.Rows.Rows) == 0 {
+	switch {
+	case found.Search == nil:
+		found.Rows.Units = w.units(ctx, found.Query, result.Columns)
+		found.Chart = chartOf(found.Instruction, result, found.Rows.Units)
+	case len(found.Rows.Rows) == 0:
 		found.Failure = noPassages
 		found.Reasoning = found.Failure
 	}
@@ -162,6 +168,23 @@ func (f Found) Metadata() map[string]any {
 	return metadata
 }
 
+// RowsMetadata gives the metadata of the artifact that has the step's rows: how they are
+// shown.
+func (f Found) RowsMetadata() map[string]any {
+	metadata := map[string]any{}
+	if f.Chart != nil {
+		metadata["chart"] = f.Chart
+	}
+	if len(f.Rows.Units) > 0 {
+		units := map[string]any{}
+		for column, unit := range f.Rows.Units {
+			units[column] = unit
+		}
+		metadata["units"] = units
+	}
+	return metadata
+}
+
 // LookUpAgain runs the query of an artifact that was emitted before, or the search in its
 // metadata.
 func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
@@ -184,7 +207,7 @@ func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, e
 
 // ReadStep reads the step of an artifact.
 func ReadStep(artifact *a2a.Artifact) llm.Step {
-	step := llm.Step{Query: readText(artifact.Parts), Rows: readRows(artifact.Parts)}
+	step := llm.Step{Query: readText(artifact.Parts), Rows: readRows(artifact)}
 	step.Instruction, _ = artifact.Metadata["instruction"].(string)
 	step.Reasoning, _ = artifact.Metadata["reasoning"].(string)
 	if answered, ok := artifact.Metadata["answered"].(bool); ok && !answered {

@@ -83,21 +83,25 @@ func (p *progress) artifact(artifact *a2a.Artifact) []storage.Progress {
 		plan := storage.Progress{Kind: storage.Planned, Steps: []string{p.question}, Reasoning: ReadStep(artifact).Reasoning}
 		return append([]storage.Progress{plan}, p.begin(p.question)...)
 	case id == ResultData:
-		return append(p.end(queryStep(p.query, artifact, p.question)), storage.Progress{Kind: storage.Answered, Text: readText(artifact.Parts)})
+		return append(p.end(queryStep(p.query, artifact, p.question), artifact), storage.Progress{Kind: storage.Answered, Text: readText(artifact.Parts)})
 	case id == AnswerText:
 		return []storage.Progress{{Kind: storage.Answered, Text: readText(artifact.Parts)}}
 	case strings.HasPrefix(id, stepPrefix):
-		return p.end(ReadStep(artifact))
+		return p.end(ReadStep(artifact), artifact)
 	}
 	return nil
 }
 
-// end reports that a step is done and, after the last, that the answer is next.
-func (p *progress) end(step llm.Step) []storage.Progress {
+// end reports that a step, whose rows are in an artifact, is done and, after the last, that
+// the answer is next.
+func (p *progress) end(step llm.Step, rows *a2a.Artifact) []storage.Progress {
 	reports := []storage.Progress{{
 		Kind:  storage.StepDone,
 		Index: p.done,
-		Step:  storage.Step{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated},
+		Step: storage.Step{
+			Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated,
+			Chart: rows.Metadata["chart"], Units: step.Rows.Units,
+		},
 	}}
 	if p.done++; p.done == p.steps {
 		reports = append(reports, storage.Progress{Kind: storage.AnswerStarted})

@@ -35,17 +35,19 @@ type resultStep struct {
 	Query       string            `json:"query"`
 	Reasoning   string            `json:"reasoning"`
 	Data        []json.RawMessage `json:"data"`
+	Chart       any               `json:"chart,omitempty"`
+	Units       map[string]string `json:"units,omitempty"`
 }
 
 // Result renders a completed task of either agent for readers of runs.
 func Result(task *a2a.Task) (json.RawMessage, error) {
 	rendered := result{Response: Response(task), Steps: []resultStep{}}
 	if data := artifact(task, ResultData); data != nil {
-		rendered.add(queryStep(artifact(task, GeneratedQuery), data, question(task)))
+		rendered.add(queryStep(artifact(task, GeneratedQuery), data, question(task)), data)
 	} else if artifact(task, AnswerText) != nil {
 		for _, artifact := range task.Artifacts {
 			if strings.HasPrefix(string(artifact.ID), stepPrefix) {
-				rendered.add(ReadStep(artifact))
+				rendered.add(ReadStep(artifact), artifact)
 			}
 		}
 	} else {
@@ -58,8 +60,12 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), err
 }
 
-func (r *result) add(step llm.Step) {
-	r.Steps = append(r.Steps, resultStep{Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows)})
+// add adds a step whose rows are in an artifact.
+func (r *result) add(step llm.Step, rows *a2a.Artifact) {
+	r.Steps = append(r.Steps, resultStep{
+		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows),
+		Chart: rows.Metadata["chart"], Units: step.Rows.Units,
+	})
 }
 
 // Response gives the answer of a task of either agent; "" when there is none.
@@ -86,7 +92,7 @@ func queryStep(query, data *a2a.Artifact, question string) llm.Step {
 	if query != nil {
 		step = ReadStep(query)
 	}
-	step.Instruction, step.Rows = question, readRows(data.Parts)
+	step.Instruction, step.Rows = question, readRows(data)
 	return step
 }
 

@@ -33,6 +33,20 @@ func script() *agentstest.Script {
 	}
 }
 
+// charted is script with rows that a chart shows, in a unit.
+func charted() *agentstest.Script {
+	s := script()
+	s.Steps, s.Units = s.Steps[:1], map[string]string{"Total": "€", "other": "kg"}
+	s.Results[sql] = storage.QueryResult{
+		SQL: sql, Columns: []storage.Column{{Name: "customer", Type: "VARCHAR"}, {Name: "sum(total)", Type: "DOUBLE"}, {Name: "count", Type: "BIGINT"}},
+		Rows: []json.RawMessage{
+			json.RawMessage(`{"customer":"ann","sum(total)":7.5,"count":2,"__metadata":{"score":1.0}}`),
+			json.RawMessage(`{"customer":"bob","sum(total)":2,"count":1,"__metadata":{"score":1.0}}`),
+		},
+	}
+	return s
+}
+
 func unanswerable() *agentstest.Script {
 	s := script()
 	s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there.") }
@@ -53,7 +67,7 @@ func TestProjections(t *testing.T) {
 		"nl2ql":     func(c agents.Config) a2asrv.AgentExecutor { return nl2ql.New(c) },
 		"assistant": func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) },
 	} {
-		for kind, script := range map[string]func() *agentstest.Script{"answered": script, "unanswerable": unanswerable, "failing": failing} {
+		for kind, script := range map[string]func() *agentstest.Script{"answered": script, "charted": charted, "unanswerable": unanswerable, "failing": failing} {
 			t.Run(name+"-"+kind, func(t *testing.T) {
 				t.Parallel()
 				s := script()

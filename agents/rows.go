@@ -13,12 +13,11 @@ import (
 	"parley/storage"
 )
 
-// Limits of the rows of one step that a job is given. Answers get more than queries.
+// Limits of the rows of one step that the query of a later one is given. Answers get all, so
+// that they count them right.
 const (
 	maxRowsBefore  = 50
 	maxBytesBefore = 16 << 10
-	maxRowsAnswer  = 200
-	maxBytesAnswer = 64 << 10
 )
 
 // NewRows makes a data part of rows. They are copied unchanged, so that columns keep their
@@ -60,15 +59,19 @@ func decode(value, into any) error {
 }
 
 // readRows gives the rows of an artifact.
-func readRows(parts a2a.ContentParts) llm.Rows {
+func readRows(artifact *a2a.Artifact) llm.Rows {
 	var data struct {
 		Rows      []json.RawMessage `json:"rows"`
 		Truncated bool              `json:"truncated"`
 	}
-	if !readData(parts, &data) || len(data.Rows) == 0 {
+	if !readData(artifact.Parts, &data) || len(data.Rows) == 0 {
 		return llm.Rows{Truncated: data.Truncated}
 	}
-	return llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+	rows := llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+	if units, ok := artifact.Metadata["units"]; ok {
+		_ = decode(units, &rows.Units) // without them the numbers are right too
+	}
+	return rows
 }
 
 // rowsOf converts a query result for jobs.
@@ -81,13 +84,13 @@ func rowsOf(result storage.QueryResult) llm.Rows {
 }
 
 // bounded limits the rows of steps.
-func bounded(steps []llm.Step, maxRows, maxBytes int) []llm.Step {
+func bounded(steps []llm.Step) []llm.Step {
 	few := make([]llm.Step, len(steps))
 	for i, step := range steps {
 		few[i] = step
 		size, rows := 0, step.Rows.Rows
 		for n, row := range rows {
-			if size += len(row); n == maxRows || size > maxBytes {
+			if size += len(row); n == maxRowsBefore || size > maxBytesBefore {
 				few[i].Rows.Rows, few[i].Rows.Truncated = rows[:n:n], true
 				break
 			}

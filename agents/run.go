@@ -247,10 +247,15 @@ func (w *Run) Open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
 	}
+	links, err := w.links(ctx, all)
+	if err != nil {
+		return err
+	}
 	w.task = llm.Task{
 		Question: w.request.Text,
 		Hints:    w.request.HelperPrompt,
 		Datasets: describe(all),
+		Links:    links,
 		Data:     &data{Run: w},
 		Now:      w.config.Now(),
 	}

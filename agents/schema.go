@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,6 +37,32 @@ func describe(all []storage.DatasetData) []llm.Dataset {
 		datasets[i] = d
 	}
 	return datasets
+}
+
+// links gives the links between datasets, for jobs.
+func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link, error) {
+	if len(all) < 2 {
+		return nil, nil
+	}
+	found, err := retryWhileUnavailable(ctx, w, func() ([]storage.MeasuredLink, error) {
+		return w.config.Lake.LinksBetween(ctx, w.request.Caller, w.request.Namespace, all)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the links: %w", err)
+	}
+	links := make([]llm.Link, len(found))
+	for i, l := range found {
+		links[i] = llm.Link{
+			From: l.From, Columns: l.Columns, To: l.To, ToColumns: l.ToColumns, Label: l.Label, Declared: l.Declared,
+			ManyFrom: true, // as a foreign key, where it is not known
+		}
+		if m := l.Measure; m != nil {
+			links[i].ManyFrom = m.Cardinality == storage.ManyToOne || m.Cardinality == storage.ManyToMany
+			links[i].ManyTo = m.Cardinality == storage.OneToMany || m.Cardinality == storage.ManyToMany
+			links[i].Orphans = m.Orphans
+		}
+	}
+	return links, nil
 }
 
 // fieldText gives the description of a column; column names are case-insensitive.

@@ -44,6 +44,23 @@ type ColumnFacts struct {
 	Least, Most string
 }
 
+// Link says that rows of two datasets belong together where their columns have equal values.
+type Link struct {
+	// From has Columns, and To has ToColumns, one for each of them.
+	From      string
+	Columns   []string
+	To        string
+	ToColumns []string
+	// Label says what the link means; "" for nothing.
+	Label string
+	// Declared says that a user has declared the link; otherwise it was found in the data.
+	Declared bool
+	// ManyFrom and ManyTo say that several rows of From or of To can have the same values.
+	ManyFrom, ManyTo bool
+	// Orphans counts the rows of From without one of To.
+	Orphans int64
+}
+
 // Reference says that the values of one column are those of a column of another dataset.
 type Reference struct{ From, To ColumnName }
 
@@ -93,11 +110,22 @@ const maxCellText = 80
 
 func cellText(value string) string { return shorten(oneLine(value), maxCellText) }
 
-// referencesText lists the references between the described datasets.
-func referencesText(references []Reference, described map[string]bool) string {
+// referencesText lists the links and the references between the described datasets, without
+// references of columns that have a link.
+func referencesText(links []Link, references []Reference, described map[string]bool) string {
 	var out strings.Builder
+	linked := map[ColumnName]bool{}
+	for _, l := range links {
+		if described[l.From] && described[l.To] && out.Len() < maxReferences {
+			out.WriteString("  " + linkText(l) + "\n")
+			if len(l.Columns) == 1 {
+				linked[ColumnName{l.From, l.Columns[0]}] = true
+				linked[ColumnName{l.To, l.ToColumns[0]}] = linked[ColumnName{l.To, l.ToColumns[0]}] || l.ManyTo
+			}
+		}
+	}
 	for _, r := range references {
-		if described[r.From.Dataset] && described[r.To.Dataset] && out.Len() < maxReferences {
+		if described[r.From.Dataset] && described[r.To.Dataset] && !linked[r.From] && out.Len() < maxReferences {
 			fmt.Fprintf(&out, "  %s refers to %s\n", r.From, r.To)
 		}
 	}
@@ -105,4 +133,40 @@ func referencesText(references []Reference, described map[string]bool) string {
 		return ""
 	}
 	return "references between these datasets:\n" + out.String()
+}
+
+// linkText describes a link, from the side of which many rows may belong to one of the other.
+func linkText(l Link) string {
+	from, to := linkColumns(l.From, l.Columns), linkColumns(l.To, l.ToColumns)
+	text := from + " refers to " + to
+	switch {
+	case l.ManyTo && l.ManyFrom:
+		text = from + " has the values of " + to + ", each in several rows of both: join no sums or counts by it"
+	case l.ManyTo:
+		text = to + " refers to " + from
+	}
+	if l.Orphans > 0 && !l.ManyTo {
+		text += fmt.Sprintf("; for %d rows there is none", l.Orphans)
+	}
+	if l.Declared {
+		text += "; declared by the user"
+	}
+	if l.Label != "" {
+		text += ": " + shorten(oneLine(l.Label), maxLinkLabel)
+	}
+	return text
+}
+
+// maxLinkLabel limits the label of a link, in bytes.
+const maxLinkLabel = 200
+
+func linkColumns(dataset string, columns []string) string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = ColumnName{dataset, c}.String()
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + strings.Join(names, ", ") + ")"
 }

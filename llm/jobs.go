@@ -51,8 +51,10 @@ type Task struct {
 	Hints string
 	// Earlier has the turns of the same conversation, oldest first.
 	Earlier []Turn
-	// Datasets are those that the user may read, and Data reads them.
+	// Datasets are those that the user may read, and Data reads them. Links are between them,
+	// those first that users have declared.
 	Datasets []Dataset
+	Links    []Link
 	Data     Data
 	Now      time.Time
 }
@@ -108,6 +110,8 @@ type Rows struct {
 	Rows []json.RawMessage
 	// Truncated says that there were more.
 	Truncated bool
+	// Units has the units of numbers, by column, where they are known.
+	Units map[string]string
 }
 
 // Plan has the steps of an answer.

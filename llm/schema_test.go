@@ -72,6 +72,36 @@ func TestPromptTellsWhatDatasetsHold(t *testing.T) {
 	}
 }
 
+// TestPromptTellsOfLinks has those of the task first, and no other for their columns.
+func TestPromptTellsOfLinks(t *testing.T) {
+	t.Parallel()
+	d, datasets := shopData(t)
+	link := func(from, column, to, toColumn string) llm.Link {
+		return llm.Link{From: from, Columns: []string{column}, To: to, ToColumns: []string{toColumn}}
+	}
+	declared := link("orders", "customer_id", "customers", "name")
+	declared.Declared, declared.ManyFrom, declared.Orphans, declared.Label = true, true, 7, "who\npaid"
+	turned := link("customers", "id", "visits", "visit")
+	turned.ManyTo = true
+	many := llm.Link{From: "orders", Columns: []string{"status", "gift"}, To: "visits", ToColumns: []string{"page", "visit"}, ManyFrom: true, ManyTo: true}
+	task := llm.Task{
+		Question: "Who are the best customers by orders?", Datasets: datasets, Data: d,
+		Links: []llm.Link{declared, turned, many, link("orders", "id", "elsewhere", "id")},
+	}
+	const want = `references between these datasets:
+  "orders"."customer_id" refers to "customers"."name"; for 7 rows there is none; declared by the user: who paid
+  "visits"."visit" refers to "customers"."id"
+  ("orders"."status", "orders"."gift") has the values of ("visits"."page", "visits"."visit"), each in several rows of both: join no sums or counts by it
+`
+	if got := llm.SchemaText(t.Context(), task, profile.NewCache(1<<20)); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+	task.Data = nil
+	if got := llm.SchemaText(t.Context(), task, nil); !strings.HasSuffix(got, want) {
+		t.Errorf("without facts: got\n%s", got)
+	}
+}
+
 // TestPromptWithoutFacts has data that cannot be read, or not in time: the prompt has no
 // facts of it.
 func TestPromptWithoutFacts(t *testing.T) {

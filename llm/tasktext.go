@@ -95,6 +95,9 @@ func rowsText(rows Rows, limits rowLimits) string {
 	}
 	var out strings.Builder
 	out.WriteString(jsonText(append([]string{}, columns...)) + "\n")
+	if len(rows.Units) > 0 {
+		fmt.Fprintf(&out, "units: %s\n", shorten(jsonText(rows.Units), limits.value))
+	}
 	shown := 0
 	for _, row := range rows.Rows {
 		line := rowText(columns, row, limits.value)

@@ -32,6 +32,8 @@ type stepEvent struct {
 	Query     string            `json:"query"`
 	Reasoning string            `json:"reasoning"`
 	Data      []json.RawMessage `json:"data"`
+	Chart     any               `json:"chart,omitempty"`
+	Units     map[string]string `json:"units,omitempty"`
 }
 
 type answerEvent struct {
@@ -53,7 +55,7 @@ func toEvent(p storage.Progress) any {
 	case storage.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case storage.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data)}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Chart, p.Step.Units}
 	case storage.Answered:
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:

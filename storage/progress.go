@@ -44,4 +44,8 @@ type Step struct {
 	// Data are the rows, JSON objects; Truncated says that there were more.
 	Data      []json.RawMessage
 	Truncated bool
+	// Chart is a Vega-Lite specification of the rows, a JSON object; nil for none. Units has
+	// the units of numbers, by column.
+	Chart any
+	Units map[string]string
 }

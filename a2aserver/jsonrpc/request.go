@@ -86,6 +86,7 @@ func ReadRequest(entry json.RawMessage) (Request, error) {
 		if err := checkID(found.id); err != nil {
 			return request, err
 		}
+		found.id = bytes.Clone(found.id) // the rest of the body is not needed as long
 		request.ID = found.id
 	}
 	if string(found.jsonrpc) != `"2.0"` {

@@ -34,6 +34,8 @@ type Script struct {
 	// Data are the datasets, and DatasetsError why there are none.
 	Data          []storage.DatasetData
 	DatasetsError error
+	// Links are those between them.
+	Links []storage.MeasuredLink
 	// Filename is a file that comes with the question, "" for none, and AttachError why it
 	// cannot be read.
 	Filename    string
@@ -42,6 +44,8 @@ type Script struct {
 	// neither is ErrInvalid.
 	Results map[string]storage.QueryResult
 	Errors  map[string]error
+	// Units are those of the columns of all datasets.
+	Units map[string]string
 	// Found is what each search gives.
 	Found storage.QueryResult
 	// Steps is the plan.
@@ -82,7 +86,7 @@ func (s *Script) asked(job string) {
 // Config is what an agent needs to follow the script.
 func (s *Script) Config() agents.Config {
 	return agents.Config{
-		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
+		Lake: lake{s}, Memory: memory{s}, Models: models{s}, Profiles: profiles{s}, Log: slog.New(slog.DiscardHandler), Tracer: tracer{}, JobTimeout: time.Minute,
 	}
 }
 
@@ -154,6 +158,18 @@ func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storag
 	return storage.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
 }
 
+type profiles struct{ *Script }
+
+func (p profiles) Profile(_ context.Context, caller storage.Caller, _ storage.DatasetRef) (profile storage.DatasetProfile, err error) {
+	if caller.Username != "ann" {
+		return profile, storage.ErrNotFound
+	}
+	for name, unit := range p.Units {
+		profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: name, Unit: unit})
+	}
+	return profile, nil
+}
+
 type lake struct{ *Script }
 
 func (l lake) check(caller storage.Caller, in storage.DataScope) error {
@@ -179,6 +195,12 @@ func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.Data
 	defer l.mu.Unlock()
 	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
+}
+
+func (l lake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Links, nil
 }
 
 func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {

@@ -4,6 +4,7 @@ package assistant
 
 import (
 	"context"
+	"maps"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -76,6 +77,7 @@ func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, b
 		return llm.Step{}, err
 	}
 	metadata := found.Metadata()
+	maps.Copy(metadata, found.RowsMetadata())
 	metadata["index"], metadata["instruction"] = index, instruction
 	return found.Step, w.EmitArtifact(ctx, id, metadata, a2a.NewTextPart(found.Query), agents.NewRows(found.Rows))
 }

@@ -63,8 +63,14 @@ func scripts() map[string]func() *agentstest.Script {
 		return llm.Query{SQL: "SELECT '" + task.Instruction + "'"}, nil
 	}
 	return map[string]func() *agentstest.Script{
-		"one-step":          func() *agentstest.Script { return script("Find who bought most") },
-		"three-steps":       func() *agentstest.Script { return script(three...) },
+		"one-step":    func() *agentstest.Script { return script("Find who bought most") },
+		"three-steps": func() *agentstest.Script { return script(three...) },
+		"guarded": change(three[:2], func(s *agentstest.Script) {
+			for sql, result := range s.Results {
+				result.SQL, result.Rewritten, result.Notes = sql+" WHERE true", true, []string{"2 rows of `orders` are left out: they have no match in `customers`."}
+				s.Results[sql] = result
+			}
+		}),
 		"failing-step":      change(three, func(s *agentstest.Script) { delete(s.Results, "SELECT 'Count what they bought'") }),
 		"unanswerable-step": change(three, func(s *agentstest.Script) { s.Write = notNotes }),
 		"unanswerable": change(three[:2], func(s *agentstest.Script) {
@@ -269,7 +275,7 @@ func within(t *testing.T, what, text string, limit int) {
 	}
 }
 
-// Jobs get a part of long results; readers get the rows that there are.
+// Queries get a part of long results; answers and readers get the rows that there are.
 func TestLongResults(t *testing.T) {
 	t.Parallel()
 	s := script("one", "two")
@@ -280,7 +286,7 @@ func TestLongResults(t *testing.T) {
 	s.Results["SELECT 'one'"] = agentstest.Rows("SELECT 'one'", []string{"n"}, rows...)
 	events := s.Run(t, newExecutor(s.Config()), nil)
 	before, answer := s.Written.Before[0].Rows, s.Answered.Steps[0].Rows
-	if len(before.Rows) != 50 || !before.Truncated || len(answer.Rows) != 200 || !answer.Truncated {
+	if len(before.Rows) != 50 || !before.Truncated || len(answer.Rows) != 1000 || answer.Truncated {
 		t.Errorf("a query rests on %d rows, the answer on %d", len(before.Rows), len(answer.Rows))
 	}
 	if line := agentstest.Line(t, events[4]); !bytes.Contains(line, []byte(`"rowCount":1000,"truncated":false`)) {

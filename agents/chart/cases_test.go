@@ -66,7 +66,7 @@ var regions = []string{`"North"`, `"South"`, `"East"`, `"West"`}
 var examples = append(hostile(), []example{
 	{name: "bars", question: "Revenue by country", columns: "country|VARCHAR; revenue|DOUBLE|€",
 		rows: []string{`"Germany"|120.5`, `"France"|980`, `"Spain"|45.25`}, shows: "Revenue by country|Country|Revenue (€)|France"},
-	{name: "bars-two", columns: "channel|VARCHAR; count|BIGINT", rows: []string{`"web"|10`, `"shop"|3`}, shows: "Channel|Count|web"},
+	{name: "bars-two", question: "How many orders are there for each channel?", columns: "channel|VARCHAR; count|BIGINT", rows: []string{`"web"|10`, `"shop"|3`}, shows: "Channel|Number of orders by channel|web"},
 	{name: "bars-boolean", columns: "paid|BOOLEAN; orders|BIGINT", rows: []string{`true|10`, `false|3`}, shows: "Paid|true|false"},
 	{name: "bars-enum", columns: "size|ENUM('S', 'M'); orders|BIGINT", rows: []string{`"S"|10`, `"M"|3`}, shows: "Size|Orders"},
 	{name: "bars-none", columns: "city|VARCHAR; orders|BIGINT", rows: []string{`"Bern"|10`, `null|3`, `"Rome"|7`}, shows: "(none)|Bern"},

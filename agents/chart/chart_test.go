@@ -104,18 +104,25 @@ var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 // expression, fields are safe names, and the size is limited.
 func FuzzSpec(f *testing.F) {
 	for _, name := range []string{"a.b", `']+alert(1)+datum['`, `\`, "\x00<b>", "__proto__", "constructor", "total", "datum", "year", "a\"b", "%", "["} {
-		f.Add(name, "x", "VARCHAR", "DOUBLE", "€", 3)
-		f.Add("month", name, "DATE", "DECIMAL(9,2)", name, 9)
+		f.Add(name, "x", "VARCHAR", "DOUBLE", "€", `"x"`, 3)
+		f.Add("month", name, "DATE", "DECIMAL(9,2)", name, `"2025-01-01"`, 9)
+		f.Add("month", name, "BIGINT", "VARCHAR", name, `true`, 9)
 	}
-	f.Fuzz(func(t *testing.T, first, second, firstType, secondType, unit string, n int) {
+	f.Fuzz(func(t *testing.T, first, second, firstType, secondType, unit, value string, n int) {
+		if !json.Valid([]byte(value)) {
+			t.Skip()
+		}
 		r := chart.Result{Question: first, Columns: []chart.Column{{Name: first, Type: firstType}, {Name: second, Type: secondType, Unit: unit}}}
 		for i := range min(max(n, 0), 50) {
-			row := map[string]any{first: first + strconv.Itoa(i), second: i}
-			switch storage.KindOf(firstType) {
-			case storage.KindTime:
+			row := map[string]any{first: json.RawMessage(value), second: i}
+			switch {
+			case i == 1: // values need not be of their type
+			case storage.KindOf(firstType) == storage.KindTime:
 				row[first] = strings.Trim(month(i), `"`)
-			case storage.KindNumber:
+			case storage.KindOf(firstType) == storage.KindNumber:
 				row[first] = i
+			case storage.KindOf(firstType) == storage.KindText:
+				row[first] = first + strconv.Itoa(i)
 			}
 			text, err := json.Marshal(row)
 			if err != nil {

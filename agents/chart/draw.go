@@ -86,12 +86,12 @@ func (d *drawing) title() object {
 
 // describe says what is drawn.
 func (d *drawing) describe() string {
-	text := displayName(d.measure.Name)
+	text := d.measure.display()
 	switch {
 	case d.kind == histogram:
 		return "Distribution of " + lowerFirst(text)
 	case d.against != nil:
-		text += " and " + lowerFirst(displayName(d.against.Name))
+		text += " and " + lowerFirst(d.against.display())
 	default:
 		text += " by " + lowerFirst(displayName(d.main.Name))
 	}

@@ -66,6 +66,8 @@ func displayName(name string) string {
 		switch title := functions[strings.ToLower(function)]; {
 		case strings.EqualFold(function, "count_star"), strings.EqualFold(function, "count") && argument == "*":
 			return "Count"
+		case strings.EqualFold(title, argument):
+			name = argument
 		case title != "" && argument != "" && !strings.ContainsAny(argument, "()"):
 			name = title + " " + argument
 		}

@@ -170,7 +170,10 @@ func (c *column) decideOrder() bool {
 // escapes.
 func every(values [][]byte, is func(string) bool) bool {
 	for _, value := range values {
-		if !isNull(value) && !is(string(value[1:len(value)-1])) {
+		if isNull(value) {
+			continue
+		}
+		if value[0] != '"' || !is(string(value[1:len(value)-1])) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,8 @@ type column struct {
 	// values has the JSON of the values, by row.
 	values [][]byte
 	nulls  int
+	// counted is what the question counts; "" if unknown.
+	counted string
 	// distinct counts the different values, of all roles but measures.
 	distinct int
 
@@ -49,15 +52,21 @@ type table struct {
 	columns []*column
 }
 
+var asksCount = regexp.MustCompile(`(?i)\b(?:how many|number of) ([a-z]+)\b`)
+
 // newTable reads the values of the columns and decides their roles.
 func newTable(r Result) *table {
 	t := &table{Result: r}
+	counted := ""
+	if found := asksCount.FindStringSubmatch(r.Question); found != nil {
+		counted = strings.ToLower(found[1])
+	}
 	index := map[string]*column{}
 	for _, c := range r.Columns {
 		if c.Name == "" || len(c.Name) > maxName || c.Name == "__metadata" || c.Name == "__score" || index[c.Name] != nil {
 			continue
 		}
-		read := &column{Column: c, words: words(c.Name), values: make([][]byte, len(r.Rows))}
+		read := &column{Column: c, words: words(c.Name), values: make([][]byte, len(r.Rows)), counted: counted}
 		index[c.Name] = read
 		t.columns = append(t.columns, read)
 	}
@@ -248,9 +257,17 @@ func (c *column) ascends() bool {
 	return true
 }
 
+// display names the column. A count is named for what the question counts.
+func (c *column) display() string {
+	if name := displayName(c.Name); name != "Count" || c.counted == "" {
+		return name
+	}
+	return "Number of " + c.counted
+}
+
 // title names the column on an axis, with its unit.
 func (c *column) title() string {
-	title := displayName(c.Name)
+	title := c.display()
 	if unit := displayUnit(c.Unit); unit != "" && c.role == measure && !anyIn(c.words, counts) {
 		title += " (" + unit + ")"
 	}

@@ -53,5 +53,5 @@ func find(ctx context.Context, w *agents.Run) error {
 	if remarks := w.Remarks(); remarks != "" {
 		summary += ". " + remarks
 	}
-	return w.EmitArtifact(ctx, agents.ResultData, nil, a2a.NewTextPart(summary), agents.NewRows(found.Rows))
+	return w.EmitArtifact(ctx, agents.ResultData, found.RowsMetadata(), a2a.NewTextPart(summary), agents.NewRows(found.Rows))
 }

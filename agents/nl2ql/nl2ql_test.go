@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,9 @@ const good = "SELECT customer, total FROM orders"
 
 // oddRow has what is easily lost on the way.
 const oddRow = `{"zeta":1,"alpha":{"b":[1,null,{"deep":[]}],"a":""},"big":"9223372036854775808","naïve 名":"\u2028 ☃ <b>&","__metadata":{"score":0.5}}`
+
+// notes are those of the join guard.
+var notes = []string{"Each row of `orders` counts once, although several rows of `items` match it.", "2 rows of `orders` are left out: they have no match in `customers`."}
 
 func newExecutor(config agents.Config) a2asrv.AgentExecutor { return nl2ql.New(config) }
 
@@ -70,6 +74,11 @@ func scripts() map[string]func() *agentstest.Script {
 				}
 				return llm.Query{SQL: good, Reasoning: task.Failed[0].SQL + ": " + task.Failed[0].Reason, Confidence: 2}, nil
 			}
+		}),
+		"guarded": change(func(s *agentstest.Script) {
+			result := s.Results[good]
+			result.SQL, result.Rewritten, result.Notes = good+" WHERE true", true, notes
+			s.Results[good], s.Results[result.SQL] = result, s.Results[good]
 		}),
 		"refused": change(func(s *agentstest.Script) {
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {
@@ -175,10 +184,21 @@ func TestRowsAreUnchanged(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := script()
+	s.Links = []storage.MeasuredLink{
+		{Link: storage.Link{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about"}, Declared: true},
+		{Link: storage.Link{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}}, Measure: &storage.LinkMeasure{Cardinality: storage.OneToMany, Rows: 9, Orphans: 2}},
+	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	orders := s.Written.Datasets[0]
 	if orders.Version != "d1/3" || orders.Rows != 7 || !strings.HasPrefix(orders.Description, "What was") || orders.Columns[2].Description != "in euros" || orders.Columns[0].Description != "" {
 		t.Errorf("orders are described as %+v", orders)
+	}
+	wantLinks := []llm.Link{
+		{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about", Declared: true, ManyFrom: true},
+		{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}, ManyTo: true, Orphans: 2},
+	}
+	if !reflect.DeepEqual(s.Written.Links, wantLinks) {
+		t.Errorf("the links are %+v", s.Written.Links)
 	}
 	rows, err := s.Written.Data.Query(t.Context(), good)
 	if err != nil || len(rows.Rows) != 2 || rows.Columns[0] != "zeta" {

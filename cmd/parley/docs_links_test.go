@@ -68,7 +68,7 @@ func anchors(text string) (names []string) {
 // and functions in them that there are, and show JSON that is JSON.
 func TestDocumentedWords(t *testing.T) {
 	t.Parallel()
-	have, flags := commands(t), map[string]bool{"--help": true}
+	have, flags := commands(t), map[string]bool{"--help": true, "--version": true}
 	for _, node := range have {
 		for _, flag := range node.Flags {
 			flags["--"+flag.Name] = true
@@ -147,7 +147,7 @@ func TestDocumentsListEverySetting(t *testing.T) {
 	for name, node := range commands(t) {
 		for _, flag := range node.Flags {
 			needs := []string{"`--" + flag.Name + "`"}
-			if flag.Name == "help" {
+			if flag.Name == "help" || flag.Name == "version" {
 				continue
 			}
 			if len(flag.Envs) > 0 && flag.Envs[0] != "-" {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -34,8 +35,15 @@ type cli struct {
 	Tasks      client.Tasks       `cmd:"" help:"List your tasks, or show one."`
 	Cancel     client.Cancel      `cmd:"" help:"Cancel running tasks."`
 	Ingest     client.Ingest      `cmd:"" help:"Upload files and ingest them into a dataset. Resumes if interrupted."`
+	Query      client.Query       `cmd:"" help:"Run a SELECT statement and print its rows."`
 	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you can read, or describe one."`
+	Describe   client.Describe    `cmd:"" help:"Describe a dataset and its columns."`
+	Head       client.Head        `cmd:"" help:"Print the first rows of a dataset."`
+	Rename     client.Rename      `cmd:"" help:"Rename a dataset."`
+	Delete     client.Delete      `cmd:"" help:"Delete a dataset."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`
+	Tokens     client.Tokens      `cmd:"" help:"List, create and revoke your tokens."`
+	Open       client.Open        `cmd:"" help:"Open the server's page in a browser."`
 	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    admin.Migrate      `cmd:"" help:"Migrate the database's schema to the version of this program."`
@@ -45,6 +53,8 @@ type cli struct {
 	Eval       eval.Command       `cmd:"" help:"Measure how many questions are answered correctly: load a suite of tables, ask its questions, compare."`
 	Completion client.Completion  `cmd:"" help:"Print the completion script of a shell."`
 	Version    versionCmd         `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `env:"-" name:"version" help:"Print the version."`
 }
 
 // version is set when a release is built.
@@ -55,8 +65,12 @@ type versionCmd struct{}
 
 // Run prints the version.
 func (versionCmd) Run(env command.Env) error {
-	_, err := fmt.Fprintf(env.Stdout, "parley %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintln(env.Stdout, versionText(env.Version))
 	return err
+}
+
+func versionText(version string) string {
+	return fmt.Sprintf("parley %s %s %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func main() {
@@ -74,6 +88,7 @@ func run(ctx context.Context, args []string, env command.Env) int {
 		kong.Name("parley"),
 		kong.Description(description),
 		kong.DefaultEnvars("PARLEY"),
+		kong.Vars{"version": versionText(env.Version)},
 		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(func(code int) { exited = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
@@ -94,10 +109,19 @@ func run(ctx context.Context, args []string, env command.Env) int {
 		return exited // --help has been answered
 	}
 	if err != nil {
-		return command.Fail(env, command.ExitUsage, fmt.Errorf("%w (see: parley --help)", err))
+		return command.Fail(env, command.ExitUsage, fmt.Errorf("%w (see: %s --help)", err, commandOf(err)))
 	}
 	if err := parsed.Run(env); err != nil {
 		return command.Fail(env, command.ExitCode(ctx, err), err)
 	}
 	return command.ExitOK
+}
+
+// commandOf gives the command that an error of the command line is about.
+func commandOf(err error) string {
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) || parse.Context.Selected() == nil {
+		return "parley"
+	}
+	return "parley " + parse.Context.Selected().Path()
 }

@@ -25,9 +25,9 @@ func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now
 func FollowUp(question string) bool { return followUpFactor(link.Tokenize(question)) < factorUnclear }
 
 // Relevant names the datasets that a question is read against.
-func Relevant(r *Reader, question string, datasets []llm.Dataset) []string {
+func Relevant(r *Reader, question string, datasets []llm.Dataset, links ...llm.Link) []string {
 	var names []string
-	for _, d := range r.selectDatasets(question, "", nil, datasets) {
+	for _, d := range r.selectDatasets(question, llm.Task{Links: links}, nil, datasets) {
 		names = append(names, d.Name)
 	}
 	return names

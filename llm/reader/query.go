@@ -139,9 +139,11 @@ func (f *interpretation) describeJoins(x *rank.Reading) string {
 	if err != nil || len(links) == 0 {
 		return ""
 	}
-	pairs := make([]string, len(links))
-	for i, l := range links {
-		pairs[i] = f.columnName(l.From) + " = " + f.columnName(l.To)
+	var pairs []string
+	for _, l := range links {
+		for _, pair := range l.Pairs() {
+			pairs = append(pairs, f.columnName(pair[0])+" = "+f.columnName(pair[1]))
+		}
 	}
 	return " Joined by " + strings.Join(pairs, " and ") + "."
 }
@@ -222,7 +224,7 @@ func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question str
 	for _, t := range turns {
 		questions = append(questions, t.question)
 	}
-	s, err := r.source(ctx, task.Task, r.selectDatasets(question, task.Hints, turns, datasets), questions)
+	s, err := r.source(ctx, task.Task, r.selectDatasets(question, task.Task, turns, datasets), questions)
 	if err != nil || len(datasets) == 0 {
 		return interpretation{source: &source{Catalog: catalog.Join(nil, nil)}}, err
 	}

@@ -77,7 +77,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 		_, _ = key.Write(one[:])
 		versions = versions && d.Version != ""
 	}
-	cat := catalog.Join(parts, nil)
+	cat := catalog.Join(parts, namedLinks(task.Links))
 	var phrases []string
 	for _, q := range questions {
 		phrases = append(phrases, link.Phrases(link.Tokenize(q), cat, task.Now)...)
@@ -89,7 +89,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 	cat = cat.WithCells(cells)
 	s := &source{Catalog: cat, now: task.Now, trials: trialRunner{data: task.Data, cat: cat, remaining: maxTrialsTime}}
 	if versions {
-		s.key = fmt.Sprintf("%x %q", key.Sum(nil), fmt.Sprint(cells))
+		s.key = fmt.Sprintf("%x %q %q", key.Sum(nil), fmt.Sprint(cells), fmt.Sprintf("%+v", task.Links))
 	}
 	return s, nil
 }

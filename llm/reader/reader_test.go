@@ -22,8 +22,8 @@ func TestRead(t *testing.T) {
 	for question, want := range map[string]string{
 		"How many orders are there?":            `SELECT count(*) AS "count" FROM "orders"`,
 		"how many customers are from Hamburg":   `SELECT count(*) AS "count" FROM "customers" WHERE "city" = 'Hamburg'`,
-		"total amount of orders by channel":     `SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY "channel"`,
-		"total amount of orders per channel":    `SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY "channel"`,
+		"total amount of orders by channel":     `SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel"`,
+		"total amount of orders per channel":    `SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel"`,
 		"orders in 2024, how many?":             `SELECT count(*) AS "count" FROM "orders" WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01')`,
 		"Which customers have no orders?":       `SELECT "name" FROM "customers" WHERE "customer_id" NOT IN (SELECT "customer_id" FROM "orders" WHERE "customer_id" IS NOT NULL)`,
 		"What is the average amount of orders?": `SELECT avg("amount") AS "average_amount" FROM "orders"`,

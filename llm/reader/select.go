@@ -55,11 +55,11 @@ type datasetSelector struct {
 
 // selectDatasets returns the datasets that are most relevant to a question, in their order.
 // named are earlier queries of the conversation, which name relevant datasets.
-func (r *Reader) selectDatasets(question, hints string, named []turn, datasets []llm.Dataset) []llm.Dataset {
+func (r *Reader) selectDatasets(question string, task llm.Task, named []turn, datasets []llm.Dataset) []llm.Dataset {
 	if len(datasets) <= maxUnfiltered {
 		return datasets
 	}
-	c := newDatasetSelector(question, hints)
+	c := newDatasetSelector(question, task.Hints)
 	all := make([]*names, len(datasets))
 	matches := make([][]float64, len(datasets))
 	for i, d := range datasets {
@@ -75,7 +75,8 @@ func (r *Reader) selectDatasets(question, hints string, named []turn, datasets [
 		}
 	}
 	var chosen []llm.Dataset
-	for _, i := range addLinkTables(topScores(scores), all) {
+	declared := func(from, to int) bool { return isDeclared(task.Links, datasets[from].Name, datasets[to].Name) }
+	for _, i := range addLinkTables(topScores(scores), all, declared) {
 		chosen = append(chosen, datasets[i])
 	}
 	return chosen
@@ -197,8 +198,9 @@ func topScores(scores []float64) []int {
 }
 
 // addLinkTables adds datasets that connect the chosen ones: those that refer to two of
-// them, or refer to one and are referred to by another. The result is sorted.
-func addLinkTables(chosen []int, all []*names) []int {
+// them, or refer to one and are referred to by another, by their names or by a declared link.
+// The result is sorted.
+func addLinkTables(chosen []int, all []*names, declared func(from, to int) bool) []int {
 	called := func(i int) string { return strings.Join(catalog.Stems(all[i].table), " ") }
 	added := 0
 	for i := range all {
@@ -208,9 +210,9 @@ func addLinkTables(chosen []int, all []*names) []int {
 		there, back := 0, 0
 		for _, c := range chosen {
 			switch {
-			case slices.Contains(all[i].references, called(c)):
+			case slices.Contains(all[i].references, called(c)) || declared(i, c):
 				there++
-			case slices.Contains(all[c].references, called(i)):
+			case slices.Contains(all[c].references, called(i)) || declared(c, i):
 				back++
 			}
 		}

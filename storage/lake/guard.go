@@ -2,9 +2,11 @@ package lake
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/internal/sqltext"
@@ -23,10 +25,10 @@ var errUnguarded = errors.New("the join guard could not measure")
 
 // guard has a checked statement pass the join guard, which may replace it. After errUnguarded
 // it may run as it is, in another worker.
-func (w *queryWorker) guard(ctx context.Context, q Query, s *statement, threads int) (keep bool, err error) {
+func (p *Pool) guard(ctx context.Context, w *queryWorker, q Query, s *statement) (keep bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, maxGuardTime)
 	defer cancel()
-	e := &guardEngine{worker: w, query: q, tables: s.Tables, threads: threads, keep: true}
+	e := &guardEngine{worker: w, query: q, tables: s.Tables, threads: p.config.Threads, facts: &p.facts, keep: true}
 	guarded, err := joinguard.Guard(limited, s.Tree, columnsOf(q.Tables), e)
 	if err != nil {
 		// A fault of a measurement says nothing about the statement.
@@ -55,6 +57,7 @@ type guardEngine struct {
 	// tables are those of the guarded statement.
 	tables  []string
 	threads int
+	facts   *versionCache[json.RawMessage]
 	// keep says that the worker can be reused.
 	keep bool
 }
@@ -66,14 +69,33 @@ func (e *guardEngine) Parse(ctx context.Context, sql string) (tree []byte, err e
 	return tree, err
 }
 
-func (e *guardEngine) Query(ctx context.Context, sql string) (json.RawMessage, error) {
+func (e *guardEngine) Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error) {
+	key := e.key(sql)
+	if row, ok := e.facts.get(key); ok && lasting {
+		return row, nil
+	}
 	var checked sqlcheck.Checked
 	var err error
 	if checked, e.keep, err = e.worker.check(ctx, sql, e.query.Tables); err != nil {
 		return nil, err
 	}
-	checked.Tables = e.tables
-	return e.row(ctx, checked)
+	row, err := e.row(ctx, checked)
+	if err == nil && lasting {
+		e.facts.put(key, row)
+	}
+	return row, err
+}
+
+// key identifies a statement over versions of tables.
+func (e *guardEngine) key(sql string) string {
+	h := sha256.New()
+	for _, t := range e.query.Tables {
+		if slices.Contains(e.tables, t.Name) {
+			fmt.Fprintf(h, "%s\n%s\n", t.Name, t.Version)
+		}
+	}
+	h.Write([]byte(sql))
+	return string(h.Sum(nil))
 }
 
 func (e *guardEngine) Print(ctx context.Context, tree []byte) (string, error) {

@@ -1,8 +1,10 @@
 package lake
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +146,16 @@ func TestGuardCorrects(t *testing.T) {
 		{"WITH",
 			`WITH per AS (SELECT o.channel AS ch, sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id GROUP BY ch) SELECT sum(x) AS x FROM per`,
 			`SELECT sum(total) AS x FROM orders WHERE id IN (SELECT order_id FROM items)`, ""},
+		{"a name from WITH that repeats",
+			`WITH web AS (SELECT * FROM orders WHERE channel = 'web'), x AS (SELECT order_id AS o, quantity FROM items) SELECT sum(w.total) AS x, sum(x.quantity) AS y FROM web w JOIN x ON x.o = w.id`,
+			`SELECT 127.5 AS x, sum(quantity) AS y FROM items WHERE order_id IN (SELECT id FROM orders WHERE channel = 'web')`, "Each row of `web` counts once, although several rows of `x` match it."},
+		{"a subquery that repeats",
+			`SELECT sum(o.total) AS x FROM orders o JOIN (SELECT order_id, sku FROM items WHERE quantity > 1) i ON i.order_id = o.id JOIN (SELECT * FROM tickets) t ON t.customer_id = o.customer_id`,
+			`SELECT sum(total) AS x FROM orders WHERE id IN (SELECT order_id FROM items WHERE quantity > 1) AND customer_id IN (SELECT customer_id FROM tickets)`, ""},
+		{"a name from WITH that is corrected, and one that uses it",
+			`WITH per AS (SELECT i.sku, sum(o.total) AS total FROM orders o JOIN items i ON i.order_id = o.id GROUP BY i.sku)
+			 SELECT sum(p.total) AS x FROM per p JOIN sales s ON s.sku = p.sku`,
+			`SELECT 137.5 + 30.5 AS x`, ""},
 		{"UNION",
 			`SELECT 'o' AS a, sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id UNION ALL SELECT 'c', sum(credit) FROM customers ORDER BY a`,
 			`SELECT 'c' AS a, 450 AS x UNION ALL SELECT 'o', sum(total) FROM orders WHERE id IN (SELECT order_id FROM items) ORDER BY a`, ""},
@@ -215,6 +227,7 @@ SELECT count(*) FROM orders o JOIN customers c ON c.id = o.customer_id
 SELECT c.name, count(*), sum(o.total), avg(o.total) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 1
 SELECT c.name, count(o.id), sum(o.total) FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 1
 SELECT c.name, count(c.id) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 1
+SELECT c.name, count(c.id), avg(c.credit) FROM orders o JOIN customers c ON o.customer_id = c.id GROUP BY c.name ORDER BY 1
 SELECT c.name, count(*) FROM customers c LEFT JOIN orders o ON o.customer_id = c.id GROUP BY c.name ORDER BY 1
 SELECT country, count(DISTINCT c.id), min(c.credit), max(c.credit) FROM customers c JOIN orders o ON o.customer_id = c.id GROUP BY country ORDER BY 1
 SELECT sum(i.quantity * p.price) FROM items i JOIN products p USING (sku)
@@ -234,7 +247,11 @@ SELECT sum(price) FROM (SELECT p.price FROM items i JOIN products p ON p.sku = i
 SELECT sum(o.total) OVER () FROM orders o JOIN items i ON i.order_id = o.id
 SELECT string_agg(o.channel) FROM orders o JOIN items i ON i.order_id = o.id
 SELECT o.id, p.sku FROM orders o JOIN items i ON i.order_id = o.id JOIN products p ON p.sku = i.sku ORDER BY ALL
-WITH x AS (SELECT * FROM items) SELECT sum(o.total) FROM orders o JOIN x ON x.order_id = o.id
+WITH x AS (SELECT order_id, sum(quantity) AS q FROM items GROUP BY order_id) SELECT sum(o.total), sum(x.q) FROM orders o JOIN x ON x.order_id = o.id
+SELECT sum(o.total), sum(x.q) FROM orders o JOIN (SELECT order_id, sum(quantity) AS q FROM items GROUP BY order_id) x ON x.order_id = o.id
+SELECT sum(o.total) FROM orders o JOIN (VALUES (11), (11)) v(id) ON v.id = o.id
+SELECT sum(o.total) FROM orders o, LATERAL (SELECT * FROM items i WHERE i.order_id = o.id) x WHERE x.order_id = o.id
+WITH RECURSIVE r AS (SELECT 11 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 12) SELECT sum(o.total) FROM orders o JOIN r ON r.n = o.id
 SELECT sum(o.total) FROM orders o JOIN items i ON i.order_id = o.id GROUP BY ROLLUP (o.channel) ORDER BY 1
 SELECT sum(a.total) FROM orders a JOIN orders b ON b.id = a.id
 SELECT count(*) FROM items a, items b WHERE a.order_id = b.order_id AND a.line < b.line
@@ -280,5 +297,85 @@ func TestGuardCountsLostRows(t *testing.T) {
 				t.Errorf("got %v %q, want %q", err, got, c.want)
 			}
 		})
+	}
+}
+
+// A statement runs as it is when its measurements need more memory than it does.
+func TestGuardGivesUp(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
+	tables := []Table{
+		laketest.Parquet(t, s.dir, "few", `SELECT i AS id, i AS value FROM range(10) r(i)`),
+		laketest.Parquet(t, s.dir, "many", `SELECT i AS few_id FROM range(6000000) r(i)`),
+	}
+	result, err := s.pool.Query(t.Context(), Query{
+		SQL: "SELECT sum(f.value) AS x FROM few f JOIN many m ON m.few_id = f.id", Tables: tables, Timeout: time.Minute, Guard: true,
+	})
+	if err != nil || string(result.Rows[0]) != `{"x":45,"__metadata":{"score":1.0}}` || len(result.Notes) != 1 || !strings.Contains(result.Notes[0], "was not checked") {
+		t.Errorf("got %v %s %v", err, result.Rows, result.Notes)
+	}
+}
+
+// BenchmarkGuard is what the join guard adds to statements over a million orders with three
+// million items: of-plain is the time of the guarded one in that of the one as it is.
+func BenchmarkGuard(b *testing.B) {
+	s := newSetup(b, func(c *Config) { c.Memory, c.Threads = 1<<30, 2 })
+	tables := []Table{
+		laketest.Parquet(b, s.dir, "shop_customers", `SELECT i AS id, 'c' || i % 50 AS country FROM range(20000) r(i)`),
+		laketest.Parquet(b, s.dir, "shop_orders", `SELECT i AS id, i % 20000 AS customer_id, (i * 7 % 1000) / 10.0 AS total FROM range(1000000) r(i)`),
+		laketest.Parquet(b, s.dir, "shop_items", `SELECT i % 1000000 AS order_id, i % 7 AS quantity, 's' || i % 40 AS sku FROM range(3000000) r(i)`),
+	}
+	for _, c := range []struct{ name, sql string }{
+		{"no-join", `SELECT sum(total) FROM shop_orders`},
+		{"right", `SELECT country, sum(total) FROM shop_orders o JOIN shop_customers c ON c.id = o.customer_id GROUP BY country`},
+		{"semijoin", `SELECT sum(o.total) FROM shop_orders o JOIN shop_items i ON i.order_id = o.id WHERE i.quantity > 3`},
+		{"distinct-rows", `SELECT sku, sum(o.total) FROM shop_orders o JOIN shop_items i ON i.order_id = o.id GROUP BY sku`},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			times := map[bool]time.Duration{}
+			for b.Loop() {
+				for _, guard := range []bool{false, true} {
+					start := time.Now()
+					if _, err := s.pool.Query(b.Context(), Query{SQL: c.sql, Tables: tables, Guard: guard}); err != nil {
+						b.Fatal(err)
+					}
+					times[guard] += time.Since(start)
+				}
+			}
+			b.ReportMetric(times[true].Seconds()/times[false].Seconds(), "of-plain")
+			b.ReportMetric(float64(times[true].Milliseconds())/float64(b.N), "guarded-ms")
+		})
+	}
+}
+
+// lateSource has the files of its tables after they were fetched.
+type lateSource struct {
+	tables  []Table
+	fetched atomic.Int64
+}
+
+func (s *lateSource) Hold(context.Context, []string) (func(), error) {
+	s.fetched.Add(1)
+	return func() {}, nil
+}
+
+func (s *lateSource) Ready(tables []string) (map[string][]string, func(), bool) {
+	files := map[string][]string{}
+	for _, t := range s.tables {
+		files[t.Name] = t.Files
+	}
+	return files, func() {}, s.fetched.Load() > 0 || len(tables) == 0
+}
+
+// A statement whose files must be fetched is guarded when they are there.
+func TestGuardFetches(t *testing.T) {
+	t.Parallel()
+	s := newGuardSetup(t)
+	source := &lateSource{tables: s.tables}
+	result, err := s.pool.Query(t.Context(), Query{
+		SQL: "SELECT sum(o.total) AS x FROM orders o JOIN items i ON i.order_id = o.id", Tables: s.tables, Source: source, Guard: true,
+	})
+	if err != nil || !result.Rewritten || len(result.Notes) != 2 || source.fetched.Load() != 1 {
+		t.Errorf("got %v %s %v, fetched %d times", err, result.SQL, result.Notes, source.fetched.Load())
 	}
 }

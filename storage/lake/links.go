@@ -61,8 +61,13 @@ type linkCache struct {
 // values of columns suggest, for those who may read it. Measures that take too long, or
 // cannot be made now, are missing.
 func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error) {
-	m, err := d.newLinkMeter(ctx, caller, storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})
+	in := storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace}
+	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
+		return nil, nil, err
+	}
+	m := d.linkMeter(caller, all)
+	if err := m.readDeclared(ctx, in); err != nil {
 		return nil, nil, err
 	}
 	at := slices.IndexFunc(m.all, func(data storage.DatasetData) bool { return strings.EqualFold(data.Name, ref.Name) })
@@ -72,25 +77,28 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 	return m.of(ctx, m.all[at], linksTimeout)
 }
 
-// NamespaceLinks gives the usable links between the datasets of a namespace that the caller may
-// read, those first that users have declared.
-func (d *Datasets) NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.MeasuredLink, error) {
-	m, err := d.newLinkMeter(ctx, caller, in)
-	if err != nil {
-		return nil, err
+// LinksBetween gives the usable links between datasets that [Datasets.Datasets] gave the caller
+// shortly before, of a namespace, which may be missing, and attachments. Those that users have
+// declared are first.
+func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, all []storage.DatasetData) ([]storage.MeasuredLink, error) {
+	m := d.linkMeter(caller, all)
+	if in != (storage.NamespaceRef{}) {
+		if err := m.readDeclared(ctx, in); err != nil {
+			return nil, err
+		}
 	}
 	m.declaredOnly = len(m.all) > maxSuggesting
 	start := time.Now()
-	var all, others []storage.MeasuredLink
+	var links, others []storage.MeasuredLink
 	for _, from := range m.all {
 		declared, suggested, err := m.of(ctx, from, namespaceLinksTimeout-time.Since(start))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })...)
+		links = append(links, slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })...)
 		others = append(others, suggested...)
 	}
-	return append(all, others...), nil
+	return append(links, others...), nil
 }
 
 // of gives the links of a dataset. After a time it measures no more.
@@ -164,33 +172,27 @@ type linkMeter struct {
 	declaredOnly bool
 }
 
-// newLinkMeter makes a linkMeter for the datasets of a namespace.
-func (d *Datasets) newLinkMeter(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) (linkMeter, error) {
-	all, err := d.config.Records.NamespaceData(ctx, caller, in)
-	if err != nil {
-		return linkMeter{}, err
+// readDeclared reads the declared links of a namespace, without those of datasets that an
+// attachment hides.
+func (m *linkMeter) readDeclared(ctx context.Context, in storage.NamespaceRef) (err error) {
+	m.declared, err = m.config.Records.NamespaceLinks(ctx, m.caller, in)
+	for _, data := range m.all {
+		if isAttachment(data) {
+			m.declared = slices.DeleteFunc(m.declared, func(l storage.Link) bool {
+				return strings.EqualFold(l.From, data.Name) || strings.EqualFold(l.To, data.Name)
+			})
+		}
 	}
-	m := d.linkMeter(caller, all)
-	m.declared, err = d.config.Records.NamespaceLinks(ctx, caller, in)
-	return m, err
+	return err
 }
+
+// isAttachment reports whether a dataset is in no namespace.
+func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
 
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
 	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
 	m.tables, m.source = d.tables(all)
 	return m
-}
-
-// IsUnique reports whether no two rows of a dataset have the same values in some columns;
-// rows with a missing value do not count. all has the datasets that [Datasets.Datasets] gave
-// the caller shortly before. False also when that takes too much time or memory. It is
-// measured once for each version.
-func (d *Datasets) IsUnique(ctx context.Context, caller storage.Caller, all []storage.DatasetData, dataset string, columns []string) (bool, error) {
-	measure, err := d.linkMeter(caller, all).measure(ctx, storage.Link{From: dataset, Columns: columns, To: dataset, ToColumns: columns})
-	if err != nil || measure == nil {
-		return false, err
-	}
-	return measure.Cardinality == storage.OneToOne, nil
 }
 
 // measure measures a link; nil when that takes too much time or memory. A dataset or column

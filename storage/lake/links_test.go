@@ -57,7 +57,11 @@ func profileOfFile(t *testing.T, table Table) storage.DatasetProfile {
 // newLinkSetup makes datasets of queries, by name.
 func newLinkSetup(t *testing.T, queries [][2]string) *linkSetup {
 	t.Helper()
-	s := newSetup(t, nil)
+	return newLinkSetupIn(t, newSetup(t, nil), queries)
+}
+
+func newLinkSetupIn(t *testing.T, s *setup, queries [][2]string) *linkSetup {
+	t.Helper()
 	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
 	var all []storage.DatasetData
 	for _, q := range queries {
@@ -139,31 +143,34 @@ func TestMeasureLink(t *testing.T) {
 	}
 }
 
-// A measure is made once for each version: without files, it is still known.
+// A measure is made once for each version: without workers, it is still known.
 func TestMeasuresAreKept(t *testing.T) {
 	t.Parallel()
 	s := newLinkSetup(t, linkTables)
-	for _, unique := range []struct {
-		dataset string
-		columns []string
-		want    bool
-	}{
-		{"customers", []string{"id"}, true},
-		{"orders", []string{"customer_id"}, false},
-		{"visits", []string{"customer", "day"}, false},
-		{"days", []string{"customer", "at"}, true},
-	} {
-		got, err := s.IsUnique(t.Context(), ann, s.all, unique.dataset, unique.columns)
-		if err != nil || got != unique.want {
-			t.Errorf("%+v: got %v, %v", unique, got, err)
+	link := storage.Link{From: "days", Columns: []string{"customer", "at"}, To: "visits", ToColumns: []string{"customer", "day"}}
+	for range 2 {
+		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), link)
+		if err != nil || measure.Cardinality != storage.OneToMany {
+			t.Errorf("got %+v, %v", measure, err)
 		}
-	}
-	s.config.Pool.Close()
-	if unique, err := s.IsUnique(t.Context(), ann, s.all, "days", []string{"customer", "at"}); err != nil || !unique {
-		t.Errorf("again: %v, %v", unique, err)
+		s.config.Pool.Close()
 	}
 	s.all[3].Version++
-	if _, err := s.IsUnique(t.Context(), ann, s.all, "days", []string{"customer", "at"}); !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("a new version: %v", err)
+	if measure, err := s.linkMeter(ann, s.all).measure(t.Context(), link); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("a new version: got %+v, %v", measure, err)
+	}
+}
+
+// What does not fit into the memory of a worker is not measured, and not tried again.
+func TestMeasureTooLarge(t *testing.T) {
+	t.Parallel()
+	small := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
+	s := newLinkSetupIn(t, small, [][2]string{{"many", `SELECT 'a long text that takes much room ' || hash(i) AS code FROM range(2000000) r(i)`}})
+	for range 2 {
+		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), storage.Link{From: "many", Columns: []string{"code"}, To: "many", ToColumns: []string{"code"}})
+		if err != nil || measure != nil {
+			t.Fatalf("got %+v, %v", measure, err)
+		}
+		s.config.Pool.Close()
 	}
 }

@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,8 @@ type Pool struct {
 	closed context.Context
 	work   sync.WaitGroup
 	warned sync.Once
+	// facts are what the join guard has measured.
+	facts versionCache[json.RawMessage]
 
 	mu    sync.Mutex
 	idle  []*idleWorker

@@ -28,6 +28,7 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 		p.config.Log.Debug("query runs without the join guard", "error", err)
 		q.Guard = false
 		result, err = p.run(ctx, q, nil)
+		result.Notes = []string{"Whether the joins repeat rows, or leave some out, was not checked: the data is too large."}
 	}
 	return result, explain(err, q.Timeout)
 }
@@ -89,7 +90,7 @@ func (p *Pool) try(ctx context.Context, q Query, known *statement) (result Resul
 			checked = &statement{Checked: found}
 		}
 		if q.Guard && checked.Tree != nil {
-			if keep, err := w.guard(ctx, q, checked, p.config.Threads); err != nil {
+			if keep, err := p.guard(ctx, w, q, checked); err != nil {
 				return keep, err
 			}
 		}

@@ -117,14 +117,14 @@ func (m linkMeter) suggest(ctx context.Context, from storage.DatasetData, taken 
 		return slices.Clone(known), nil
 	}
 	s := suggester{linkMeter: m, from: from, taken: taken}
-	found, err := s.find(ctx)
+	found, err := s.search(ctx)
 	if err == nil {
 		m.links.suggested.put(key, found)
 	}
 	return slices.Clone(found), err
 }
 
-func (s suggester) find(ctx context.Context) ([]storage.MeasuredLink, error) {
+func (s suggester) search(ctx context.Context) ([]storage.MeasuredLink, error) {
 	candidates, err := s.candidates(ctx)
 	if err != nil {
 		return nil, err
@@ -242,9 +242,12 @@ func (s suggester) plausible(ctx context.Context, pairs []candidate, limit int) 
 // profile gives the profile of a column, nil when it has none, and the number of rows.
 func (s suggester) profile(ctx context.Context, dataset, column string) (*storage.ColumnProfile, int64, error) {
 	profile, ok := s.profiles[dataset]
+	data, _, err := s.find(dataset, nil)
+	if err != nil || isAttachment(data) {
+		return nil, 0, err
+	}
 	if !ok {
-		var err error
-		ref := storage.DatasetRef{Owner: s.from.Owner, Namespace: s.from.Namespace, Name: dataset}
+		ref := storage.DatasetRef{Owner: data.Owner, Namespace: data.Namespace, Name: dataset}
 		if profile, err = s.config.Records.Profile(ctx, s.caller, ref); err != nil {
 			return nil, 0, fmt.Errorf("read a profile: %w", err)
 		}

@@ -111,7 +111,7 @@ func TestSuggestedLinks(t *testing.T) {
 	}, "\n"))
 	expect("customers", "declared id>orders.customer_id one-to-many 990/1000")
 
-	all, err := s.NamespaceLinks(t.Context(), ann, shop)
+	all, err := s.LinksBetween(t.Context(), ann, shop, s.all)
 	if err != nil || len(all) != 5 || !all[2].Declared || all[3].Declared {
 		t.Errorf("links of the namespace: %+v, %v", all, err)
 	}
@@ -136,5 +136,32 @@ func TestLinksWithoutProfilesAndWorkers(t *testing.T) {
 	s.records.declared = []storage.Link{{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}}}
 	if got := s.suggested(t, "orders"); got != "declared article>products.sku\ncustomer_id>customers.id many-to-one 3960/4000" {
 		t.Errorf("without workers: %s", got)
+	}
+}
+
+// An attachment hides a dataset, with the links that were declared for it, and has links that
+// its names suggest.
+func TestLinksOfAttachments(t *testing.T) {
+	t.Parallel()
+	s := newLinkSetup(t, suggestTables)
+	s.records.declared = []storage.Link{
+		{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}},
+		{From: "shipments", Columns: []string{"email"}, To: "customers", ToColumns: []string{"email"}},
+	}
+	s.all[2].Owner, s.all[2].Namespace = "", "" // orders
+	delete(s.records.profiles, "orders")
+	for _, in := range []storage.NamespaceRef{shop, {}} {
+		var got []string
+		links, err := s.LinksBetween(t.Context(), ann, in, s.all)
+		for _, l := range links {
+			got = append(got, fmt.Sprintf("%s.%s>%s %v", l.From, l.Columns[0], l.To, l.Declared))
+		}
+		want := "shipments.email>customers false orders.customer_id>customers false"
+		if in == shop {
+			want = "shipments.email>customers true orders.customer_id>customers false"
+		}
+		if err != nil || len(got) != 2 || !strings.Contains(want, got[0]) || !strings.Contains(want, got[1]) {
+			t.Errorf("in %q: %v, %v", in, got, err)
+		}
 	}
 }

@@ -91,10 +91,28 @@ type Column struct {
 }
 
 // Link says that the values of one column refer to rows of another table, as a foreign key
-// does.
+// does. Links can be compared.
 type Link struct {
-	// From refers to To, which is unique in its table.
+	// From refers to To, which is unique in its table unless Many is set.
 	From, To int
+	Many     bool
+	// Also is another pair of columns that must be equal too; nil for none.
+	Also *Link
+	// Declared says that a user has declared the link.
+	Declared bool
+}
+
+// NamedLink is a [Link] of columns with these names, one of ToColumns for each of Columns.
+type NamedLink struct {
+	From      string
+	Columns   []string
+	To        string
+	ToColumns []string
+	// ManyFrom and ManyTo say that several rows of From or of To can have the same values.
+	ManyFrom, ManyTo bool
+	Declared         bool
+	// Label describes the columns of From.
+	Label string
 }
 
 // Catalog has the tables that a question can be about.
@@ -111,7 +129,7 @@ func New(profiles []*Profile, declared []Link) *Catalog {
 	for i, p := range profiles {
 		parts[i] = NewPart(p)
 	}
-	return Join(parts, declared)
+	return join(parts, func(*Catalog) []Link { return declared })
 }
 
 // newColumn makes a column from its profile; rows is the number of rows that were read.
@@ -231,7 +249,7 @@ func (c *Catalog) WithoutColumn(column int) *Catalog {
 		less.Tables = append(less.Tables, t)
 	}
 	for _, l := range c.Links {
-		less.Links = append(less.Links, Link{number[l.From], number[l.To]})
+		less.Links = append(less.Links, *l.renumber(number))
 	}
 	return less
 }

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -170,5 +171,46 @@ func TestDecimalComma(t *testing.T) {
 		if got := &c.Columns[0]; got.Kind != catalog.Number || got.DecimalComma != want {
 			t.Errorf("%q: kind %d, decimal comma %v", values, got.Kind, got.DecimalComma)
 		}
+	}
+}
+
+// Given links are found by their names, whatever the case. A link between other columns, or
+// within a table, is left out, and one of one row to many is turned around.
+func TestNamedLinks(t *testing.T) {
+	t.Parallel()
+	column := func(name string, distinct int64) catalog.ColumnProfile {
+		return catalog.ColumnProfile{Name: name, Type: "BIGINT", Distinct: distinct, Filled: 9, Values: []string{"1", "2", "3"}, Complete: true}
+	}
+	parts := []*catalog.Part{
+		catalog.NewPart(&catalog.Profile{Name: "people", Rows: 9, Columns: []catalog.ColumnProfile{column("id", 9), column("boss", 3)}}),
+		catalog.NewPart(&catalog.Profile{Name: "sales", Rows: 9, Columns: []catalog.ColumnProfile{column("people_id", 3), column("buyer", 3)}}),
+	}
+	link := func(from, column, to, toColumn string) catalog.NamedLink {
+		return catalog.NamedLink{From: from, Columns: []string{column}, To: to, ToColumns: []string{toColumn}, ManyFrom: true, Declared: true, Label: "who paid"}
+	}
+	turned := link("people", "id", "sales", "buyer")
+	turned.ManyFrom, turned.ManyTo = false, true
+	many := link("sales", "buyer", "people", "boss")
+	many.ManyTo = true
+	cat := catalog.Join(parts, []catalog.NamedLink{
+		link("SALES", "Buyer", "People", "ID"), turned, many,
+		link("people", "boss", "people", "id"), link("sales", "none", "people", "id"), link("sales", "buyer", "none", "id"),
+		{From: "sales", Columns: []string{"people_id", "buyer"}, To: "people", ToColumns: []string{"id", "boss"}, ManyFrom: true},
+	})
+	var got []string
+	for _, l := range cat.Links {
+		text := ""
+		for _, pair := range l.Pairs() {
+			text += fmt.Sprintf("%s=%s ", cat.Columns[pair[0]].Name, cat.Columns[pair[1]].Name)
+		}
+		got = append(got, fmt.Sprint(text, l.Many, l.Declared))
+	}
+	// The last one is inferred: the first column of a link of two may have one of its own.
+	want := "buyer=id false true; buyer=boss true true; people_id=id buyer=boss false false; people_id=id false false"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("got %s\nwant %s", strings.Join(got, "; "), want)
+	}
+	if hints := cat.Columns[3].Hints; !slices.Contains(hints, "pay") || len(parts[1].Columns()[1].Hints) > 0 {
+		t.Errorf("the label describes %v and %v", hints, parts[1].Columns()[1].Hints)
 	}
 }

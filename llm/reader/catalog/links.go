@@ -61,12 +61,12 @@ type linkFinder struct {
 	names []map[string]bool
 }
 
-// find infers links from the names and values of columns.
-func (f *linkFinder) find(declared []Link) {
-	f.Links = append(f.Links, declared...)
+// find infers links from the names and values of columns that have none yet.
+func (f *linkFinder) find(given []Link) {
+	f.Links = append(f.Links, given...)
 	taken := map[int]bool{}
-	for _, l := range declared {
-		taken[l.From] = true
+	for _, l := range given {
+		taken[l.From] = taken[l.From] || l.Also == nil
 	}
 	var inferred []Link
 	for from := range f.Columns {
@@ -88,12 +88,12 @@ func (f *linkFinder) find(declared []Link) {
 			to = f.byRole(from)
 		}
 		if to >= 0 {
-			inferred = append(inferred, Link{from, to})
+			inferred = append(inferred, Link{From: from, To: to})
 		}
 	}
 	// Two columns that refer to each other are one link, from the later table.
 	inferred = slices.DeleteFunc(inferred, func(l Link) bool {
-		return l.From < l.To && slices.Contains(inferred, Link{l.To, l.From})
+		return l.From < l.To && slices.Contains(inferred, Link{From: l.To, To: l.From})
 	})
 	f.Links = append(f.Links, inferred...)
 }

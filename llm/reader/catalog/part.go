@@ -89,8 +89,13 @@ func linkKeys(values []string) []uint64 {
 	return slices.Compact(keys)
 }
 
-// Join makes the catalog of some parts. Declared links take precedence over inferred ones.
-func Join(parts []*Part, declared []Link) *Catalog {
+// Join makes the catalog of some parts. Given links, the first before the others, take
+// precedence over inferred ones.
+func Join(parts []*Part, given []NamedLink) *Catalog {
+	return join(parts, func(c *Catalog) []Link { return c.named(given) })
+}
+
+func join(parts []*Part, given func(*Catalog) []Link) *Catalog {
 	c := &Catalog{index: &Index{}}
 	for _, p := range parts {
 		t := p.table
@@ -113,7 +118,7 @@ func Join(parts []*Part, declared []Link) *Catalog {
 		f.keys = append(f.keys, p.keys...)
 		f.names = append(f.names, p.names)
 	}
-	f.find(declared)
+	f.find(given(c))
 	return c
 }
 

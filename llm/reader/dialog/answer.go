@@ -3,8 +3,6 @@ package dialog
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,13 +14,14 @@ import (
 const (
 	maxAnswerRows    = 10
 	maxAnswerColumns = 8
+	maxExamples      = 3
 	maxCell          = 200
 	maxPassage       = 800
 	maxPassages      = 3
 )
 
-// Answer formats the results of the steps as sentences, and several rows as a short table.
-// Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
+// Answer formats the results of the steps as sentences: the finding, and not the rows, which
+// stand beside the answer. Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
 // a link, an image or HTML.
 func Answer(task llm.AnswerTask) llm.Answer {
 	var parts []string
@@ -44,29 +43,21 @@ func answerStep(s llm.Step, n int) string {
 	if s.Failure != "" {
 		return fmt.Sprintf("“%s” could not be answered: %s %s", escapeCell(s.Instruction), escapeMarkdown(s.Failure, maxPassage), cite)
 	}
-	columns, rows := rowTexts(s.Rows, func(value json.RawMessage) string { return escapeCell(shortNumber(value)) })
+	r := newAnswerResult(s)
 	switch {
-	case len(rows) == 0 || len(columns) == 0:
+	case r.rows == 0 || len(r.columns) == 0:
 		return "Nothing in the data matches that. " + cite
-	case holdsPassages(columns):
-		columns, rows = rowTexts(s.Rows, jsonText)
+	case holdsPassages(s.Rows.Columns):
+		columns, rows := rowTexts(s.Rows, jsonText)
 		return passagesAnswer(columns, rows, cite)
-	case len(rows) == 1 && len(columns) == 1 && rows[0][0] == "":
-		return "No " + columnName(columns[0]) + " is recorded for that. " + cite
+	case r.rows == 1:
+		return r.sentence() + ". " + cite
 	}
-	measure, figures := measureOf(s.Rows)
-	switch {
-	case len(rows) == 1:
-		return sentence(columns, rows[0]) + withMeasure(measure, figures) + ". " + cite
-	case len(columns) == 1 && len(rows) <= maxAnswerRows && !s.Rows.Truncated:
-		return listAnswer(columns[0], rows, measure, figures, cite)
-	case measure != "":
-		columns = append(columns, measure)
-		for i := range rows {
-			rows[i] = append(rows[i], figures[i].text)
-		}
+	text := r.finding()
+	if text == "" {
+		text = r.list()
 	}
-	return tableAnswer(columns, rows, s.Rows.Truncated, cite)
+	return text + ". " + cite
 }
 
 // unusedSentence names the words of the question that a step does not use, from its
@@ -81,67 +72,80 @@ func unusedSentence(s llm.Step) string {
 
 func columnName(name string) string { return escapeCell(catalog.DisplayName(name)) }
 
-// sentence formats one row as a sentence without the full stop.
-func sentence(columns []string, row []string) string {
-	var parts []string
-	for i, c := range columns[:min(len(columns), maxAnswerColumns)] {
-		value := "not recorded"
-		if row[i] != "" {
-			value = "**" + row[i] + "**"
-		}
-		parts = append(parts, "the "+columnName(c)+" is "+value)
+// sentence formats one row. What it was selected by follows what it shows.
+func (r answerResult) sentence() string {
+	shown, with := r.columns, ""
+	if last := r.columns[len(r.columns)-1]; last.internal {
+		shown, with = r.columns[:len(r.columns)-1], withMeasure(last)
 	}
-	return "T" + enumerate(parts)[1:]
-}
-
-// listAnswer lists the values of one column, with the measure by which they were selected.
-func listAnswer(column string, rows [][]string, measure string, figures []measureValue, cite string) string {
-	var list []string
-	missing, with := 0, ""
-	if measure != "" {
-		with = ", with the " + columnName(measure) + " of each"
-	}
-	for i, row := range rows {
-		if row[0] == "" {
-			missing++
-			continue
-		}
-		text := "**" + row[0] + "**"
-		if measure != "" && figures[i].text != "" {
-			text += " (" + figures[i].text + ")"
-		}
-		list = append(list, text)
-	}
-	if missing > 0 {
-		list = append(list, fmt.Sprintf("%d not recorded", missing))
-	}
-	return fmt.Sprintf("There are %d %s%s: %s. %s", len(rows), catalog.Plural(columnName(column)), with, enumerate(list), cite)
-}
-
-func tableAnswer(columns []string, rows [][]string, truncated bool, cite string) string {
-	var b strings.Builder
-	shown := min(len(rows), maxAnswerRows)
-	width := min(len(columns), maxAnswerColumns)
 	switch {
-	case truncated:
-		fmt.Fprintf(&b, "There are more than %d rows; the first %d are: %s\n\n", len(rows), shown, cite)
-	case shown < len(rows):
-		fmt.Fprintf(&b, "There are %d rows; the first %d are: %s\n\n", len(rows), shown, cite)
-	default:
-		fmt.Fprintf(&b, "There are %d rows: %s\n\n", len(rows), cite)
+	case len(shown) == 1 && shown[0].text(0) == "":
+		return "No " + shown[0].name + " is recorded for that"
+	case len(shown) == 1 && with != "":
+		return "**" + shown[0].text(0) + "**" + with
 	}
-	for _, c := range columns[:width] {
-		b.WriteString("| " + columnName(c) + " ")
-	}
-	b.WriteString("|\n" + strings.Repeat("| --- ", width) + "|")
-	for _, row := range rows[:shown] {
-		b.WriteString("\n")
-		for _, v := range row[:width] {
-			b.WriteString("| " + v + " ")
+	var parts []string
+	for _, c := range shown[:min(len(shown), maxAnswerColumns)] {
+		value := "not recorded"
+		if text := c.text(0); text != "" {
+			value = "**" + text + "**"
 		}
-		b.WriteString("|")
+		parts = append(parts, "the "+c.name+" is "+value)
 	}
-	return b.String()
+	return "T" + enumerate(parts)[1:] + with
+}
+
+// withMeasure formats the measure by which a single row was selected.
+func withMeasure(c answerColumn) string {
+	text := c.text(0)
+	switch {
+	case text == "":
+		return ""
+	case c.numbers == nil:
+		return ", with " + c.name + " **" + text + "**"
+	case strings.IndexAny(c.name, "aeiou") == 0:
+		return ", with an " + c.name + " of **" + text + "**"
+	}
+	return ", with a " + c.name + " of **" + text + "**"
+}
+
+// list says how many rows there are. It names the values of one column: all, or some of
+// many. The rows themselves are beside the answer.
+func (r answerResult) list() string {
+	count := formatCount(r.rows)
+	if r.truncated {
+		count = "more than " + count
+	}
+	c := r.columns[0]
+	if len(r.columns) > 1 {
+		var names []string
+		for _, c := range r.columns[:min(len(r.columns), maxAnswerColumns)] {
+			names = append(names, c.name)
+		}
+		return "There are **" + count + "** rows, with " + enumerate(names)
+	}
+	missing, named := 0, []string{}
+	for i := range c.values {
+		if text := c.text(i); text != "" {
+			named = append(named, text)
+		} else {
+			missing++
+		}
+	}
+	such, all := ": ", !r.truncated && r.rows <= maxAnswerRows
+	if !all {
+		such, named = ", such as ", named[:min(len(named), maxExamples)]
+	}
+	for i := range named {
+		named[i] = "**" + named[i] + "**"
+	}
+	if missing > 0 && all {
+		named = append(named, fmt.Sprintf("%d not recorded", missing))
+	}
+	if len(named) == 0 {
+		such = ""
+	}
+	return "There are " + count + " " + catalog.Plural(c.name) + such + enumerate(named)
 }
 
 // rowTexts returns the columns and values of a result as texts, without internal columns.
@@ -163,21 +167,6 @@ func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []strin
 		values = append(values, texts)
 	}
 	return columns, values
-}
-
-// shortNumber is jsonText with rounded numbers.
-func shortNumber(value json.RawMessage) string {
-	var n float64
-	_, decimals, _ := strings.Cut(string(value), ".")
-	switch {
-	case len(decimals) <= 4 || json.Unmarshal(value, &n) != nil, math.Abs(n) >= 1e15, math.Abs(n) < 1e-9:
-		return jsonText(value)
-	}
-	digits := 2
-	if math.Abs(n) < 1 {
-		digits = 3 - int(math.Floor(math.Log10(math.Abs(n))))
-	}
-	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(n, 'f', digits, 64), "0"), ".")
 }
 
 // jsonText returns a JSON value as text; "" for null.

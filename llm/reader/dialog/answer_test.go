@@ -18,6 +18,21 @@ func rowsOf(columns []string, lines ...string) llm.Rows {
 	return rows
 }
 
+// unit gives a column a unit.
+func unit(unit, column string, rows llm.Rows) llm.Rows {
+	rows.Units = map[string]string{column: unit}
+	return rows
+}
+
+// many gives many names.
+func many(n int, truncated bool) llm.Rows {
+	rows := llm.Rows{Columns: []string{"name"}, Truncated: truncated}
+	for i := range n {
+		rows.Rows = append(rows.Rows, json.RawMessage(fmt.Sprintf(`{"name": "N%d"}`, i)))
+	}
+	return rows
+}
+
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -41,16 +56,42 @@ func TestAnswer(t *testing.T) {
 		{"a link", llm.Step{Rows: rowsOf([]string{"n"}, `{"n": "![x](http://evil.example/?q=1) <img src=x>"}`)},
 			`The n is **\!\[x\](http:\//evil.example/?q=1) &lt;img src=x&gt;**. [step 1]`},
 		{"a measure", llm.Step{Rows: rowsOf([]string{"name", "__total_amount"}, `{"name": "Ada Lovelace", "__total_amount": 1234.5, "__metadata": {"score": 1}}`)},
-			"The name is **Ada Lovelace**, with a total amount of **1234.5**. [step 1]"},
-		{"a measure whose column is not listed", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__average_amount": 3}`)}, "The name is **Ada**, with an average amount of **3**. [step 1]"},
-		{"a date as a measure", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__birth_date": "1815-12-10"}`)}, "The name is **Ada**, with birth date **1815-12-10**. [step 1]"},
+			"**Ada Lovelace**, with a total amount of **1,234.5**. [step 1]"},
+		{"a measure whose column is not listed", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__average_amount": 3}`)}, "**Ada**, with an average amount of **3**. [step 1]"},
+		{"a date as a measure", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__birth_date": "1815-12-10"}`)}, "**Ada**, with birth date **10 December 1815**. [step 1]"},
 		{"a measure that is missing", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__score_": null}`)}, "The name is **Ada**. [step 1]"},
 		{"values with a measure", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "A", "__score_": 2}`, `{"name": "B", "__score_": 1}`)},
-			"There are 2 names, with the score of each: **A** (2) and **B** (1). [step 1]"},
+			"**A** has the highest score: **2**, followed by B (1). [step 1]"},
 		{"rows with a measure", llm.Step{Rows: rowsOf([]string{"n", "m"}, `{"n": 1, "m": "a", "__count": 7}`, `{"n": 2, "m": "b", "__count": 5}`)},
-			"There are 2 rows: [step 1]\n\n| n | m | count |\n| --- | --- | --- |\n| 1 | a | 7 |\n| 2 | b | 5 |"},
+			"**a** has the highest count: **7**, followed by b (5). [step 1]"},
 		{"rows", llm.Step{Rows: rowsOf([]string{"n", "m"}, `{"n": 1, "m": "a|b"}`, `{"n": 2, "m": null}`)},
-			"There are 2 rows: [step 1]\n\n| n | m |\n| --- | --- |\n| 1 | a\\|b |\n| 2 |  |"},
+			"**not recorded** has the highest n: **2**, followed by a\\|b (1). [step 1]"},
+		{"months", llm.Step{Rows: unit("€", "total_amount", rowsOf([]string{"month", "total_amount"}, `{"month": "2025-05-01", "total_amount": 20100}`, `{"month": "2025-06-01", "total_amount": 24057}`, `{"month": "2025-07-01", "total_amount": 27425}`))},
+			"The total amount was highest in **July 2025** at **€27,425**, 14 % above June 2025, and lowest in May 2025 at €20,100. [step 1]"},
+		{"a peak at the start", llm.Step{Reasoning: "Read as: number of orders per quarter.", Rows: rowsOf([]string{"quarter", "count"}, `{"quarter": "2024-10-01", "count": 9}`, `{"quarter": "2025-01-01", "count": 1}`, `{"quarter": "2025-04-01", "count": 2}`)},
+			"The number of orders was highest in **Q4 2024** at **9** and lowest in Q1 2025 at 1. [step 1]"},
+		{"days", llm.Step{Rows: rowsOf([]string{"day", "count"}, `{"day": "2025-05-01", "count": 1}`, `{"day": "2025-05-02", "count": null}`, `{"day": "2025-05-03", "count": 0}`, `{"day": "2025-05-04", "count": 3}`)},
+			"The count was highest on **4 May 2025** at **3** and lowest on 3 May 2025 at 0. [step 1]"},
+		{"two years", llm.Step{Rows: rowsOf([]string{"year", "total_amount"}, `{"year": 2024, "total_amount": 204772.5}`, `{"year": 2025, "total_amount": 233893.5}`)},
+			"The total amount rose from 204,772.5 in 2024 to **233,893.5** in **2025**, by 14 %. [step 1]"},
+		{"a fall", llm.Step{Rows: rowsOf([]string{"year", "profit"}, `{"year": 2024, "profit": 10}`, `{"year": 2025, "profit": -5}`)},
+			"The profit fell from 10 in 2024 to **-5** in **2025**. [step 1]"},
+		{"groups", llm.Step{Rows: unit("€", "total_amount", rowsOf([]string{"category", "total_amount"}, `{"category": "Toys", "total_amount": "42107.50"}`, `{"category": "Outdoor", "total_amount": "166117.50"}`, `{"category": "Garden", "total_amount": "69427.50"}`, `{"category": "Kitchen", "total_amount": "94714.25"}`))},
+			"**Outdoor** has the highest total amount: **€166,117.50**, followed by Kitchen (€94,714.25) and Garden (€69,427.50); Toys has the lowest (€42,107.50). [step 1]"},
+		{"cents", llm.Step{Rows: rowsOf([]string{"city", "total"}, `{"city": "Rome", "total": 1200}`, `{"city": "Bern", "total": 7.25}`)}, "**Rome** has the highest total: **1,200.00**, followed by Bern (7.25). [step 1]"},
+		{"money with a fraction", llm.Step{Rows: unit("$", "total", rowsOf([]string{"total"}, `{"total": -1200.5}`))}, "The total is **-$1,200.50**. [step 1]"},
+		{"a tie", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`, `{"city": "Oslo", "count": 1}`)}, "**Rome** and **Bern** have the highest count: **2**. [step 1]"},
+		{"many ties", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`, `{"city": "Oslo", "count": 2}`, `{"city": "Bonn", "count": 2}`, `{"city": "Graz", "count": 1}`)},
+			"4 of 5 cities share the highest count: **2**. [step 1]"},
+		{"all equal", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`)}, "The count is the same for all 2 cities: **2**. [step 1]"},
+		{"two keys", llm.Step{Rows: rowsOf([]string{"month", "channel", "total"}, `{"month": "2025-05-01", "channel": "web", "total": 1}`, `{"month": "2025-05-01", "channel": "app", "total": 1234567}`)},
+			"The total is highest for **May 2025, app**: **1,234,567**. [step 1]"},
+		{"the lowest first", llm.Step{Rows: unit("kg", "__weight", rowsOf([]string{"name"}, `{"name": "A", "__weight": 1.5}`, `{"name": "B", "__weight": 2}`))}, "**A** has the lowest weight: **1.5 kg**, followed by B (2 kg). [step 1]"},
+		{"many values", llm.Step{Rows: many(248, false)}, "There are 248 names, such as **N0**, **N1** and **N2**. [step 1]"},
+		{"more values", llm.Step{Rows: many(1000, true)}, "There are more than 1,000 names, such as **N0**, **N1** and **N2**. [step 1]"},
+		{"a list of things", llm.Step{Rows: rowsOf([]string{"name", "city"}, `{"name": "A", "city": "Rome"}`, `{"name": "B", "city": "Bern"}`)}, "There are **2** rows, with name and city. [step 1]"},
+		{"years are no thousands", llm.Step{Rows: rowsOf([]string{"year", "order_id"}, `{"year": 2025, "order_id": 12345}`)}, "The year is **2025** and the order id is **12345**. [step 1]"},
+		{"a count", llm.Step{Reasoning: "Read as: number of orders, in 2024.", Rows: rowsOf([]string{"count"}, `{"count": 5195}`)}, "The number of orders is **5,195**. [step 1]"},
 		{"passages", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark."}`)},
 			"This passage matches best: [step 1]\n\n> Dogs bark.\n>\n> — a.md, passage 2"},
 		{"a passage with a heading", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 1, "text": "## Dogs\n\nThey *bark*."}`)},
@@ -88,7 +129,7 @@ func TestAnswerLimits(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"a": %d, "b": %q}`, i, strings.Repeat("x", 5000)))
 	}
 	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}).Markdown
-	if len(got) > 5000 || !strings.HasPrefix(got, "There are 1000 rows; the first 10 are: [step 1]") {
+	if len(got) > 1000 || !strings.Contains(got, "has the highest a: **999**") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
 	}
 }

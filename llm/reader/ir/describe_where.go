@@ -147,7 +147,9 @@ func (s *describer) followsLink(c Cond) bool {
 		len(q.Group)+len(q.Having)+len(q.Order)+len(q.From)+q.Limit > 0 || q.Set != "" || q.Via >= 0 {
 		return false
 	}
-	return slices.Contains(s.cat.Links, catalog.Link{From: q.Items[0].Column, To: c.Left.Column})
+	return slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool {
+		return l.From == q.Items[0].Column && l.To == c.Left.Column && l.Also == nil
+	})
 }
 
 // comparison describes an operator.

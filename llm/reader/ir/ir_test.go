@@ -35,9 +35,9 @@ func TestSQL(t *testing.T) {
 		{"select sum @orders.amount where @customers.city = v3", `SELECT sum("orders"."amount") AS "total_amount" FROM "orders" JOIN "customers" ON "orders"."customer_id" = "customers"."customer_id" WHERE contains(lower(CAST("customers"."city" AS VARCHAR)), 'o''brien')`},
 		// No row is summed or counted twice.
 		{"select @products.category sum @orders.amount group @products.category",
-			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1" ORDER BY "category_1"`},
+			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1" ORDER BY sum("amount_2") DESC NULLS LAST, "category_1"`},
 		{"select @products.category count * from #orders group @products.category",
-			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category" ORDER BY "products"."category"`},
+			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category" ORDER BY count(DISTINCT "orders"."order_id") DESC NULLS LAST, "products"."category"`},
 		// Dates are compared with periods.
 		{"select count * from #orders where @orders.ordered_at = v1", `SELECT count(*) AS "count" FROM "orders" WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01')`},
 		{"select count * from #orders where @orders.ordered_at > v1", `SELECT count(*) AS "count" FROM "orders" WHERE "ordered_at" >= DATE '2025-01-01'`},
@@ -69,7 +69,7 @@ func TestSQL(t *testing.T) {
 		{"select count * from #orders where @orders.order_id = ( select @orders.order_id order @orders.amount desc limit k1 )",
 			`SELECT count(*) AS "count" FROM "orders" WHERE "order_id" = (SELECT "order_id" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "order_id" LIMIT 1)`},
 		{"select @orders.channel order @orders.amount desc limit k1 union select @orders.status", `(SELECT "channel" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "channel" LIMIT 1) UNION SELECT "status" FROM "orders"`},
-		{"select @orders.channel median @orders.amount group @orders.channel", `SELECT "channel", median("amount") AS "median_amount" FROM "orders" GROUP BY "channel" ORDER BY "channel"`},
+		{"select @orders.channel median @orders.amount group @orders.channel", `SELECT "channel", median("amount") AS "median_amount" FROM "orders" GROUP BY "channel" ORDER BY median("amount") DESC NULLS LAST, "channel"`},
 		{"select median @products.price", `SELECT median(TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)) AS "median_price" FROM "products"`},
 		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name", "signed_up_on" AS "__signed_up_on" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k2 each @orders.channel",

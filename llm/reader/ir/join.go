@@ -30,7 +30,7 @@ func (g graph) steps(table int) []step {
 		a, b := g.cat.Columns[l.From].Table, g.cat.Columns[l.To].Table
 		switch table {
 		case a:
-			all = append(all, step{a, b, l, false})
+			all = append(all, step{a, b, l, l.Many})
 		case b:
 			all = append(all, step{b, a, l, true})
 		}
@@ -121,7 +121,7 @@ func (j *joins) multiplies(table int) bool {
 		for _, s := range j.steps {
 			next, many := s.to, s.many
 			if s.to == at {
-				next, many = s.from, !s.many
+				next, many = s.from, s.link.Many || !s.many
 			} else if s.from != at {
 				continue
 			}

@@ -253,7 +253,14 @@ func (p *printer) from() string {
 	var b strings.Builder
 	b.WriteString(p.table(p.joins.tables[0]))
 	for _, s := range p.joins.steps {
-		fmt.Fprintf(&b, " JOIN %s ON %s = %s", p.table(s.to), p.ref(s.link.From), p.ref(s.link.To))
+		fmt.Fprintf(&b, " JOIN %s ON ", p.table(s.to))
+		for i, pair := range s.link.Pairs() {
+			if i > 0 {
+				b.WriteString(" AND ")
+			}
+			from, to := p.linkRef(pair[0], pair[1]), p.linkRef(pair[1], pair[0])
+			b.WriteString(from + " = " + to)
+		}
 	}
 	return b.String()
 }
@@ -294,6 +301,15 @@ func (p *printer) ref(column int) string {
 		return Ident(c.Name)
 	}
 	return Ident(p.cat.Tables[c.Table].Name) + "." + Ident(c.Name)
+}
+
+// linkRef prints a column as it is compared with the other one of a link: texts and numbers
+// are both compared as texts.
+func (p *printer) linkRef(column, other int) string {
+	if (p.cat.Columns[column].Kind == catalog.Text) != (p.cat.Columns[other].Kind == catalog.Text) {
+		return "CAST(" + p.ref(column) + " AS VARCHAR)"
+	}
+	return p.ref(column)
 }
 
 // items prints the selected expressions, with a name for each that is no column.

@@ -107,9 +107,7 @@ func (p *printer) order(q *Query) string {
 		keys = append(keys, p.tieBreakers(q)...)
 	}
 	if len(keys) == 0 && p.outermost && q.Each == nil && q.Nth <= 1 {
-		for _, e := range groupKeys(q) {
-			keys = append(keys, p.keyOrder(e))
-		}
+		keys = p.groupOrder(q)
 	}
 	if len(keys) == 0 {
 		return ""
@@ -117,8 +115,21 @@ func (p *printer) order(q *Query) string {
 	return " ORDER BY " + strings.Join(keys, ", ")
 }
 
-// keyOrder prints the default order of groups: by the key, and months and weekdays as in
-// the calendar.
+// groupOrder prints the default order of groups: by their keys if these have an order, such
+// as times and numbers, and otherwise by the first aggregate, highest first.
+func (p *printer) groupOrder(q *Query) (keys []string) {
+	groups := groupKeys(q)
+	ordered := slices.ContainsFunc(groups, func(e Expr) bool { return e.Kind != "column" || p.classOf(e, true) != text })
+	if at := slices.IndexFunc(q.Items, isAggregate); at >= 0 && len(groups) > 0 && !ordered {
+		keys = append(keys, p.expr(q.Items[at], true)+" DESC NULLS LAST")
+	}
+	for _, e := range groups {
+		keys = append(keys, p.keyOrder(e))
+	}
+	return keys
+}
+
+// keyOrder prints the order of groups by a key: months and weekdays are as in the calendar.
 func (p *printer) keyOrder(e Expr) string {
 	if e.Kind == "part" && (e.Func == "monthof" || e.Func == "weekday") {
 		return "min(" + p.partNumber(e) + ")"

@@ -126,8 +126,19 @@ func (p *printer) semijoin(path []step, conds [][]Cond) string {
 	for _, c := range conds {
 		parts = append(parts, inner.disjunction(c, len(conds) > 1))
 	}
-	own, other := path[0].link.To, path[0].link.From
-	text := fmt.Sprintf("%s IN (SELECT %s FROM %s WHERE %s)", p.ref(own), inner.ref(other), inner.from(), strings.Join(parts, " AND "))
+	var own, others []string
+	for _, pair := range path[0].link.Pairs() {
+		here, there := pair[1], pair[0]
+		if p.cat.Columns[here].Table != path[0].from {
+			here, there = there, here
+		}
+		own, others = append(own, p.linkRef(here, there)), append(others, inner.linkRef(there, here))
+	}
+	left := strings.Join(own, ", ")
+	if len(own) > 1 {
+		left = "(" + left + ")"
+	}
+	text := fmt.Sprintf("%s IN (SELECT %s FROM %s WHERE %s)", left, strings.Join(others, ", "), inner.from(), strings.Join(parts, " AND "))
 	if inner.err != nil && p.err == nil {
 		p.err = inner.err
 	}

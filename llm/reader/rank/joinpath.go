@@ -20,7 +20,7 @@ type pathQuery struct {
 
 // joinPaths chooses the column on which a query joins two tables, if several columns refer
 // from one to the other: the one that the question names ("away games": away_team_id), or
-// else each of them.
+// else a declared one, or else each of them.
 func (q *Question) joinPaths(r pathQuery) []pathQuery {
 	_, links, err := ir.Tables(r.query, q.Catalog)
 	if err != nil || r.query.Via >= 0 {
@@ -33,11 +33,11 @@ func (q *Question) joinPaths(r pathQuery) []pathQuery {
 			case other == l || !q.sameTables(l, other):
 			case q.mentionScore(other.From) > q.mentionScore(best.From):
 				best = other
-			case q.mentionScore(other.From) == q.mentionScore(l.From):
+			case q.mentionScore(other.From) == q.mentionScore(l.From) && other.Declared == l.Declared:
 				alike = append(alike, other)
 			}
 		}
-		if best != l {
+		if best != l || l.Declared && q.mentionScore(l.From) > 0 {
 			return []pathQuery{q.withJoinColumn(r, best.From)}
 		}
 		if len(alike) > 1 && !q.namesDirection() {
@@ -70,7 +70,7 @@ func (q *Question) sameTables(a, b catalog.Link) bool {
 }
 
 // mentionScore rates how much the question mentions a column: words that name it count more
-// than similar words.
+// than similar words, and words that describe it or its link.
 func (q *Question) mentionScore(column int) int {
 	item, count := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), 0
 	for word := range q.Input.Question {
@@ -80,7 +80,7 @@ func (q *Question) mentionScore(column int) int {
 		switch relations := q.Input.Relations[word*len(q.Input.Items)+item]; {
 		case relations&namingRelations != 0:
 			count += 2
-		case relations&similarRelations != 0:
+		case relations&(similarRelations|1<<link.Described) != 0:
 			count++
 		}
 	}

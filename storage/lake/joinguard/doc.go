@@ -5,15 +5,17 @@
 // joined with their items counts an order once for each item. The guard covers each SELECT of
 // a statement, also in FROM, WITH and UNION, that
 //
-//   - joins datasets with INNER, LEFT, RIGHT or FULL JOIN, with ON, USING, NATURAL or a
-//     condition in WHERE, SEMI and ANTI JOIN included;
+//   - joins datasets, names from WITH and subqueries, whose columns are known, with INNER,
+//     LEFT, RIGHT or FULL JOIN, with ON, USING, NATURAL or a condition in WHERE;
 //   - has no grouping sets and no samples.
 //
-// The aggregates are sum, avg, count, median and those of deviation and variance, without
-// DISTINCT, with or without FILTER. Others (min, max, count(DISTINCT …), lists) run as they
-// are, and so do window functions, aggregates in subqueries of expressions, those over
-// expressions with a subquery or a lambda, and every SELECT that reads from a name of WITH,
-// a subquery, a function or VALUES. A statement whose facts cannot be measured runs as it is.
+// SEMI and ANTI JOIN repeat nothing. The aggregates are sum, avg, count, median and those of
+// deviation and variance, without DISTINCT, with or without FILTER. Others (min, max,
+// count(DISTINCT …), lists) run as they are, and so do window functions, aggregates in
+// subqueries of expressions, those over expressions with a subquery or a lambda, and every
+// SELECT that joins a recursion, a function, VALUES or a lateral subquery, or anything by
+// position or ASOF. A statement whose facts cannot be measured runs as it is. The rows that
+// an outer join adds count in count(*).
 //
 // An aggregate belongs to the datasets whose columns it names. Where the joins repeat their
 // rows within a group, it is

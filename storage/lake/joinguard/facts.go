@@ -31,10 +31,12 @@ func (g *guard) check(s *selection, a aggregate) (wrong bool, err error) {
 	switch {
 	case err != nil:
 		return false, err
-	case others.first() < a.of.first(), single && a.function == "sum":
+	case single && a.function != "sum":
+		return false, nil
+	case single, others.first() < a.of.first():
 		return false, refusal(s, a, others)
 	}
-	return !single, nil
+	return true, nil
 }
 
 // single reports whether each group has at most one row of a relation, since the groups
@@ -55,7 +57,7 @@ func (g *guard) single(s *selection, of set) (bool, error) {
 	}
 	whole := *s.relations[i]
 	whole.filters = nil
-	return g.isUnique(&whole, keys)
+	return g.isUnique(s.scope, &whole, keys)
 }
 
 // checkRows refuses an aggregate over the rows of a join that are combinations of rows which
@@ -64,7 +66,7 @@ func (g *guard) single(s *selection, of set) (bool, error) {
 func (g *guard) checkRows(s *selection, a aggregate) error {
 	tables := map[string]bool{}
 	for _, r := range s.relations {
-		tables[r.table.Name] = true
+		tables[r.title] = true
 	}
 	if s.compared || len(tables) < len(s.relations) {
 		return nil
@@ -137,7 +139,7 @@ func (g *guard) matchesOne(s *selection, from set, other int) (bool, error) {
 		partners = append(partners, together)
 	}
 	for _, k := range partners {
-		if unique, err := g.isUnique(s.relations[other], k); err != nil || unique {
+		if unique, err := g.isUnique(s.scope, s.relations[other], k); err != nil || unique {
 			return unique, err
 		}
 	}
@@ -145,7 +147,7 @@ func (g *guard) matchesOne(s *selection, from set, other int) (bool, error) {
 }
 
 // isUnique reports whether no two rows of a relation that fulfil its filters have equal keys.
-func (g *guard) isUnique(r *relation, keys []any) (bool, error) {
+func (g *guard) isUnique(in scope, r *relation, keys []any) (bool, error) {
 	parts := map[string]any{"__from": r.node}
 	names, where := make([]string, len(keys)), make([]string, len(keys))
 	for i, key := range keys {
@@ -158,7 +160,7 @@ func (g *guard) isUnique(r *relation, keys []any) (bool, error) {
 		parts["__filter"] = filter
 	}
 	sql := fmt.Sprintf("SELECT count(*) = count(DISTINCT (%s)) AS found FROM __from WHERE %s", strings.Join(names, ", "), strings.Join(where, " AND "))
-	fact, err := json.Marshal([]any{r.name, r.table.Name, keys, r.filters})
+	fact, err := json.Marshal([]any{r.node, keys, r.filters, in.with})
 	if err != nil {
 		return false, err
 	}
@@ -166,7 +168,7 @@ func (g *guard) isUnique(r *relation, keys []any) (bool, error) {
 		return unique, nil
 	}
 	var row struct{ Found bool }
-	err = g.query(sql, parts, &row)
+	err = g.query(in, sql, parts, len(r.filters) == 0 && !r.derived, &row)
 	if err == nil {
 		g.unique[string(fact)] = row.Found
 	}
@@ -197,6 +199,6 @@ func (g *guard) measure(s *selection, a aggregate, of set) (repeated bool, err e
 	var row struct{ Repeated bool }
 	sql := fmt.Sprintf(`SELECT coalesce(bool_or(n <> d), false) AS repeated
 		FROM (SELECT count(__rows)%s AS n, count(DISTINCT __rows)%s AS d FROM __from%s%s)`, filter, filter, where, group)
-	err = g.query(sql, parts, &row)
+	err = g.query(s.scope, sql, parts, false, &row)
 	return row.Repeated, err
 }

@@ -17,8 +17,9 @@ type Engine interface {
 	// Parse gives the tree of a statement.
 	Parse(ctx context.Context, sql string) ([]byte, error)
 	// Query checks and runs a statement that gives one row. Invalid statements are
-	// storage.ErrInvalid.
-	Query(ctx context.Context, sql string) (json.RawMessage, error)
+	// storage.ErrInvalid. The row of a lasting one depends on the data alone, and may be
+	// remembered.
+	Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error)
 	// Print gives a statement of a tree, which may differ from it in meaning.
 	Print(ctx context.Context, tree []byte) (string, error)
 }
@@ -39,10 +40,19 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 	for _, t := range tables {
 		known[strings.ToLower(t.Name)] = t
 	}
+	joins := false
+	visit(root, func(n node) bool {
+		joins = joins || n["type"] == "JOIN"
+		return !joins
+	})
+	if !joins {
+		return Guarded{}, nil
+	}
+	root = object(clone(root))
 	g := &guard{ctx: ctx, engine: engine, unique: map[string]bool{}}
 	changed := false
-	for _, n := range selects(root) {
-		s, ok := newSelection(n, known, withNames(root))
+	for _, found := range selectsIn(queryOf(root), scope{tables: known}) {
+		s, ok := newSelection(found.node, found.scope)
 		if !ok {
 			continue
 		}
@@ -64,29 +74,8 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 	return result, err
 }
 
-// selects gives the SELECTs of a statement, without those in expressions.
-func selects(root node) []node {
-	var all []node
-	visit(root, func(n node) bool {
-		if n["type"] == "SELECT_NODE" {
-			all = append(all, n)
-		}
-		return n["class"] == nil
-	})
-	return all
-}
-
-// withNames gives the names from WITH, wherever they stand.
-func withNames(root node) map[string]bool {
-	names := map[string]bool{}
-	visit(root, func(n node) bool {
-		for _, v := range list(object(n["cte_map"])["map"]) {
-			names[strings.ToLower(text(object(v)["key"]))] = true
-		}
-		return true
-	})
-	return names
-}
+// queryOf gives the query of a statement's tree.
+func queryOf(root node) node { return object(object(list(root["statements"])[0])["node"]) }
 
 // errUnknown says that facts cannot be measured.
 var errUnknown = errors.New("the facts of a join are not known")
@@ -127,16 +116,20 @@ func (g *guard) build(sql string, parts map[string]any) (node, error) {
 	}).(node), nil
 }
 
-// query runs a statement made by build, and gives its row.
-func (g *guard) query(sql string, parts map[string]any, row any) error {
+// query runs a statement made by build with the names from WITH of a SELECT, and gives its
+// row.
+func (g *guard) query(in scope, sql string, parts map[string]any, lasting bool, row any) error {
 	root, err := g.build(sql, parts)
 	if err != nil {
 		return unknown(err)
 	}
+	if len(in.with) > 0 {
+		queryOf(root)["cte_map"] = node{"map": in.with}
+	}
 	if sql, err = g.printTree(root); err != nil {
 		return unknown(err)
 	}
-	found, err := g.engine.Query(g.ctx, sql)
+	found, err := g.engine.Query(g.ctx, sql, lasting)
 	if err != nil {
 		return unknown(err)
 	}

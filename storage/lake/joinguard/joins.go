@@ -1,19 +1,16 @@
 package joinguard
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
-
-	"parley/storage/lake/sqlcheck"
 )
 
 // joinReader reads the relations and joins of FROM.
 type joinReader struct {
 	*selection
-	tables map[string]sqlcheck.Table
-	// with are the names from WITH, in lower case, which are no datasets.
-	with map[string]bool
+	scope scope
 }
 
 // read reads a node of FROM and gives its relations. It reports false for what is not
@@ -24,25 +21,29 @@ func (j *joinReader) read(v any, nullable bool) (set, bool) {
 		return 0, false
 	}
 	switch n["type"] {
-	case "BASE_TABLE":
-		return j.base(n, nullable)
+	case "BASE_TABLE", "SUBQUERY":
+		return j.source(n, nullable)
 	case "JOIN":
 		return j.join(n, nullable)
 	}
 	return 0, false
 }
 
-func (j *joinReader) base(n node, nullable bool) (set, bool) {
+// source reads a dataset, a name from WITH or a subquery.
+func (j *joinReader) source(n node, nullable bool) (set, bool) {
+	r := &relation{node: n, nullable: nullable, columns: j.scope.columnsOf(n)}
 	key := strings.ToLower(text(n["table_name"]))
-	table, ok := j.tables[key]
-	name := strings.ToLower(text(n["alias"]))
-	if name == "" {
-		name = key
-	}
-	if !ok || j.with[key] || len(list(n["column_name_alias"])) > 0 || j.relation(name) >= 0 || len(j.relations) == maxRelations {
+	_, r.derived = j.scope.named[key]
+	r.derived = r.derived || n["type"] == "SUBQUERY"
+	r.name = strings.ToLower(r.as())
+	if r.columns == nil || r.name == "" || len(list(n["column_name_alias"])) > 0 || j.relation(r.name) >= 0 || len(j.relations) == maxRelations {
 		return 0, false
 	}
-	j.relations = append(j.relations, &relation{node: n, name: name, table: table, nullable: nullable})
+	r.title = cmp.Or(text(n["table_name"]), r.as())
+	if !r.derived {
+		r.title = j.scope.tables[key].Name
+	}
+	j.relations = append(j.relations, r)
 	return 1 << (len(j.relations) - 1), true
 }
 
@@ -122,7 +123,7 @@ func (j *joinReader) common(left, right set) []any {
 	var names []any
 	seen := map[string]bool{}
 	for i, r := range j.relations {
-		for _, c := range r.table.Columns {
+		for _, c := range r.columns {
 			for k, other := range j.relations {
 				if key := strings.ToLower(c.Name); left.has(i) && right.has(k) && other.has(c.Name) && !seen[key] {
 					seen[key] = true

@@ -16,25 +16,28 @@ func (g *guard) countLost(s *selection, aggregates []aggregate) error {
 	}
 	items := make([]string, len(losses))
 	parts := map[string]any{}
+	lasting := true
 	for n, l := range losses {
 		r := s.relations[l.relation]
 		name := func(part string) string { return fmt.Sprint("__", part, n) }
 		parts[name("from")], parts[name("other")], parts[name("on")] = r.node, s.relations[l.other].node, and(s.joined(l.relation, l.other))
+		lasting = lasting && !r.derived && !s.relations[l.other].derived
 		filter := ""
 		if len(r.filters) > 0 {
 			parts[name("filter")] = and(r.filters)
 			filter = name("filter") + " AND "
+			lasting = false
 		}
 		items[n] = fmt.Sprintf("(SELECT count(*) FROM %s WHERE %sNOT EXISTS (SELECT 1 FROM %s WHERE %s)) AS lost%d",
 			name("from"), filter, name("other"), name("on"), n)
 	}
 	counts := map[string]any{}
-	if err := g.query("SELECT "+strings.Join(items, ", "), parts, &counts); err != nil {
+	if err := g.query(s.scope, "SELECT "+strings.Join(items, ", "), parts, lasting, &counts); err != nil {
 		return err
 	}
 	for n, l := range losses {
 		if count, _ := counts[fmt.Sprint("lost", n)].(float64); count > 0 {
-			g.note(lostRows(int64(count), s.relations[l.relation].table.Name, s.relations[l.other].table.Name))
+			g.note(lostRows(int64(count), s.relations[l.relation].title, s.relations[l.other].title))
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ type engine struct {
 
 func (e engine) Parse(_ context.Context, sql string) ([]byte, error) { return e.Parser.Parse(sql) }
 
-func (e engine) Query(ctx context.Context, sql string) (json.RawMessage, error) {
+func (e engine) Query(ctx context.Context, sql string, _ bool) (json.RawMessage, error) {
 	if _, err := sqlcheck.Check(ctx, sql, e.tables, e.Parser.Parse); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (g *guard) addNumbers(s *selection, v any, of set) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := object(selects(root)[0]["from_table"])
+	from := object(queryOf(root)["from_table"])
 	from["alias"] = s.relations[i].as()
 	return from, nil
 }
@@ -71,7 +71,7 @@ func (g *guard) expression(sql string, parts map[string]any) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(list(selects(root)[0]["select_list"])[0]), nil
+	return object(list(queryOf(root)["select_list"])[0]), nil
 }
 
 // countOnce changes a SELECT so that each row of their relations counts once in some

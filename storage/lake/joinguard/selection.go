@@ -5,15 +5,16 @@ import (
 	"strings"
 
 	"parley/storage"
-	"parley/storage/lake/sqlcheck"
 )
 
-// relation is a dataset in FROM.
+// relation is a dataset, a name from WITH or a subquery in FROM.
 type relation struct {
 	node node
-	// name is the alias, or the dataset's name, in lower case.
-	name  string
-	table sqlcheck.Table
+	// name is the alias, or else the name, in lower case; title is what people call it.
+	name, title string
+	columns     []storage.Column
+	// derived says that it is no dataset.
+	derived bool
 	// nullable says that an outer join may add rows without it.
 	nullable bool
 	// filters are conditions on it alone, which all its rows in the join fulfil.
@@ -23,7 +24,7 @@ type relation struct {
 }
 
 func (r *relation) has(column string) bool {
-	return slices.ContainsFunc(r.table.Columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, column) })
+	return slices.ContainsFunc(r.columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, column) })
 }
 
 // edge says that rows of two relations match where two expressions, each over one of them,
@@ -37,6 +38,7 @@ type edge struct {
 // selection is a SELECT over joined datasets.
 type selection struct {
 	node      node
+	scope     scope
 	relations []*relation
 	edges     []edge
 	// merged are the columns of USING, in lower case, which belong to several relations.
@@ -72,8 +74,8 @@ func (s set) only() int {
 
 // newSelection reads a SELECT. It reports false for one that joins nothing, or is not
 // covered.
-func newSelection(n node, tables map[string]sqlcheck.Table, names map[string]bool) (*selection, bool) {
-	s := &selection{node: n, merged: map[string]bool{}, aliases: map[string]any{}, inner: true}
+func newSelection(n node, in scope) (*selection, bool) {
+	s := &selection{node: n, scope: in, merged: map[string]bool{}, aliases: map[string]any{}, inner: true}
 	if object(n["from_table"])["type"] != "JOIN" || n["sample"] != nil || len(list(n["group_sets"])) > 1 {
 		return nil, false
 	}
@@ -82,7 +84,7 @@ func newSelection(n node, tables map[string]sqlcheck.Table, names map[string]boo
 			s.aliases[strings.ToLower(alias)] = v
 		}
 	}
-	joins := joinReader{selection: s, tables: tables, with: names}
+	joins := joinReader{selection: s, scope: in}
 	if _, ok := joins.read(n["from_table"], false); !ok || len(s.relations) < 2 {
 		return nil, false
 	}

@@ -187,7 +187,7 @@ func (g *guard) joinOn(left, right any, on []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return selects(root)[0]["from_table"], nil
+	return queryOf(root)["from_table"], nil
 }
 
 // exists makes the test for rows of some relations.

@@ -14,9 +14,9 @@ func (s *selection) tables(of set) string {
 	var names []string
 	seen := map[string]bool{}
 	for i, r := range s.relations {
-		if of.has(i) && !seen[r.table.Name] {
-			seen[r.table.Name] = true
-			names = append(names, "`"+r.table.Name+"`")
+		if of.has(i) && !seen[r.title] {
+			seen[r.title] = true
+			names = append(names, "`"+r.title+"`")
 		}
 	}
 	if len(names) < 2 {

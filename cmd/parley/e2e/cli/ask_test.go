@@ -63,7 +63,8 @@ func TestGoldenAsk(t *testing.T) {
 		stdin string
 	}{
 		"assistant":    {args: []string{"Who", "buys", "most, and where?"}},
-		"nl2ql":        {args: []string{"--agent", "nl2ql", "List them"}},
+		"verbose":      {args: []string{"--verbose", "Who buys most, and where?"}},
+		"nl2ql":        {args: []string{"--agent", "nl2ql", "-v", "List them"}},
 		"no-rows":      {args: []string{"--agent", "nl2ql", "Nothing"}},
 		"refused":      {args: []string{"--agent", "nl2ql", "Read the passwords"}},
 		"unanswerable": {args: []string{"--agent", "nl2ql", "What is the weather?"}},

@@ -24,8 +24,8 @@ func TestShare(t *testing.T) {
 	say(e2etest.ExitOK, "shop is shared with nobody", "share", "shop")
 	say(e2etest.ExitOK, "bob can read shop/big now", "share", "shop/big", "Bob")
 	i.env = bob
-	say(e2etest.ExitOK, "shop       big   alice", "datasets")
-	say(e2etest.ExitOK, "shop       big   alice", "datasets", "alice/shop")
+	say(e2etest.ExitOK, "shop       big      1  alice", "datasets")
+	say(e2etest.ExitOK, "shop       big      1  alice", "datasets", "alice/shop")
 	say(e2etest.ExitOK, "alice/shop/big: 1 row, 1 column", "datasets", "alice/shop/big")
 	i.parts.forget()
 	say(e2etest.ExitFailed, "parley share shop/big YOU --role editor", "ingest", "good.csv", "--dataset", "alice/shop/big")

@@ -25,7 +25,7 @@ type block struct {
 var documented = map[string][]block{
 	"README.md": {
 		{begins: "go run ./cmd/parley demo", serves: true, elsewhere: true},
-		{begins: "go run ./cmd/parley ask", prints: []string{"sum(", "(5 rows)"}},
+		{begins: "go run ./cmd/parley ask", prints: []string{"Outdoor", "(5 rows)"}},
 		{begins: "go run ./cmd/parley serve", serves: true, elsewhere: true},
 		{begins: "export PARLEY_SERVER=", prints: []string{"plum"}},
 		{begins: "TOKEN=", prints: []string{`"indexed":2`, "event: answer", "**pear**"}},
@@ -35,23 +35,23 @@ var documented = map[string][]block{
 		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`/a2a/assistant/.well-known/agent-card.json"`, `"securityRequirements":[{"schemes":{"bearer":`}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n", "verified: the card without its empty fields\n"}},
 		{begins: "curl -s -H", prints: []string{`"state":"TASK_STATE_COMPLETED"`, `"count":2`}},
-		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The number of orders is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -s -H", prints: []string{"the task has ended"}}, // what it asks is in cli/ask_input_test.go
 		{begins: "curl -s -H", prints: []string{`"authentication":{"scheme":"Bearer"},"url":"https://hooks.example.com/parley"`}},
 		{begins: "curl -s -H", prints: []string{`{"task":{`, `"count":3`, `{"tasks":[{`, `"pageSize":1`}},
-		{begins: "curl -s \"$BASE/a2a/assistant/v0.3", prints: []string{`"protocolVersion":"0.3.0"`, `"kind":"task"`, "The count is **3**", `"state":"completed"`}},
+		{begins: "curl -s \"$BASE/a2a/assistant/v0.3", prints: []string{`"protocolVersion":"0.3.0"`, `"kind":"task"`, "The number of orders is **3**", `"state":"completed"`}},
 	},
 	"docs/a2a/clients.md": {
 		{begins: "curl -s -H", prints: []string{`"name":"crew","token":"`}},
 	},
 	"docs/a2a/curl.md": {
 		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`"name":"assistant"`}},
-		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The count is **2**"}},
-		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The count is **1**"}},
-		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", "The count is **3**", `"state":"TASK_STATE_COMPLETED"`}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders is **2**"}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders is **1**"}},
+		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", "The number of orders is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
-		{begins: "curl -s -H", prints: []string{`"tenant":"alice/shop"`, `"id":"orders"`, "The count is **3**"}},
+		{begins: "curl -s -H", prints: []string{`"tenant":"alice/shop"`, `"id":"orders"`, "The number of orders is **3**"}},
 	},
 	"docs/a2a/gemini-enterprise.md": {
 		{begins: "curl -s \"$BASE", prints: []string{`"protocolVersion":"0.3.0"`, `/a2a/assistant/v0.3"`}},
@@ -63,8 +63,10 @@ var documented = map[string][]block{
 	},
 	"docs/cli.md": {
 		{begins: "export PARLEY_SERVER=", prints: []string{"shop", "orders", "alice"}},
-		{begins: "parley ask", prints: []string{"The count is **2**", `"item":"fig"`, "The count is **3**"}},
+		{begins: "parley ask", prints: []string{"The number of orders is **2**", `"item":"fig"`, "The number of orders is **3**"}},
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
+		{begins: "parley datasets", prints: []string{"shop/orders: ", "price"}},
+		{begins: "parley tokens create", prints: []string{"report", "/#token="}},
 		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n"}},

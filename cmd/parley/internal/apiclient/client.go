@@ -48,6 +48,19 @@ func (c *Client) Call(ctx context.Context, method, path string, body, into any) 
 	return c.callWithin(ctx, callLimit, method, path, body, into)
 }
 
+// CallText sends plain text to a path.
+func (c *Client) CallText(ctx context.Context, method, path, text string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, errSilent)
+	defer cancel()
+	request, err := c.request(ctx, method, path, strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "text/plain")
+	_, _, err = c.Do(request)
+	return err
+}
+
 // callWithin is Call with another limit.
 func (c *Client) callWithin(ctx context.Context, limit time.Duration, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSilent)

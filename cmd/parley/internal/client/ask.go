@@ -21,12 +21,13 @@ import (
 type Ask struct {
 	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, it is read from standard input."`
 	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which returns rows (${default})."`
-	Namespace string         `placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed if there is only one."`
+	Namespace string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed if there is only one."`
 	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
 	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
 	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
 	NeverAsk  command.Toggle `env:"-" help:"Take the likelier of two readings of the question instead of asking which one is meant."`
 	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
+	Verbose   command.Toggle `env:"-" short:"v" help:"Print the queries, too."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
@@ -47,7 +48,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 		return usage
 	}
 	s := &askSession{
-		client: client, env: env, json: asJSON,
+		client: client, env: env, json: asJSON, verbose: c.Bool("verbose", a.Verbose),
 		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk},
 	}
 	if err == nil {
@@ -91,23 +92,12 @@ func (a *Ask) text() (string, error) {
 
 // chooseNamespace chooses the only namespace if none is given.
 func (s *askSession) chooseNamespace(ctx context.Context) error {
-	if s.question.Namespace != "" {
-		return nil
+	namespace, err := onlyNamespace(ctx, s.env, s.client, s.question.Namespace)
+	if err == nil && s.question.Namespace == "" {
+		s.note("asking about %s", namespace)
 	}
-	all, err := namespaces(ctx, s.client)
-	switch {
-	case err != nil:
-		return err
-	case len(all) == 0:
-		return command.NotFoundError("there is no data that you may read; bring some with `parley ingest`")
-	case len(all) > 1:
-		c := s.env.NewChecker()
-		c.Refuse("namespace", "must be one of %s", strings.Join(all, ", "))
-		return c.Err()
-	}
-	s.question.Namespace = all[0]
-	s.note("asking about %s", all[0])
-	return nil
+	s.question.Namespace = namespace
+	return err
 }
 
 // namespaces lists the namespaces that the user can read, as owner/namespace.

@@ -24,6 +24,7 @@ type askSession struct {
 	question apiclient.Question
 	env      command.Env
 	json     bool
+	verbose  bool
 	// following says that there are more questions to come.
 	following bool
 }
@@ -41,7 +42,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	asked := s.question
 	asked.ID, asked.Text = uuid.NewString(), text
 	show := newAskView(s.env.Stdout, s.env.Stderr)
-	show.quiet = s.json
+	show.quiet, show.verbose = s.json, s.verbose
 	task := &apiclient.Task{History: []apiclient.Message{{Parts: apiclient.Parts{{Text: text}}}}}
 	last, failed := s.events(ctx, asked, task, show)
 	for failed == nil && task.Status.State.Waits() {

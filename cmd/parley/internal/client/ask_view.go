@@ -17,8 +17,8 @@ type askView struct {
 	result, progress           io.Writer
 	resultStyle, progressStyle console.Style
 	live                       console.Live
-	// quiet shows only problems.
-	quiet bool
+	// quiet shows only problems, verbose the queries, too.
+	quiet, verbose bool
 	// disconnected says that a broken stream was reported.
 	disconnected bool
 	// planned, started and shown count the steps.
@@ -98,6 +98,13 @@ func (v *askView) query(text string) {
 	}
 }
 
+// madeQuery shows a query that was run.
+func (v *askView) madeQuery(text string) {
+	if v.verbose {
+		v.query(text)
+	}
+}
+
 // failedQuery shows the query of a failed run, if any.
 func (v *askView) failedQuery(text string) {
 	if text != "" && v.shown > 0 {
@@ -109,7 +116,7 @@ func (v *askView) failedQuery(text string) {
 func (v *askView) artifact(made apiclient.Artifact) error {
 	switch text := made.Parts.Text(); made.ArtifactID {
 	case agents.GeneratedQuery:
-		v.query(text)
+		v.madeQuery(text)
 		if made.Metadata.Alternative != "" {
 			fmt.Fprintln(v.progress, console.Line(made.Metadata.Reasoning))
 		}
@@ -125,7 +132,7 @@ func (v *askView) artifact(made apiclient.Artifact) error {
 	default:
 		v.shown++
 		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(made.Metadata.Instruction))))
-		v.query(text)
+		v.madeQuery(text)
 		if made.Unanswered() {
 			return nil
 		}

@@ -8,7 +8,10 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
@@ -18,15 +21,15 @@ import (
 
 // Datasets is `parley datasets [WHICH]`.
 type Datasets struct {
-	Which string         `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all datasets that you can read are listed."`
-	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all datasets that you can read are listed."`
+	outputSettings
 	connectionSettings
 }
 
 // Run lists datasets, or describes one.
 func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	asJSON := c.Bool("json", d.JSON)
+	format := d.read(c)
 	client, err := d.connect(c)
 	if err != nil {
 		return err
@@ -35,10 +38,14 @@ func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if format == console.FormatJSON {
 		return writeJSON(env.Stdout, answer)
 	}
-	return printData(env, answer)
+	var list []datasetEntry
+	if json.Unmarshal(answer, &list) == nil {
+		return printDatasets(ctx, env, client, format, list)
+	}
+	return printDataset(env, format, answer)
 }
 
 // findData gets what a text names: the first of its possible meanings that exists.
@@ -92,42 +99,74 @@ func dataPaths(which string) (paths []string, err error) {
 }
 
 // datasetEntry is a dataset in a list.
-type datasetEntry struct{ Name, Namespace, Owner string }
+type datasetEntry struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Owner     string `json:"owner"`
+	RowCount  *int64 `json:"rowCount,omitempty"`
+}
 
 // datasetView is a dataset as a server describes it.
 type datasetView struct {
 	Dataset  datasetEntry
 	Metadata struct {
-		Columns          []struct{ Name, Type string }
+		Columns          []storage.Column
 		RowCount         int64
 		DataDescription  *string
 		SchemaDefinition map[string]string
 	}
 }
 
-// printData prints a list of datasets, or one.
-func printData(env command.Env, answer json.RawMessage) error {
-	var list []datasetEntry
-	if json.Unmarshal(answer, &list) == nil {
-		return printDatasets(env, list)
-	}
+// printDataset prints what a dataset is.
+func printDataset(env command.Env, format console.Format, answer json.RawMessage) error {
 	var one datasetView
 	if err := json.Unmarshal(answer, &one); err != nil {
 		return fmt.Errorf("read the server's answer: %w", err)
 	}
-	return one.print(env.Stdout)
+	if format == console.FormatTable {
+		return one.print(env.Stdout)
+	}
+	return writeList(env, format, one.Metadata.Columns, one.columns())
 }
 
-func printDatasets(env command.Env, list []datasetEntry) error {
-	if len(list) == 0 {
+// maxCounted is how many datasets of a list have their rows counted.
+const maxCounted = 200
+
+func printDatasets(ctx context.Context, env command.Env, client *apiclient.Client, format console.Format, list []datasetEntry) error {
+	if len(list) == 0 && format == console.FormatTable {
 		fmt.Fprintln(env.Stderr, "There are no datasets that you may read. `parley ingest FILE --dataset NAMESPACE/NAME` makes one.")
 		return nil
 	}
-	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "owner"}}}
-	for _, entry := range list {
-		table.Rows = append(table.Rows, []string{entry.Namespace, entry.Name, entry.Owner})
+	if len(list) <= maxCounted {
+		countRows(ctx, client, list)
 	}
-	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
+	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "rows", Right: true}, {Name: "owner"}}}
+	for _, entry := range list {
+		rows := console.None
+		if entry.RowCount != nil {
+			rows = strconv.FormatInt(*entry.RowCount, 10)
+		}
+		table.Rows = append(table.Rows, []string{entry.Namespace, entry.Name, rows, entry.Owner})
+	}
+	return writeList(env, format, list, table)
+}
+
+// countRows asks how many rows datasets have. Those that are gone meanwhile have none.
+func countRows(ctx context.Context, client *apiclient.Client, list []datasetEntry) {
+	var group errgroup.Group
+	group.SetLimit(connections)
+	for i := range list {
+		group.Go(func() error {
+			entry := &list[i]
+			var view datasetView
+			ref := apiclient.Ref{Owner: entry.Owner, Namespace: entry.Namespace, Name: entry.Name}
+			if client.Call(ctx, http.MethodGet, ref.Path("/data"), nil, &view) == nil {
+				entry.RowCount = &view.Metadata.RowCount
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
 }
 
 // print describes the dataset: what it is, how many rows, and its columns.
@@ -141,12 +180,16 @@ func (v datasetView) print(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
+	return v.columns().Write(w, console.StyleOf(w))
+}
+
+func (v datasetView) columns() console.Table {
 	table := console.Table{Columns: []console.Column{{Name: "column"}, {Name: "type"}}}
-	if len(m.SchemaDefinition) > 0 {
+	if len(v.Metadata.SchemaDefinition) > 0 {
 		table.Columns = append(table.Columns, console.Column{Name: "description"})
 	}
-	for _, column := range m.Columns {
-		table.Rows = append(table.Rows, []string{column.Name, column.Type, m.SchemaDefinition[column.Name]})
+	for _, column := range v.Metadata.Columns {
+		table.Rows = append(table.Rows, []string{column.Name, column.Type, v.Metadata.SchemaDefinition[column.Name]})
 	}
-	return table.Write(w, console.StyleOf(w))
+	return table
 }

@@ -17,8 +17,8 @@ import (
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME` or `--namespace NAMESPACE`.
 type Ingest struct {
 	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string   `env:"-" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist. Of a file with several tables, each has its own: NAME_TABLE."`
-	Namespace   string   `env:"-" placeholder:"NAMESPACE" help:"Make a dataset for each file in this namespace, named after the file."`
+	Dataset     string   `env:"-" short:"d" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist. Of a file with several tables, each has its own: NAME_TABLE."`
+	Namespace   string   `env:"-" short:"n" placeholder:"NAMESPACE" help:"Make a dataset for each file in this namespace, named after the file."`
 	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
 	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
 	ingestFlags

@@ -58,5 +58,5 @@ func (j *ingestJob) printEnded(ctx context.Context, ended apiclient.Ingestion, a
 	}
 	fmt.Fprintln(j.env.Stdout, line)
 	printReport(j.env.Stderr, ended.Attributes.IngestReport)
-	return printData(j.env, answer)
+	return printDataset(j.env, console.FormatTable, answer)
 }

@@ -19,7 +19,7 @@ type Share struct {
 	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, the shares are listed."`
 	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who can read and ask, or editor, who can also change data (${default})."`
 	Revoke command.Toggle `env:"-" help:"Revoke the share."`
-	JSON   command.Toggle `env:"-" name:"json" help:"Print the list of shares as JSON."`
+	outputSettings
 	connectionSettings
 }
 
@@ -32,8 +32,8 @@ type shareEntry struct {
 // Run shares, takes back or lists.
 func (s *Share) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	revoke, asJSON := c.Bool("revoke", s.Revoke), c.Bool("json", s.JSON)
-	what := s.read(c, revoke)
+	revoke, format := c.Bool("revoke", s.Revoke), s.outputSettings.read(c)
+	what := s.target(c, revoke)
 	client, err := s.connect(c)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	entry := shareEntry{s.User, storage.Role(s.Role)}
 	switch {
 	case s.User == "":
-		err = listShares(ctx, client, env, what, path, asJSON)
+		err = listShares(ctx, client, env, what, path, format)
 	case revoke:
 		err = client.Call(ctx, http.MethodDelete, path, entry, nil)
 	default:
@@ -63,7 +63,7 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-func (s *Share) read(c *command.Checker, revoke bool) apiclient.Ref {
+func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 	parts := strings.Split(s.What, "/")
 	if len(parts) == 3 && s.user().is(parts[0]) {
 		parts = parts[1:]
@@ -88,15 +88,12 @@ func (s *Share) read(c *command.Checker, revoke bool) apiclient.Ref {
 	return what
 }
 
-func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, path string, asJSON bool) error {
+func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, path string, format console.Format) error {
 	shares := []shareEntry{}
 	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
 		return err
 	}
-	if asJSON {
-		return writeJSON(env.Stdout, shares)
-	}
-	if len(shares) == 0 {
+	if len(shares) == 0 && format == console.FormatTable {
 		fmt.Fprintf(env.Stdout, "%s is shared with nobody.\n", what)
 		return nil
 	}
@@ -104,7 +101,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 	for _, share := range shares {
 		table.Rows = append(table.Rows, []string{share.Username, string(share.Role)})
 	}
-	return table.Write(env.Stdout, console.StyleOf(env.Stdout))
+	return writeList(env, format, shares, table)
 }
 
 // done describes the change.

@@ -17,10 +17,10 @@ import (
 
 // Tasks is `parley tasks [ID]`.
 type Tasks struct {
-	ID    string         `arg:"" optional:"" help:"A task to show."`
-	Agent string         `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
-	Limit string         `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
-	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	ID    string `arg:"" optional:"" help:"A task to show."`
+	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	outputSettings
 	connectionSettings
 }
 
@@ -33,7 +33,7 @@ const maxTasks = 1000
 // Run lists the caller's tasks, or shows one.
 func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	asJSON := c.Bool("json", t.JSON)
+	format := t.read(c)
 	limit := c.CountOrZero("limit", t.Limit)
 	if limit < 1 || limit > maxTasks {
 		c.Refuse("limit", "must be 1 to %d", maxTasks)
@@ -43,13 +43,13 @@ func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	if t.ID != "" {
-		return showTask(ctx, env, client, t.ID, asJSON)
+		return showTask(ctx, env, client, t.ID, isJSON(format))
 	}
 	from := agentNames
 	if t.Agent != "all" {
 		from = []string{t.Agent}
 	}
-	return listTasks(ctx, env, client, from, limit, asJSON)
+	return listTasks(ctx, env, client, from, limit, format)
 }
 
 // taskReport is a task in a list.
@@ -63,7 +63,7 @@ type taskReport struct {
 	Question  string    `json:"question"`
 }
 
-func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, asJSON bool) error {
+func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, format console.Format) error {
 	list := []taskReport{}
 	for _, name := range agents {
 		tasks, err := client.Agent(name).Tasks(ctx, limit)
@@ -80,18 +80,15 @@ func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, a
 	}
 	slices.SortStableFunc(list, func(a, b taskReport) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	list = list[:min(len(list), limit)]
-	if asJSON {
-		return writeJSON(env.Stdout, list)
-	}
-	if len(list) == 0 {
+	if len(list) == 0 && format == console.FormatTable {
 		fmt.Fprintln(env.Stderr, "nothing has been asked yet")
 		return nil
 	}
 	style := console.StyleOf(env.Stdout)
-	if style.Terminal() && style.Width < wideEnough {
+	if format == console.FormatTable && style.Terminal() && style.Width < wideEnough {
 		return writeTasks(env.Stdout, style, list, time.Now())
 	}
-	return taskTable(list, time.Now()).Write(env.Stdout, style)
+	return writeList(env, format, list, taskTable(list, time.Now()))
 }
 
 // wideEnough is how wide a terminal must be for a table of tasks.
@@ -156,7 +153,9 @@ func showTask(ctx context.Context, env command.Env, client *apiclient.Client, id
 	if len(task.History) > 0 {
 		fmt.Fprintf(env.Stdout, "%s\n", console.StyleOf(env.Stdout).Bold(console.Text(task.Question().Parts.Text())))
 	}
-	if err := newAskView(env.Stdout, env.Stdout).task(task); err != nil {
+	view := newAskView(env.Stdout, env.Stdout)
+	view.verbose = true
+	if err := view.task(task); err != nil {
 		return err
 	}
 	status := task.Status.State.String()

@@ -26,8 +26,10 @@ const (
 	gap = "  "
 	// narrowest is the least width that a column is cut to.
 	narrowest = 6
-	// None stands for a missing value.
-	None = "—"
+	// None is a cell without a value, which no text is.
+	None = "\x00"
+	// dash is how None is printed.
+	dash = "—"
 )
 
 // Write prints the table, aligned and escaped. On a terminal the widest columns are cut
@@ -46,7 +48,7 @@ func (t Table) Write(w io.Writer, style Style) error {
 	t.line(out, rules, widths, style.Dim)
 	for _, row := range t.Rows {
 		t.line(out, row, widths, func(cell string) string {
-			if cell == None {
+			if cell == dash {
 				return style.Dim(cell)
 			}
 			return cell
@@ -55,13 +57,21 @@ func (t Table) Write(w io.Writer, style Style) error {
 	return out.Flush()
 }
 
+// printed gives a cell as it is printed.
+func printed(cell string) string {
+	if cell == None {
+		return dash
+	}
+	return Line(cell)
+}
+
 func (t Table) widths() []int {
 	widths := make([]int, len(t.Columns))
 	for i, column := range t.Columns {
 		widths[i] = max(Width(Line(column.Name)), 1)
 		for _, row := range t.Rows {
 			if i < len(row) {
-				widths[i] = max(widths[i], Width(Line(row[i])))
+				widths[i] = max(widths[i], Width(printed(row[i])))
 			}
 		}
 	}
@@ -96,7 +106,7 @@ func (t Table) line(out *bufio.Writer, row []string, widths []int, mark func(str
 	for i, width := range widths {
 		cell := ""
 		if i < len(row) {
-			cell = Cut(Line(row[i]), width)
+			cell = Cut(printed(row[i]), width)
 		}
 		padding := width - Width(cell)
 		if t.Columns[i].Right {

@@ -8,13 +8,18 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/user"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
+	"parley/internal/auth"
 	"parley/internal/fair"
+	"parley/storage"
 	"parley/storage/sqlstore"
 )
 
@@ -41,9 +46,39 @@ func (s *Command) Run(ctx context.Context, env command.Env) error {
 		UnknownVariables: command.UnknownVariables(env.Model, os.Environ()),
 		Ready: func(_ context.Context, url string) error {
 			fmt.Fprintln(env.Stdout, "Parley is ready at "+url)
-			return nil
+			return s.printSignIn(env, url)
 		},
 	})
+}
+
+// signInTTL is how long the token of the printed link is valid.
+const signInTTL = 24 * time.Hour
+
+// printSignIn prints, on a terminal, a link that signs in the user of this machine, where
+// tokens are signed with the local key.
+func (s *Command) printSignIn(env command.Env, url string) error {
+	if !console.StyleOf(env.Stdout).Terminal() || !s.UsesLocalKey() {
+		return nil
+	}
+	who, err := user.Current()
+	if err != nil || storage.CheckUsername(storage.NormalizeUsername(who.Username)) != "" {
+		fmt.Fprintln(env.Stdout, "To sign in, make a token: parley token USER")
+		return nil
+	}
+	c := env.NewChecker()
+	cfg := s.AuthSettings.Read(c)
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if cfg.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
+		return err
+	}
+	token, err := auth.Sign(cfg, who.Username, signInTTL)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.Stdout, "To sign in as %s, open %s/#token=%s\n", who.Username, url, token)
+	return err
 }
 
 // Options are the differences between the commands that start a server.

@@ -1,0 +1,45 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/agents/nl2ql"
+	"parley/storage"
+)
+
+// Numbers have the unit of the column that they are computed of.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	s := charted()
+	s.Units = map[string]string{"total": "€", "Weight Gross": "kg", "sum": "m"}
+	units := map[string]string{
+		"total": "€", "TOTAL": "€", "total_total": "€", "avg(total)": "€", `max("total")`: "€", "total_max": "€", "__average_total": "€", "average_weight gross": "kg", "sum": "m",
+		"count(total)": "", "total_share": "", "n": "", "stddev(total)": "", "": "", "sum(total": "",
+	}
+	var result storage.QueryResult
+	row, want := map[string]int{}, map[string]any{}
+	for name, unit := range units {
+		result.Columns = append(result.Columns, storage.Column{Name: name, Type: "BIGINT"})
+		if row[name] = 1; unit != "" {
+			want[name] = unit
+		}
+	}
+	result.Columns = append(result.Columns, storage.Column{Name: "min_total", Type: "VARCHAR"})
+	text, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result.Rows = []json.RawMessage{text}
+	s.Results[sql] = result
+	for _, event := range s.Run(t, nl2ql.New(s.Config()), nil) {
+		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.Name == "result-data" {
+			if got, _ := update.Artifact.Metadata["units"].(map[string]any); !maps.Equal(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// TestDataCommands uses the commands for data as somebody would who looks around.
+func TestDataCommands(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	dir := t.TempDir()
+	env := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}
+	for _, test := range []struct {
+		args []string
+		code int
+		want string // all that is printed, or a part of it after …
+	}{
+		{[]string{"query", "SELECT city, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1"}, e2etest.ExitOK, "city    n\n------  -\nBerlin  2\nParis   1\n(2 rows)\n"},
+		{[]string{"query", "-n", "shop", "-f", "csv", "SELECT item, price, NULL AS nothing, 'a,\"b\"' AS odd FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "item,price,nothing,odd\napple,1.5,,\"a,\"\"b\"\"\"\n"},
+		{[]string{"query", "--format=markdown", "SELECT item, price FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "| item | price |\n| --- | ---: |\n| apple | 1.5 |\n"},
+		{[]string{"query", "--format=markdown", "SELECT '—' AS dash, 'a|b' AS bar"}, e2etest.ExitOK, "| dash | bar |\n| --- | --- |\n| — | a\\|b |\n"},
+		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "…{\"item\":\"apple\","},
+		{[]string{"query", "DROP TABLE orders"}, e2etest.ExitFailed, "…query alice/shop: "},
+		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…parley datasets"},
+		{[]string{"query"}, e2etest.ExitUsage, "…parley query --help"},
+		{[]string{"head", "shop/orders", "-n", "1", "--sort", "price", "--desc"}, e2etest.ExitOK, "city    item  price\n------  ----  -----\nBerlin  fig       3\n(1 row)\n"},
+		{[]string{"head", "shop/orders", "-n", "0"}, e2etest.ExitUsage, "…--rows"},
+		{[]string{"head", "orders"}, e2etest.ExitUsage, "…NAMESPACE/NAME"},
+		{[]string{"datasets"}, e2etest.ExitOK, "namespace  name    rows  owner\n---------  ------  ----  -----\nshop       orders     3  alice\n"},
+		{[]string{"datasets", "-f", "csv"}, e2etest.ExitOK, "namespace,name,rows,owner\nshop,orders,3,alice\n"},
+		{[]string{"describe", "shop/orders"}, e2etest.ExitOK, "…3 rows, 3 columns"},
+		{[]string{"rename", "shop/orders", "sales"}, e2etest.ExitOK, "shop/orders is shop/sales now.\n"},
+		{[]string{"rename", "shop/sales", "a/b"}, e2etest.ExitUsage, "…NAME"},
+		{[]string{"rename", "shop/orders", "sales"}, e2etest.ExitNotFound, "…rename shop/orders"},
+		{[]string{"delete", "shop/sales"}, e2etest.ExitUsage, "…--yes"},
+		{[]string{"delete", "shop/sales", "-y"}, e2etest.ExitOK, "shop/sales is deleted.\n"},
+		{[]string{"delete", "shop/sales", "-y"}, e2etest.ExitNotFound, "…look for shop/sales"},
+		{[]string{"open", "--print"}, e2etest.ExitOK, c.URL + "/#token=" + c.Token + "\n"},
+		{[]string{"--version"}, e2etest.ExitOK, "…parley dev"},
+		{[]string{"nonsense"}, e2etest.ExitUsage, "…parley --help"},
+	} {
+		got := e2etest.RunCommand(t, dir, env, test.args...)
+		printed := got.Stdout + got.Stderr
+		part, isPart := strings.CutPrefix(test.want, "…")
+		if got.Code != test.code || !isPart && printed != test.want || !strings.Contains(printed, part) {
+			t.Errorf("parley %s: %d\n%s", strings.Join(test.args, " "), got.Code, printed)
+		}
+	}
+}
+
+// TestTokenCommands makes a token that reads one dataset, and revokes it.
+func TestTokenCommands(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	dir := t.TempDir()
+	env := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}
+	if got := e2etest.RunCommand(t, dir, env, "tokens"); got.Code != e2etest.ExitOK || !strings.Contains(got.Stderr, "parley tokens create") {
+		t.Errorf("%d %s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	made := e2etest.RunCommand(t, dir, env, "tokens", "create", "report", "--only", "shop/orders", "--ttl", "1h")
+	if made.Code != e2etest.ExitOK {
+		t.Fatalf("%d %s", made.Code, made.Stderr)
+	}
+	limited := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + strings.TrimSpace(made.Stdout)}
+	if got := e2etest.RunCommand(t, dir, limited, "head", "shop/orders", "-f", "csv"); got.Code != e2etest.ExitOK || strings.Count(got.Stdout, "\n") != 4 {
+		t.Errorf("%d %s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, limited, "rename", "shop/orders", "mine"); got.Code == e2etest.ExitOK {
+		t.Errorf("a token for reading renames: %s", got.Stdout)
+	}
+	list := e2etest.RunCommand(t, dir, env, "tokens", "-f", "csv")
+	lines := strings.Split(strings.TrimSpace(list.Stdout), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[1], ",report,read,") {
+		t.Fatalf("%d %s%s", list.Code, list.Stdout, list.Stderr)
+	}
+	id, _, _ := strings.Cut(lines[1], ",")
+	if got := e2etest.RunCommand(t, dir, env, "tokens", "revoke", id); got.Code != e2etest.ExitOK {
+		t.Errorf("%d %s", got.Code, got.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, limited, "head", "shop/orders"); got.Code != e2etest.ExitNotSignedIn {
+		t.Errorf("a revoked token: %d %s", got.Code, got.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, env, "tokens", "create", "x", "--write", "--only", "a/b/c/d"); got.Code != e2etest.ExitUsage || !strings.Contains(got.Stderr, "--only") {
+		t.Errorf("%d %s", got.Code, got.Stderr)
+	}
+}

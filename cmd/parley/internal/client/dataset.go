@@ -1,0 +1,117 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"parley/cmd/parley/internal/apiclient"
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// rowsQuery gives the parameters for the first rows of a dataset.
+func rowsQuery(rows int, sort string, descending bool) string {
+	values := url.Values{"limit": {strconv.Itoa(rows)}}
+	if sort != "" {
+		values.Set("sort", sort)
+	}
+	if descending {
+		values.Set("order", "desc")
+	}
+	return values.Encode()
+}
+
+// Describe is `parley describe DATASET`.
+type Describe struct {
+	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	JSON    command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// Run prints what the dataset is and its columns.
+func (d *Describe) Run(ctx context.Context, env command.Env) error {
+	return (&Datasets{Which: d.Dataset, outputSettings: outputSettings{Format: string(console.FormatTable), JSON: d.JSON}, connectionSettings: d.connectionSettings}).Run(ctx, env)
+}
+
+// Rename is `parley rename DATASET NAME`.
+type Rename struct {
+	Dataset string `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	Name    string `arg:"" help:"Its new name, without the namespace."`
+	connectionSettings
+}
+
+// Run renames the dataset.
+func (r *Rename) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	ref, err := apiclient.ParseDataset(r.Dataset)
+	if err != nil {
+		c.Add("DATASET " + err.Error())
+	}
+	if problem := storage.CheckName(r.Name); problem != "" {
+		c.Add("NAME " + problem)
+	}
+	client, err := r.connect(c)
+	if err != nil {
+		return err
+	}
+	if err := client.CallText(ctx, http.MethodPost, ref.Path("/data")+"/rename", r.Name); err != nil {
+		return fmt.Errorf("rename %s: %w", ref, err)
+	}
+	renamed := ref
+	renamed.Name = r.Name
+	fmt.Fprintf(env.Stdout, "%s is %s now.\n", ref, renamed)
+	return nil
+}
+
+// Delete is `parley delete DATASET`.
+type Delete struct {
+	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	Yes     command.Toggle `env:"-" short:"y" help:"Do not ask whether to delete it."`
+	connectionSettings
+}
+
+// Run deletes the dataset, after a question on a terminal.
+func (d *Delete) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	ref, err := apiclient.ParseDataset(d.Dataset)
+	if err != nil {
+		c.Add("DATASET " + err.Error())
+	}
+	yes := c.Bool("yes", d.Yes)
+	if !yes && !term.IsTerminal(int(os.Stdin.Fd())) {
+		c.Refuse("yes", "is needed where nobody can be asked")
+	}
+	client, err := d.connect(c)
+	if err != nil {
+		return err
+	}
+	var found datasetView
+	if err := client.Call(ctx, http.MethodGet, ref.Path("/data"), nil, &found); err != nil {
+		return fmt.Errorf("look for %s: %w", ref, err)
+	}
+	if !yes {
+		fmt.Fprintf(env.Stderr, "Delete %s with %s? This cannot be undone. [y/N] ", ref, plural(int(found.Metadata.RowCount), "row"))
+		answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		if err != nil {
+			return command.ErrInterrupted
+		}
+		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+			return errors.New("nothing was deleted")
+		}
+	}
+	if err := client.Call(ctx, http.MethodDelete, ref.Path("/data"), nil, nil); err != nil {
+		return fmt.Errorf("delete %s: %w", ref, err)
+	}
+	fmt.Fprintf(env.Stdout, "%s is deleted.\n", ref)
+	return nil
+}

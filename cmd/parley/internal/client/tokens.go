@@ -1,0 +1,151 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/storage"
+)
+
+// Tokens is `parley tokens`.
+type Tokens struct {
+	List   TokenList   `cmd:"" default:"withargs" help:"List your tokens, without their texts."`
+	Create TokenCreate `cmd:"" help:"Create a token and print it. It is not shown again."`
+	Revoke TokenRevoke `cmd:"" help:"Revoke a token."`
+}
+
+// TokenList is `parley tokens list`.
+type TokenList struct {
+	outputSettings
+	connectionSettings
+}
+
+// tokenEntry is a token in a list.
+type tokenEntry struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Access    string     `json:"access"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// Run lists the caller's tokens.
+func (t *TokenList) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	format := t.read(c)
+	client, err := t.connect(c)
+	if err != nil {
+		return err
+	}
+	list := []tokenEntry{}
+	if err := client.Call(ctx, http.MethodGet, "/user/tokens", nil, &list); err != nil {
+		return fmt.Errorf("list tokens: %w", err)
+	}
+	if len(list) == 0 && format == console.FormatTable {
+		fmt.Fprintln(env.Stderr, "You have no tokens. `parley tokens create NAME` makes one.")
+		return nil
+	}
+	table := console.Table{Columns: []console.Column{{Name: "id", Whole: true}, {Name: "name"}, {Name: "access"}, {Name: "created"}, {Name: "expires"}}}
+	for _, token := range list {
+		expires := console.None
+		if token.ExpiresAt != nil {
+			expires = token.ExpiresAt.Format(time.DateTime)
+		}
+		table.Rows = append(table.Rows, []string{token.ID, token.Name, token.Access, token.CreatedAt.Format(time.DateTime), expires})
+	}
+	return writeList(env, format, list, table)
+}
+
+// TokenCreate is `parley tokens create NAME`.
+type TokenCreate struct {
+	Name  string         `arg:"" help:"What the token is for."`
+	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. Without it, until it is revoked."`
+	Only  []string       `env:"-" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Can be repeated."`
+	Write command.Toggle `env:"-" help:"Let a restricted token change data, too."`
+	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	connectionSettings
+}
+
+// tokenTarget is what a token is restricted to.
+type tokenTarget struct {
+	Username  string `json:"username"`
+	Namespace string `json:"namespace"`
+	Dataset   string `json:"dataset,omitempty"`
+}
+
+// Run creates a token and prints it.
+func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
+	c := env.NewChecker()
+	asJSON := c.Bool("json", t.JSON)
+	body := map[string]any{"name": t.Name}
+	if t.TTL != "" {
+		body["expires_at"] = time.Now().Add(c.Duration("ttl", t.TTL)).UTC().Format(time.RFC3339)
+	}
+	var targets []tokenTarget
+	for _, only := range t.Only {
+		targets = append(targets, readTarget(c, only))
+	}
+	if len(targets) > 0 {
+		body["accessRestrictedTo"] = targets
+	}
+	if c.Bool("write", t.Write) {
+		body["access"] = "write"
+		if len(targets) == 0 {
+			c.Refuse("write", "is for a token with --only; without it, a token may do what you may")
+		}
+	}
+	client, err := t.connect(c)
+	if err != nil {
+		return err
+	}
+	var made map[string]any
+	if err := client.Call(ctx, http.MethodPost, "/user/token", body, &made); err != nil {
+		return fmt.Errorf("create a token: %w", err)
+	}
+	if asJSON {
+		return writeJSON(env.Stdout, made)
+	}
+	_, err = fmt.Fprintln(env.Stdout, console.Line(fmt.Sprint(made["token"])))
+	return err
+}
+
+// readTarget reads NAMESPACE, NAMESPACE/NAME or OWNER/NAMESPACE/NAME; a namespace of
+// somebody else is OWNER/NAMESPACE/.
+func readTarget(c *command.Checker, text string) tokenTarget {
+	parts := strings.Split(text, "/")
+	switch {
+	case len(parts) == 1 && parts[0] != "":
+		return tokenTarget{storage.Self, parts[0], ""}
+	case len(parts) == 2 && parts[0] != "" && parts[1] != "":
+		return tokenTarget{storage.Self, parts[0], parts[1]}
+	case len(parts) == 3 && parts[0] != "" && parts[1] != "":
+		return tokenTarget{parts[0], parts[1], parts[2]}
+	}
+	c.Refuse("only", "must be NAMESPACE, NAMESPACE/NAME, OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME, not %q", text)
+	return tokenTarget{}
+}
+
+// TokenRevoke is `parley tokens revoke ID`.
+type TokenRevoke struct {
+	ID string `arg:"" help:"The id of the token, as the list has it."`
+	connectionSettings
+}
+
+// Run revokes the token.
+func (t *TokenRevoke) Run(ctx context.Context, env command.Env) error {
+	client, err := t.connect(env.NewChecker())
+	if err != nil {
+		return err
+	}
+	if err := client.Call(ctx, http.MethodDelete, "/user/token/"+url.PathEscape(t.ID), nil, nil); err != nil {
+		return fmt.Errorf("revoke the token: %w", err)
+	}
+	fmt.Fprintln(env.Stdout, "The token is revoked.")
+	return nil
+}

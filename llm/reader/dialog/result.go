@@ -1,0 +1,190 @@
+package dialog
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/llm"
+	"parley/llm/reader/catalog"
+)
+
+// answerColumn is a column of a result with its values.
+type answerColumn struct {
+	// name is the escaped display name.
+	name, unit string
+	values     []json.RawMessage
+	// numbers has the values of a measure, NaN for none; nil for other columns.
+	numbers []float64
+	// decimals is how many its numbers have at least.
+	decimals int
+	// layout formats its dates; "" if there are none.
+	layout string
+	// internal says that rows were selected by it, and the result does not show it.
+	internal bool
+}
+
+// answerResult is a result of a step.
+type answerResult struct {
+	columns []answerColumn
+	rows    int
+	// truncated says that there were more rows.
+	truncated bool
+}
+
+// newAnswerResult reads the rows of a step.
+func newAnswerResult(s llm.Step) answerResult {
+	r := answerResult{truncated: s.Rows.Truncated}
+	rows := make([]map[string]json.RawMessage, 0, len(s.Rows.Rows))
+	for _, raw := range s.Rows.Rows {
+		var row map[string]json.RawMessage
+		if json.Unmarshal(raw, &row) == nil {
+			rows = append(rows, row)
+		}
+	}
+	r.rows = len(rows)
+	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
+	if r.rows > 0 {
+		if measure := measureName(rows[0]); measure != "" {
+			names = append(names, measure)
+		}
+	}
+	for _, name := range names {
+		c := answerColumn{name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
+		for _, row := range rows {
+			c.values = append(c.values, row[name])
+		}
+		c.numbers, c.layout = readNumbers(name, c.values), dateLayout(name, c.values)
+		c.decimals = leastDecimals(c)
+		if c.numbers != nil && strings.EqualFold(name, "count") {
+			c.name = countName(s.Reasoning, c.name)
+		}
+		r.columns = append(r.columns, c)
+	}
+	return r
+}
+
+// measureName returns the first internal column of a row that is a measure.
+func measureName(row map[string]json.RawMessage) string {
+	var names []string
+	for key := range row {
+		if strings.HasPrefix(key, "__") && key != "__metadata" && key != "__score" {
+			names = append(names, key)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return slices.Min(names)
+}
+
+var counted = regexp.MustCompile(`^Read (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
+
+// countName says what a count counts, from the reading of the question.
+func countName(reasoning, name string) string {
+	if found := counted.FindStringSubmatch(reasoning); found != nil {
+		return escapeCell(found[1])
+	}
+	return name
+}
+
+var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][0-9]{15,}"$`)
+
+// readNumbers returns the values of a measure; nil for other columns.
+func readNumbers(name string, values []json.RawMessage) []float64 {
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	if len(words) == 0 || identifierWords[words[len(words)-1]] || notAveraged[words[len(words)-1]] {
+		return nil
+	}
+	numbers, found := make([]float64, len(values)), false
+	for i, value := range values {
+		text := string(value)
+		if text == "" || text == "null" {
+			numbers[i] = math.NaN()
+			continue
+		}
+		if writtenNumber.MatchString(text) {
+			text = strings.Trim(text, `"`)
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil
+		}
+		numbers[i], found = n, true
+	}
+	if !found {
+		return nil
+	}
+	return numbers
+}
+
+// leastDecimals returns 2 if amounts have cents, or are of money with a fraction, and 0
+// otherwise.
+func leastDecimals(c answerColumn) int {
+	most := 0
+	for i, n := range c.numbers {
+		_, decimals, _ := strings.Cut(shortNumber(c.values[i]), ".")
+		if len(decimals) > 2 || math.Abs(n) >= 1e15 {
+			return 0
+		}
+		most = max(most, len(decimals))
+	}
+	if most == 1 && (c.unit == "" || !strings.Contains(currencies, c.unit)) {
+		return 0
+	}
+	return 2 * min(most, 1)
+}
+
+// dateLayout returns the layout for a column of dates; "" for others.
+func dateLayout(name string, values []json.RawMessage) string {
+	layout := "2 January 2006"
+	for _, value := range values {
+		if _, err := time.Parse(time.DateOnly, jsonText(value)); err != nil && string(value) != "null" {
+			return ""
+		}
+	}
+	switch last := strings.ToLower(name); {
+	case strings.HasSuffix(last, "month"):
+		layout = "January 2006"
+	case strings.HasSuffix(last, "quarter"):
+		layout = "Q 2006"
+	case strings.HasSuffix(last, "year"):
+		layout = "2006"
+	}
+	return layout
+}
+
+// text formats the value of a row; "" for none.
+func (c answerColumn) text(row int) string {
+	text := jsonText(c.values[row])
+	switch {
+	case text == "":
+		return ""
+	case c.numbers != nil:
+		return formatNumber(c.values[row], c.unit, c.decimals)
+	case c.layout != "":
+		at, err := time.Parse(time.DateOnly, text)
+		if err == nil && strings.HasPrefix(c.layout, "Q") {
+			return "Q" + strconv.Itoa((int(at.Month())+2)/3) + at.Format(" 2006")
+		}
+		if err == nil {
+			return at.Format(c.layout)
+		}
+	}
+	if c.values[row][0] != '"' {
+		text = shortNumber(c.values[row])
+	}
+	return escapeCell(text)
+}
+
+// label is text for a group.
+func (c answerColumn) label(row int) string {
+	if text := c.text(row); text != "" {
+		return text
+	}
+	return "not recorded"
+}
