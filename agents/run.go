@@ -35,6 +35,8 @@ type Run struct {
 	// Open fills these.
 	jobs llm.Jobs
 	task llm.Task
+	// attached are the datasets of attachments.
+	attached []storage.DatasetData
 	// usage counts the tokens of models since the run started or was resumed.
 	usage llm.Usage
 	// looked has the metadata of the steps that were looked up.
@@ -251,6 +253,11 @@ func (w *Run) Open(ctx context.Context) error {
 	links, err := w.links(ctx, all)
 	if err != nil {
 		return err
+	}
+	for _, data := range all {
+		if data.Namespace == "" {
+			w.attached = append(w.attached, data)
+		}
 	}
 	w.task = llm.Task{
 		Question: w.request.Text,

@@ -63,6 +63,9 @@ func (w *Run) named(sql string) (found []llm.Dataset) {
 
 // unitsOf gives the units of a dataset, by column in lower case.
 func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]string {
+	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
+		return byLowerName(w.attached[at].Units)
+	}
 	if units, ok := w.config.units.get(dataset.Version); ok {
 		return units
 	}
@@ -79,6 +82,15 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	}
 	w.config.units.put(dataset.Version, units)
 	return units
+}
+
+// byLowerName gives units by column in lower case.
+func byLowerName(units map[string]string) map[string]string {
+	lower := make(map[string]string, len(units))
+	for name, unit := range units {
+		lower[strings.ToLower(name)] = unit
+	}
+	return lower
 }
 
 // maxCachedUnits is how many versions of datasets have their units cached.

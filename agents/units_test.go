@@ -46,3 +46,21 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+// An attachment has units of its own, and not those of the dataset that it hides.
+func TestUnitsOfAttachments(t *testing.T) {
+	t.Parallel()
+	s := charted()
+	s.Units = map[string]string{"total": "€"}
+	for i := range s.Data {
+		s.Data[i].Namespace, s.Data[i].Units = "", map[string]string{"total": "$"}
+	}
+	s.Results[sql] = storage.QueryResult{SQL: sql, Columns: []storage.Column{{Name: "total", Type: "BIGINT"}}, Rows: []json.RawMessage{json.RawMessage(`{"total":1}`)}}
+	for _, event := range s.Run(t, nl2ql.New(s.Config()), nil) {
+		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.Name == "result-data" {
+			if got, _ := update.Artifact.Metadata["units"].(map[string]any); !maps.Equal(got, map[string]any{"total": "$"}) {
+				t.Errorf("got %v", got)
+			}
+		}
+	}
+}

@@ -22,6 +22,9 @@ type DatasetData struct {
 	// Access is what the caller may do to the dataset.
 	Access
 	Files []DataFile
+	// Units are those of the columns of an attachment, which is in no namespace; others have
+	// a profile.
+	Units map[string]string
 }
 
 // VersionChange makes a new version of a dataset.

@@ -88,7 +88,7 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 	if err != nil {
 		return err
 	}
-	made := attached{Datasets: d, attachment: a, dir: dir, source: ingest.Source{Path: path, Name: a.Filename},
+	made := attached{Datasets: d, attachment: a, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
 		admission: Admission{User: caller.Username, Unbounded: true}}
 	if err := made.addTables(ctx); err != nil {
 		return err
@@ -160,14 +160,16 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(out))
 	}
-	made := storage.DatasetData{ID: storage.NewID(), Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
+	made := storage.DatasetData{ID: storage.NewID(), Units: map[string]string{}, Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
+	for _, c := range result.Report.Columns {
+		if c.Unit != "" {
+			made.Units[c.Name] = c.Unit
+		}
+	}
 	for _, file := range result.Files {
 		id := storage.NewID()
 		key := "attachments/" + a.attachment.ID + "/" + id + ".parquet"
 		made.Files = append(made.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
-		if a.paths == nil {
-			a.paths = map[string]string{}
-		}
 		a.paths[key] = file.Path
 	}
 	a.datasets = append(a.datasets, made)

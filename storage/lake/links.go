@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,6 +165,8 @@ type linkMeter struct {
 	all    []storage.DatasetData
 	tables []Table
 	source Source
+	// versions is a hash of those of all datasets.
+	versions []byte
 	// profiles has those that were read, by dataset.
 	profiles map[string]storage.DatasetProfile
 	// declared has the links between them that users have declared; declaredOnly says that
@@ -192,6 +195,11 @@ func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
 	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
 	m.tables, m.source = d.tables(all)
+	versions := sha256.New()
+	for _, table := range m.tables {
+		_, _ = fmt.Fprintf(versions, "%s %s ", table.Name, table.Version)
+	}
+	m.versions = versions.Sum(nil)
 	return m
 }
 

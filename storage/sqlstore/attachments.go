@@ -27,11 +27,12 @@ ORDER BY a.id`)
 
 // attachedTable is how a dataset of an attachment is kept in attachments.tables.
 type attachedTable struct {
-	ID      string         `json:"id"`
-	Name    string         `json:"name"`
-	Columns []column       `json:"columns"`
-	Rows    int64          `json:"rows"`
-	Files   []attachedFile `json:"files"`
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Columns []column          `json:"columns"`
+	Rows    int64             `json:"rows"`
+	Files   []attachedFile    `json:"files"`
+	Units   map[string]string `json:"units,omitempty"`
 }
 
 type attachedFile struct {
@@ -45,7 +46,7 @@ type attachedFile struct {
 func (t attachedTable) data(owner string) storage.DatasetData {
 	return storage.DatasetData{
 		ID: t.ID, Version: 1, Access: storage.Access{Role: storage.Viewer},
-		Files: each(t.Files, func(f attachedFile) storage.DataFile { return storage.DataFile(f) }),
+		Files: each(t.Files, func(f attachedFile) storage.DataFile { return storage.DataFile(f) }), Units: t.Units,
 		Dataset: storage.Dataset{
 			Owner: owner, Name: t.Name, RowCount: t.Rows,
 			Columns: each(t.Columns, func(c column) storage.Column { return storage.Column(c) }),
@@ -126,7 +127,7 @@ func (s *Store) CommitAttachment(ctx context.Context, caller storage.Caller, id 
 		}
 		tables := each(datasets, func(d storage.DatasetData) attachedTable {
 			return attachedTable{
-				ID: d.ID, Name: d.Name, Rows: d.RowCount,
+				ID: d.ID, Name: d.Name, Rows: d.RowCount, Units: d.Units,
 				Columns: each(d.Columns, func(c storage.Column) column { return column(c) }),
 				Files:   each(d.Files, func(f storage.DataFile) attachedFile { return attachedFile(f) }),
 			}

@@ -35,6 +35,7 @@ var documented = map[string][]block{
 		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`/a2a/assistant/.well-known/agent-card.json"`, `"securityRequirements":[{"schemes":{"bearer":`}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n", "verified: the card without its empty fields\n"}},
 		{begins: "curl -s -H", prints: []string{`"state":"TASK_STATE_COMPLETED"`, `"count":2`}},
+		{begins: "curl -s -H", prints: []string{`"raw":"","filename":"sales.csv"`, `"region":"north","total_amount":15`}},
 		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", `"task":{`, "The number of orders is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -s -H", prints: []string{"the task has ended"}}, // what it asks is in cli/ask_input_test.go
