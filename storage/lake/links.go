@@ -16,8 +16,11 @@ import (
 )
 
 const (
-	// measureTimeout limits the time to measure a link; the worker limits the memory.
-	measureTimeout = 10 * time.Second
+	// measureTimeout limits the time to measure a link; the worker limits the memory. It is
+	// less than those below, so that no link uses up all of their time again and again.
+	measureTimeout = 4 * time.Second
+	// remeasureAfter is how long a link is not measured again that took too much.
+	remeasureAfter = 10 * time.Minute
 	// linksTimeout limits the time to measure all links of a dataset, namespaceLinksTimeout
 	// that of a namespace, for which a question waits.
 	linksTimeout          = 15 * time.Second
@@ -52,10 +55,16 @@ func (c *versionCache[T]) put(key string, value T) {
 	c.known[key] = value
 }
 
-// linkCache has measures, nil for those that take too much time or memory, and suggestions.
+// linkCache has measures and suggestions.
 type linkCache struct {
-	measures  versionCache[*storage.LinkMeasure]
+	measures  versionCache[knownMeasure]
 	suggested versionCache[[]storage.MeasuredLink]
+}
+
+// knownMeasure is a measure, or nil until a time, for one that took too much.
+type knownMeasure struct {
+	*storage.LinkMeasure
+	until time.Time
 }
 
 // Links gives the links of a dataset that its users have declared, and others that names and
@@ -215,8 +224,8 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 		return nil, err
 	}
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
-	if known, ok := m.links.measures.get(key); ok {
-		return known, nil
+	if known, ok := m.links.measures.get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
+		return known.LinkMeasure, nil
 	}
 	var measured *storage.LinkMeasure
 	result, err := m.config.Pool.Query(ctx, Query{
@@ -232,7 +241,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 			return nil, err
 		}
 	}
-	m.links.measures.put(key, measured)
+	m.links.measures.put(key, knownMeasure{measured, time.Now().Add(remeasureAfter)})
 	return measured, nil
 }
 
