@@ -233,3 +233,11 @@ func kindOfValue(value any) string {
 	}
 	return "a single value"
 }
+
+// checkStructure refuses a request whose size without its files is this.
+func (c *Config) checkStructure(size int) error {
+	if c.MaxStructure > 0 && size > c.MaxStructure {
+		return invalidField("message.parts", "must be at most %d bytes without raw parts; send a large table as a file in one", c.MaxStructure)
+	}
+	return nil
+}

@@ -7,22 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"google.golang.org/protobuf/encoding/protojson"
 
-	"parley/internal/auth"
-	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -310,80 +302,5 @@ func TestAttachedAnswer(t *testing.T) {
 		if got := call(b, alice, "SendMessage", params, protocolVersion).String(); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
-	}
-}
-
-// While a run works, the host has none of its files in memory.
-func TestAttachmentsLeaveMemory(t *testing.T) {
-	// Not parallel: it measures the heap.
-	store := sqlstoretest.SQLite(t)
-	withNamespace(t, store)
-	const size, each = 4 << 20, 4
-	var gate atomic.Pointer[chan struct{}]
-	var waits script = func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-		select {
-		case <-*gate.Load():
-		case <-ctx.Done():
-		}
-		yield(completed(request), nil)
-	}
-	saved := &savedFiles{namesOnly: true}
-	h := newHost(t, store, waits, attaches(store, size, saved), func(cfg *Config) { cfg.DefaultAgent = "echo" })
-	message := func(id string) string {
-		return withParts(id, rawPart(strings.Repeat("x", size), "a.csv", ""))
-	}
-	post := func() *http.Request { return httptest.NewRequest(http.MethodPost, "/", nil).WithContext(as(t, alice)) }
-	heap := func() int64 {
-		runtime.GC()
-		runtime.GC() // what was in pools
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		return int64(stats.HeapAlloc)
-	}
-	// Without clients, whose copies would count.
-	for name, send := range map[string]func(id string) error{
-		"JSON-RPC": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "SendMessage", message(id))))
-		},
-		"JSON-RPC stream": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "SendStreamingMessage", message(id))))
-		},
-		"HTTP+JSON": func(id string) error {
-			return h.CallHTTP(httptest.NewRecorder(), post(), alice, "echo", "message:send", []byte(message(id)))
-		},
-		"0.3": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "message/send", `{"message":{"kind":"message","messageId":"`+id+
-				`","role":"user","metadata":{"namespace":"shop"},"parts":[{"kind":"text","text":"?"},{"kind":"file","file":{"name":"a.csv","bytes":"`+
-				base64.StdEncoding.EncodeToString(make([]byte, size))+`"}}]}}`)))
-		},
-		"gRPC": func(id string) error {
-			in := new(a2apb.SendMessageRequest)
-			if err := protojson.Unmarshal([]byte(message(id)), in); err != nil {
-				return err
-			}
-			_, err := grpcService{host: h}.SendMessage(context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}}), in)
-			return err
-		},
-	} {
-		goOn := make(chan struct{})
-		gate.Store(&goOn)
-		before, already := heap(), len(saved.all())
-		var asked sync.WaitGroup
-		for i := range each {
-			asked.Go(func() {
-				if err := send(fmt.Sprint(strings.ReplaceAll(name, "+", "-"), i)); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			})
-		}
-		waittest.Until(t, "all are stored", func() bool { return len(saved.all()) == already+each || t.Failed() })
-		var after int64
-		waittest.Until(t, "the files of "+name+" are out of memory", func() bool {
-			after = heap()
-			return after-before < size || t.Failed()
-		})
-		t.Logf("%s: %d files of %d MiB: %d KiB more", name, each, size>>20, (after-before)>>10)
-		close(goOn)
-		asked.Wait()
 	}
 }

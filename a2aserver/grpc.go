@@ -14,6 +14,9 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -21,6 +24,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 	"parley/internal/auth"
 )
 
@@ -51,6 +55,7 @@ type grpcCaller struct {
 func (h *Host) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
+		grpc.ForceServerCodecV2(limitedCodec{encoding.GetCodecV2(grpcproto.Name), &h.cfg}),
 		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 			defer h.recoverGRPC(ctx, &err)
 			return handle(ctx, in)
@@ -62,6 +67,26 @@ func (h *Host) newGRPC() *grpc.Server {
 	)
 	a2apb.RegisterA2AServiceServer(server, grpcService{host: h})
 	return server
+}
+
+// limitedCodec reads requests that are not too large without their files.
+type limitedCodec struct {
+	encoding.CodecV2
+	cfg *Config
+}
+
+// Unmarshal implements encoding.CodecV2.
+func (c limitedCodec) Unmarshal(data mem.BufferSlice, into any) error {
+	if data.Len() > c.cfg.MaxStructure {
+		size := data.Len()
+		if _, ok := into.(*a2apb.SendMessageRequest); ok {
+			size = params.StructureOfMessage(data.Materialize())
+		}
+		if err := c.cfg.checkStructure(size); err != nil {
+			return err
+		}
+	}
+	return c.CodecV2.Unmarshal(data, into)
 }
 
 // recoverGRPC answers a panic, which would end the process: gRPC calls methods in

@@ -106,6 +106,9 @@ type Config struct {
 	DefaultAgent string
 	// MaxMessage limits a request of gRPC, in bytes; 4 MiB when 0.
 	MaxMessage int
+	// MaxStructure limits a request without its files, in bytes: in memory it takes many times
+	// that. 0 is no limit.
+	MaxStructure int
 	// WriteTimeout is how long a client may take to read an event of a stream.
 	WriteTimeout time.Duration
 	// KeepAlive is the interval of keep-alive comments in a stream without events.

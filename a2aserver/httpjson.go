@@ -15,6 +15,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
+	"parley/a2aserver/params"
 	"parley/internal/auth"
 	"parley/internal/jsonscan"
 	"parley/storage"
@@ -139,6 +140,9 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	_, err := readVersion(namedVersion(r), protocolVersion)
 	if err == nil {
 		request.Params, err = httpParams(operation, members, r.URL.Query(), body)
+	}
+	if err == nil && len(body) > t.MaxStructure {
+		err = t.checkStructure(params.Structure(body))
 	}
 	switch {
 	case err != nil:

@@ -166,7 +166,10 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Reques
 	if !ok {
 		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.Method)))
 	}
-	return request, method, nil
+	if len(entry) > t.MaxStructure {
+		err = t.checkStructure(params.Structure(entry))
+	}
+	return request, method, err
 }
 
 // answerBatch handles requests one after another, and writes each response before the
