@@ -68,4 +68,7 @@ type Config struct {
 	// RetryTimeout is how long reads of the data are retried while it is unavailable; not
 	// at all by default.
 	RetryTimeout time.Duration
+
+	// NewExecutor sets it.
+	units *unitCache
 }

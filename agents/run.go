@@ -61,6 +61,7 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	if config.Now == nil {
 		config.Now = time.Now
 	}
+	config.units = &unitCache{}
 	return &Executor{config: config, result: result, find: find}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/agents/chart"
+	"parley/llm"
 	"parley/storage"
 )
 
@@ -26,13 +28,15 @@ func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) m
 		return nil
 	}
 	known := map[string]string{} // by column in lower case, "" where datasets differ
-	for _, profile := range w.profiles(ctx, sql) {
-		for _, c := range profile.Columns {
+	for _, dataset := range w.named(sql) {
+		of := w.unitsOf(ctx, dataset)
+		for _, c := range dataset.Columns {
 			name := strings.ToLower(c.Name)
-			if unit, twice := known[name]; twice && unit != c.Unit {
-				c.Unit = ""
+			unit := of[name]
+			if other, twice := known[name]; twice && other != unit {
+				unit = ""
 			}
-			known[name] = c.Unit
+			known[name] = unit
 		}
 	}
 	units := map[string]string{}
@@ -46,35 +50,72 @@ func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) m
 	return units
 }
 
-// profiles gives those of the datasets that a query names.
-func (w *Run) profiles(ctx context.Context, sql string) (found []storage.DatasetProfile) {
+// named gives the first datasets that a query names.
+func (w *Run) named(sql string) (found []llm.Dataset) {
 	sql = strings.ToLower(sql)
 	for _, dataset := range w.task.Datasets {
-		if len(found) == maxProfiles {
-			break
-		}
-		if !strings.Contains(sql, strings.ToLower(dataset.Name)) {
-			continue
-		}
-		if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
-			found = append(found, profileOf(w.attached[at]))
-			continue
-		}
-		ref := storage.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
-		// Without a unit the numbers are right too.
-		if profile, err := w.config.Profiles.Profile(ctx, w.request.Caller, ref); err == nil {
-			found = append(found, profile)
+		if len(found) < maxProfiles && strings.Contains(sql, strings.ToLower(dataset.Name)) {
+			found = append(found, dataset)
 		}
 	}
 	return found
 }
 
-// profileOf gives the units of an attachment as a profile.
-func profileOf(attached storage.DatasetData) (profile storage.DatasetProfile) {
-	for _, c := range attached.Columns {
-		profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: c.Name, Type: c.Type, Unit: attached.Units[c.Name]})
+// unitsOf gives the units of a dataset, by column in lower case.
+func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]string {
+	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
+		return byLowerName(w.attached[at].Units)
 	}
-	return profile
+	if units, ok := w.config.units.get(dataset.Version); ok {
+		return units
+	}
+	ref := storage.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
+	profile, err := w.config.Profiles.Profile(ctx, w.request.Caller, ref)
+	if err != nil {
+		return nil // without a unit the numbers are right too
+	}
+	units := map[string]string{}
+	for _, c := range profile.Columns {
+		if c.Unit != "" {
+			units[strings.ToLower(c.Name)] = c.Unit
+		}
+	}
+	w.config.units.put(dataset.Version, units)
+	return units
+}
+
+// byLowerName gives units by column in lower case.
+func byLowerName(units map[string]string) map[string]string {
+	lower := make(map[string]string, len(units))
+	for name, unit := range units {
+		lower[strings.ToLower(name)] = unit
+	}
+	return lower
+}
+
+// maxCachedUnits is how many versions of datasets have their units cached.
+const maxCachedUnits = 1000
+
+// unitCache has the units of versions of datasets, whose profiles can be large.
+type unitCache struct {
+	mu        sync.Mutex
+	byVersion map[string]map[string]string
+}
+
+func (c *unitCache) get(version string) (map[string]string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	units, ok := c.byVersion[version]
+	return units, ok
+}
+
+func (c *unitCache) put(version string, units map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byVersion) >= maxCachedUnits || c.byVersion == nil {
+		c.byVersion = map[string]map[string]string{}
+	}
+	c.byVersion[version] = units
 }
 
 // ofColumn are words of names for what has the unit of the column that it is computed of.

@@ -16,6 +16,9 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	s := charted()
 	s.Units = map[string]string{"total": "€", "Weight Gross": "kg", "sum": "m"}
+	for _, name := range []string{"Weight Gross", "sum"} {
+		s.Data[0].Columns = append(s.Data[0].Columns, storage.Column{Name: name, Type: "DOUBLE"})
+	}
 	units := map[string]string{
 		"total": "€", "TOTAL": "€", "total_total": "€", "avg(total)": "€", `max("total")`: "€", "total_max": "€", "__average_total": "€", "average_weight gross": "kg", "sum": "m",
 		"count(total)": "", "total_share": "", "n": "", "stddev(total)": "", "": "", "sum(total": "",

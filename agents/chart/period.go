@@ -96,17 +96,17 @@ func grainOfTime(value string) grain {
 			return ""
 		}
 	}
-	month, day, clock := "01", "01", ""
+	day, clock := "01", ""
 	switch n := len(text); {
 	case n == len(`"0000-00`):
-		month = text[6:8]
 	case n == len(`"0000-00-00`):
-		month, day = text[6:8], text[9:11]
+		day = text[9:11]
 	case n >= len(form) && strings.Trim(text[len(form):], ".0123456789") == "":
-		month, day, clock = text[6:8], text[9:11], text[12:]
+		day, clock = text[9:11], text[12:]
 	default:
 		return ""
 	}
+	month := text[6:8]
 	switch {
 	case month < "01" || month > "12" || day < "01" || day > "31":
 		return ""

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"hash/maphash"
 	"math"
 	"regexp"
 	"strconv"
@@ -147,11 +148,15 @@ func (c *column) decide() {
 
 func isNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
 
+var seed = maphash.MakeSeed()
+
+// countDistinct counts the different values by their hashes, which do not collide in so few
+// rows.
 func countDistinct(values [][]byte) int {
-	seen := make(map[string]struct{}, len(values))
+	seen := make(map[uint64]struct{}, len(values))
 	for _, value := range values {
 		if !isNull(value) {
-			seen[string(value)] = struct{}{}
+			seen[maphash.Bytes(seed, value)] = struct{}{}
 		}
 	}
 	return len(seen)
@@ -160,19 +165,22 @@ func countDistinct(values [][]byte) int {
 // unique reports whether no two rows have the same values in some columns. Rows without a
 // value in the first do not count.
 func unique(columns ...*column) bool {
-	seen := make(map[string]struct{}, len(columns[0].values))
-	var key []byte
-	for i := range columns[0].values {
-		if key = key[:0]; isNull(columns[0].values[i]) {
+	seen := make(map[uint64]struct{}, len(columns[0].values))
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	for i, first := range columns[0].values {
+		if isNull(first) {
 			continue
 		}
+		hash.Reset()
 		for _, c := range columns {
-			key = append(append(key, c.values[i]...), 0)
+			_, _ = hash.Write(c.values[i])
+			_ = hash.WriteByte(0) // no value has it
 		}
-		if _, again := seen[string(key)]; again {
+		if _, again := seen[hash.Sum64()]; again {
 			return false
 		}
-		seen[string(key)] = struct{}{}
+		seen[hash.Sum64()] = struct{}{}
 	}
 	return true
 }

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +16,11 @@ import (
 )
 
 const (
-	// measureTimeout limits the time to measure a link; the worker limits the memory.
-	measureTimeout = 10 * time.Second
+	// measureTimeout limits the time to measure a link; the worker limits the memory. It is
+	// less than those below, so that no link uses up all of their time again and again.
+	measureTimeout = 4 * time.Second
+	// remeasureAfter is how long a link is not measured again that took too much.
+	remeasureAfter = 10 * time.Minute
 	// linksTimeout limits the time to measure all links of a dataset, namespaceLinksTimeout
 	// that of a namespace, for which a question waits.
 	linksTimeout          = 15 * time.Second
@@ -51,10 +55,16 @@ func (c *versionCache[T]) put(key string, value T) {
 	c.known[key] = value
 }
 
-// linkCache has measures, nil for those that take too much time or memory, and suggestions.
+// linkCache has measures and suggestions.
 type linkCache struct {
-	measures  versionCache[*storage.LinkMeasure]
+	measures  versionCache[knownMeasure]
 	suggested versionCache[[]storage.MeasuredLink]
+}
+
+// knownMeasure is a measure, or nil until a time, for one that took too much.
+type knownMeasure struct {
+	*storage.LinkMeasure
+	until time.Time
 }
 
 // Links gives the links of a dataset that its users have declared, and others that names and
@@ -164,6 +174,8 @@ type linkMeter struct {
 	all    []storage.DatasetData
 	tables []Table
 	source Source
+	// versions is a hash of those of all datasets.
+	versions []byte
 	// profiles has those that were read, by dataset.
 	profiles map[string]storage.DatasetProfile
 	// declared has the links between them that users have declared; declaredOnly says that
@@ -192,6 +204,11 @@ func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
 	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
 	m.tables, m.source = d.tables(all)
+	versions := sha256.New()
+	for _, table := range m.tables {
+		_, _ = fmt.Fprintf(versions, "%s %s ", table.Name, table.Version)
+	}
+	m.versions = versions.Sum(nil)
 	return m
 }
 
@@ -207,8 +224,8 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 		return nil, err
 	}
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
-	if known, ok := m.links.measures.get(key); ok {
-		return known, nil
+	if known, ok := m.links.measures.get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
+		return known.LinkMeasure, nil
 	}
 	var measured *storage.LinkMeasure
 	result, err := m.config.Pool.Query(ctx, Query{
@@ -224,7 +241,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 			return nil, err
 		}
 	}
-	m.links.measures.put(key, measured)
+	m.links.measures.put(key, knownMeasure{measured, time.Now().Add(remeasureAfter)})
 	return measured, nil
 }
 

@@ -109,10 +109,7 @@ type suggester struct {
 // suggest gives links from a dataset that names or values speak for, and that the rows
 // confirm: one at most for each column that is not taken.
 func (m linkMeter) suggest(ctx context.Context, from storage.DatasetData, taken map[string]bool) ([]storage.MeasuredLink, error) {
-	key := fmt.Sprint(from.ID, taken)
-	for _, data := range m.all {
-		key += fmt.Sprintf(" %s/%d %s", data.ID, data.Version, data.Name)
-	}
+	key := fmt.Sprintf("%s %v %x", from.ID, taken, m.versions)
 	if known, ok := m.links.suggested.get(key); ok {
 		return slices.Clone(known), nil
 	}

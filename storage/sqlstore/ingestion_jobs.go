@@ -208,5 +208,9 @@ ORDER BY version`, datasetID, version, version-1)
 	if len(counts) < 2 || counts[0] == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("now %d rows (was %d)", counts[1], counts[0]), nil
+	rows := "rows"
+	if counts[1] == 1 {
+		rows = "row"
+	}
+	return fmt.Sprintf("now %d %s (was %d)", counts[1], rows, counts[0]), nil
 }

@@ -128,7 +128,7 @@ func (g *guard) once(s *selection, a aggregate) (node, error) {
 		parts["__when"] = a.node["filter"]
 		when = append(when, "__when")
 	}
-	format := "list_" + a.function + "(map_values(map_from_entries(list(DISTINCT row(%s, __value))%s)))"
+	format := "list_" + a.function + "(list_transform(list(DISTINCT row(%s, __value))%s, pair -> pair[2]))"
 	if a.function == "count" {
 		format = "count(DISTINCT %s)%s"
 		when = append(when, "__value IS NOT NULL")

@@ -205,6 +205,8 @@ func TestPageShares(t *testing.T) {
 	alice.sees(".shares", "Nobody else")
 	alice.write("#share-user", "bob")
 	alice.pressIn(`//form`, "Share")
+	alice.sees("dialog [role=alert]", "You have not shared anything with bob before")
+	alice.press("Share anyway")
 	alice.sees(".shares", "bob")
 	alice.closes()
 
@@ -250,6 +252,7 @@ func TestPageShares(t *testing.T) {
 	alice.sees(".shares", "Nobody else")
 	alice.write("#share-user", "bob")
 	alice.pressIn(`//form`, "Share")
+	alice.press("Share anyway")
 	alice.sees(".shares", "bob")
 	bob.do(chromedp.Reload())
 	bob.sees(".namespace", "alice/vault")

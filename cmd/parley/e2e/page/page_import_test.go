@@ -146,3 +146,51 @@ func TestPageWorkbook(t *testing.T) {
 		t.Errorf("there are %s", got)
 	}
 }
+
+// TestPageSeveralFiles imports files that are dropped together, one after the other, and
+// one table of several into a dataset that exists.
+func TestPageSeveralFiles(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	b.is(`(() => {
+		const dataTransfer = new DataTransfer();
+		for (const name of ['a.csv', 'b.csv']) dataTransfer.items.add(new File(['n\n' + name + '\n'], name));
+		return document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true })) !== undefined;
+	})()`)
+	b.sees("dialog .first-rows", "a.csv")
+	b.imports()
+	b.sees("dialog [role=status]", "shop/a: 1 row")
+	b.press("Next file: b.csv")
+	b.sees("dialog .first-rows", "b.csv")
+	b.imports()
+	b.sees("dialog [role=status]", "shop/b: 1 row")
+	b.closes()
+	b.press("Data")
+	b.sees(".dataset", "4 rows")
+	if got := datasetNames(c, "shop"); got != "a b orders" {
+		t.Errorf("there are %s", got)
+	}
+
+	b.press("Add rows to a")
+	b.choose(fileOf(t, "two.html", "<table><tr><th>x</th></tr><tr><td>1</td></tr></table><table><tr><th>n</th></tr><tr><td>one</td></tr><tr><td>two</td></tr></table>"))
+	b.is(`document.querySelectorAll('.import-table input[type=radio]').length === 2 && !document.querySelector('#dataset')`)
+	b.click(`(//input[@name="table"])[2]`)
+	b.click(`//input[@name="mode" and @value="replace"]`)
+	b.click(`//dialog//footer/button[normalize-space(.)="Import 2 rows"]`)
+	b.sees("dialog [role=status]", "shop/a: now 2 rows (was 1)")
+
+	// Where the rows did not come from one file that is kept, a file is chosen again.
+	b.press("Show the data")
+	b.is(`location.hash === '#/alice/shop/data/a'`)
+	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/orders"))
+	b.sees(".rows-frame", "plum")
+	b.press("Columns")
+	b.press("Read the file again")
+	b.choose(fileOf(t, "orders.csv", "item,amount\nplum,2\n"))
+	b.is(`document.querySelector('dialog [value=replace]')?.checked`)
+	b.selects("Type of amount", "text")
+	b.imports()
+	b.sees("dialog [role=status]", "shop/orders: now 1 row (was 4)")
+}

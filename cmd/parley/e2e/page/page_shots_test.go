@@ -116,6 +116,9 @@ func TestPageShots(t *testing.T) {
 	all("columns")
 	shoot("columns-wide", 1440, 900, true)
 	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data/prices", p.URL)))
+	b.press("Links")
+	b.is(`document.querySelector('.add-link')`)
+	all("links")
 	b.press("History")
 	b.press("How it was read")
 	all("history")
@@ -127,4 +130,10 @@ func TestPageShots(t *testing.T) {
 	shoot("phone-menu-closed", 360, 740, false)
 	b.press("Menu")
 	shoot("phone-menu", 360, 740, false)
+	b.press("Close the menu")
+	b.mayFail = true
+	kill(p)
+	b.press("Rows")
+	b.sees(".away", "cannot be reached")
+	all("away")
 }

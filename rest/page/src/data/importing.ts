@@ -10,6 +10,8 @@ import { ingest, make, unmake } from './upload';
 /** What is being added: a file, one to be chosen or one that was sent before, to a dataset or to any. */
 export interface Adding {
   file?: File;
+  /** The files that come after it. */
+  next?: File[];
   into?: Dataset;
   /** An ingestion that is to be done again, with other types or options. */
   again?: { sent: Sent; filename: string; options: Options };
@@ -19,6 +21,11 @@ export interface Adding {
 
 /** adding is what the dialog for files is open for; undefined while it is not. */
 export const adding = signal<Adding | undefined>(undefined);
+
+/** add begins with the first of some files. */
+export function add([file, ...next]: File[], into?: Dataset): void {
+  if (file) adding.value = { file, next, into };
+}
 
 /** Target is where a table goes, and how it is read. */
 export interface Target {

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { mayEdit } from '../api';
 import { look, lost } from '../connection';
-import { adding } from '../data/importing';
+import { add, adding } from '../data/importing';
 import { pasted } from '../data/paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
@@ -11,7 +11,7 @@ import { datasets, namespaces, problem } from '../store';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
 import { DatasetView } from './Dataset';
-import { Dialog, Problem } from './Dialog';
+import { Dialog, ReadProblem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
 import { SignIn } from './SignIn';
@@ -23,11 +23,7 @@ export function App(): VNode {
 
 function Console(): VNode {
   const [menu, setMenu] = useState(false);
-  const [several, setSeveral] = useState(false);
-  const dragging = useDrop((files) => {
-    setSeveral(files.length > 1);
-    if (files.length === 1) adding.value = { file: files[0]! };
-  });
+  const dragging = useDrop((files) => add([...files]));
   usePaste();
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
@@ -51,10 +47,10 @@ function Console(): VNode {
       <div class="veil" onClick={close} />
       <main ref={main} tabIndex={-1}>
         {lost.value && <Away />}
-        <div class="notices"><Problem text={several ? 'One file at a time: drop the next one when the first is in.' : lost.value ? '' : problem.value} /></div>
+        <div class="notices"><ReadProblem text={problem.value} /></div>
         <View />
       </main>
-      {dragging && <div class="drop-veil"><Icon name="file" /> Drop the file to add its data</div>}
+      {dragging && <div class="drop-veil"><Icon name="file" /> Drop files to add their data</div>}
       {offered.value && <Offer />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
     </div>
@@ -110,7 +106,7 @@ function usePaste(): void {
       const into = datasets.value?.find((d) => d.name.toLowerCase() === at.dataset.toLowerCase());
       if (at.dataset && !mayEdit(into?.metadata)) return;
       const file = pasted(event);
-      if (file) adding.value = { file, into };
+      if (file) add([file], into);
     };
     addEventListener('paste', take);
     return () => removeEventListener('paste', take);

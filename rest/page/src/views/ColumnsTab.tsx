@@ -5,7 +5,7 @@ import { adding, type Adding } from '../data/importing';
 import { cellText, clipped, formatNumber } from '../rows';
 import type { Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
-import { Problem } from './Dialog';
+import { ReadProblem } from './Dialog';
 import { columnNotes } from './Report';
 
 /** ColumnsTab shows what the columns of a dataset hold, and what they were read from. */
@@ -28,7 +28,7 @@ export function ColumnsTab({ dataset }: { dataset: Described }): VNode {
   for (const attempt of attempts.toReversed()) for (const c of attempt.attributes.columns ?? []) reports.set(c.name, c);
   return (
     <>
-      <Problem text={problem} />
+      <ReadProblem text={problem} />
       {!columns && !problem && <p class="waiting" aria-busy="true">Reading…</p>}
       {columns && columns.length > 0 && mayEdit(dataset.metadata) && (
         <p class="hint retype">

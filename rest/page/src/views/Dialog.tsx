@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { say } from '../api';
+import { lost } from '../connection';
 import { Icon, IconButton } from './Icon';
 
 /** Dialog is shown for as long as it is rendered. Escape closes it. */
@@ -31,6 +32,9 @@ export function Dialog({ title, wide, onClose, children }: { title: string; wide
     </dialog>
   );
 }
+
+/** ReadProblem is Problem for what is read by itself: while the server is away, the banner says so. */
+export const ReadProblem = ({ text }: { text: string }): VNode => <Problem text={lost.value ? '' : text} />;
 
 /** Problem says what went wrong, to a screen reader too. */
 export function Problem({ text }: { text: string }): VNode | null {

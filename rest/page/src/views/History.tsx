@@ -4,7 +4,7 @@ import { attemptsOf, mayEdit, retry, say, type Attempt } from '../api';
 import { ingested } from '../data/ingestion';
 import { rowsWords } from '../rows';
 import { readDatasets, type Described } from '../store';
-import { Problem, useWork } from './Dialog';
+import { Problem, ReadProblem, useWork } from './Dialog';
 import { ReportView } from './Report';
 
 const pageSize = 25;
@@ -32,7 +32,7 @@ export function HistoryTab({ dataset }: { dataset: Described }): VNode {
   }, []);
   return (
     <>
-      <Problem text={problem} />
+      <ReadProblem text={problem} />
       {!list && !problem && <p class="waiting" aria-busy="true">Reading…</p>}
       {list?.length === 0 && <p class="empty">No file was imported into this dataset. Its rows came in over the interface.</p>}
       {list?.map((attempt) => <Entry key={attempt.id} attempt={attempt} dataset={dataset} signal={stop.signal} onChange={() => read()} />)}

@@ -4,7 +4,7 @@ import { linksOf, mayEdit, say, setLinks, type Link, type Links } from '../api';
 import { hrefOfDataset } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, type Described } from '../store';
-import { Problem, useWork } from './Dialog';
+import { Problem, ReadProblem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 
 /** LinksTab shows which columns of a dataset refer to others. Links that were only found can be accepted, others added. */
@@ -28,7 +28,7 @@ export function LinksTab({ dataset }: { dataset: Described }): VNode {
   return (
     <>
       <p class="hint">A link says that rows of two datasets belong together where their columns have equal values. Agents join by them.</p>
-      <Problem text={failure || problem} />
+      <ReadProblem text={failure || problem} />
       {!links && !failure && <p class="waiting" aria-busy="true">Measuring…</p>}
       {links && declared.length + suggested.length === 0 && <p class="empty">No links to other datasets are known.</p>}
       <ul class="links" aria-label="Links">

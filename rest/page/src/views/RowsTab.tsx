@@ -7,7 +7,7 @@ import { copy } from '../files';
 import type { Row } from '../rows';
 import type { Described } from '../store';
 import { isNumeric } from '../data/types';
-import { Problem } from './Dialog';
+import { ReadProblem } from './Dialog';
 import { IconButton } from './Icon';
 import { Cell } from './Rows';
 
@@ -62,7 +62,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
           <button type="button" disabled={!shown || last >= shown.total || rows.length === 0} onClick={() => setOffset(last)}>Next</button>
         </div>
       </div>
-      <Problem text={problem} />
+      <ReadProblem text={problem} />
       <div class="scroll table-frame rows-frame" tabIndex={0} role="region" aria-label={`Rows of ${dataset.name}`} aria-busy={!shown && !problem}>
         <table>
           <thead>

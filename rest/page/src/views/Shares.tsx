@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { revoke, share, shares, type Role, type Share, type Shared } from '../api';
+import { mine, namespaces } from '../store';
 import { Dialog, Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 
@@ -11,6 +12,18 @@ function RoleChoice({ id, value, label, onChange }: { id?: string; value: Role; 
       <option value="editor">can edit</option>
     </select>
   );
+}
+
+/** The most namespaces whose shares are looked at for a name. */
+const mostNamespaces = 20;
+
+/** isKnown says whether a user shares something with this one, or the other way round. */
+async function isKnown(name: string): Promise<boolean> {
+  const list = namespaces.value ?? [];
+  if (list.some((n) => n.owner === name)) return true;
+  const own = list.filter((n) => mine(n.owner)).slice(0, mostNamespaces);
+  const all = await Promise.all(own.map((n) => shares(n)));
+  return all.flat().some((each) => each.username === name);
 }
 
 export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => void }): VNode {
@@ -28,9 +41,14 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
     setList(await shares(what));
   };
   useEffect(() => void work(read), []);
+  const [unknown, setUnknown] = useState('');
+  const name = username.trim().toLowerCase();
   const add = (event: Event) => {
     event.preventDefault();
     void change(async () => {
+      const known = [...(list ?? []), ...above].some((each) => each.username === name) || unknown === name || (await isKnown(name));
+      setUnknown(known ? '' : name);
+      if (!known) return;
       await share(what, { username: username.trim(), role });
       setUsername('');
     });
@@ -60,8 +78,11 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
         <input id="share-user" required maxLength={255} autocomplete="off" autocapitalize="off" spellcheck={false} placeholder="Username" value={username}
           onInput={(event) => setUsername(event.currentTarget.value)} />
         <RoleChoice id="share-role" value={role} label="What they can do" onChange={setRole} />
-        <button class="primary" disabled={busy || !username.trim()}>Share</button>
+        <button class="primary" disabled={busy || !name}>{unknown && unknown === name ? 'Share anyway' : 'Share'}</button>
       </form>
+      {unknown && unknown === name && (
+        <p class="warnings" role="alert">You have not shared anything with <strong>{unknown}</strong> before. Usernames are not checked: make sure that it is spelled right.</p>
+      )}
       <Problem text={problem} />
     </Dialog>
   );

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say, type Dataset, type Sent } from '../api';
-import type { Adding, Imported } from '../data/importing';
+import { add, type Adding, type Imported } from '../data/importing';
 import { go, hrefOf, hrefOfDataset } from '../place';
 import { cellsFile, pasted } from '../data/paste';
 import { rowsWords } from '../rows';
@@ -45,27 +45,27 @@ export function UploadDialog({ adding, onClose }: { adding: Adding; onClose: () 
   const title = stage.is === 'sent' ? 'Check what will be imported' : stage.is === 'done' ? 'Imported' : into ? `Add rows to ${into.name}` : 'Add a file';
   return (
     <Dialog title={title} wide={stage.is === 'sent' || stage.is === 'done'} onClose={onClose}>
-      {stage.is === 'choosing' && !adding.again && <Choose onFile={(file) => void take(file)} why={stage.why} />}
+      {stage.is === 'choosing' && !adding.again && <Choose onFiles={([file, ...next]) => (next.length > 0 ? add([file!, ...next], into) : void take(file))} why={stage.why} />}
       {stage.is === 'sending' && <Sending file={stage.file} bytes={stage.bytes} />}
       {stage.is === 'sent' && <ImportForm filename={stage.filename} sent={stage.sent} adding={adding} onDone={(all) => setStage({ is: 'done', all })} />}
-      {stage.is === 'done' && <Done all={stage.all} onClose={onClose} />}
+      {stage.is === 'done' && <Done all={stage.all} next={adding.next ?? []} into={into} onClose={onClose} />}
     </Dialog>
   );
 }
 
-function Choose({ why, onFile }: { why: string; onFile: (file: File | undefined) => void }): VNode {
+function Choose({ why, onFiles }: { why: string; onFiles: (files: File[]) => void }): VNode {
   const [cells, setCells] = useState('');
   return (
     <>
       <label class="drop" for="file">
         <Icon name="file" />
-        <span>Drop a file here, or choose one: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word, text; also zipped</span>
-        <input id="file" type="file" accept={formats} onChange={(event) => onFile(event.currentTarget.files?.[0])} />
+        <span>Drop files here, or choose some: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word, text; also zipped</span>
+        <input id="file" type="file" multiple accept={formats} onChange={(event) => onFiles([...(event.currentTarget.files ?? [])])} />
       </label>
       <label class="paste" for="cells">Or paste cells from a spreadsheet</label>
       <textarea id="cells" rows={3} value={cells} placeholder="Copy cells in a spreadsheet, then paste them here, with the names of the columns on top"
-        onPaste={(event) => onFile(pasted(event))} onInput={(event) => setCells(event.currentTarget.value)} />
-      {cells.trim() && <footer><button type="button" class="primary" onClick={() => onFile(cellsFile(cells))}>Use these cells</button></footer>}
+        onPaste={(event) => onFiles([pasted(event) ?? []].flat())} onInput={(event) => setCells(event.currentTarget.value)} />
+      {cells.trim() && <footer><button type="button" class="primary" onClick={() => onFiles([cellsFile(cells)])}>Use these cells</button></footer>}
       <p class="hint">You see what is in it before anything is stored.</p>
       <Problem text={why} />
     </>
@@ -82,7 +82,7 @@ function Sending({ file, bytes }: { file: File; bytes: number }): VNode {
   );
 }
 
-function Done({ all, onClose }: { all: Imported[]; onClose: () => void }): VNode {
+function Done({ all, next, into, onClose }: { all: Imported[]; next: File[]; into: Dataset | undefined; onClose: () => void }): VNode {
   const { to } = all.find((each) => !each.failure)!;
   const leave = (rest?: 'data') => {
     onClose();
@@ -101,7 +101,8 @@ function Done({ all, onClose }: { all: Imported[]; onClose: () => void }): VNode
       <footer>
         <button type="button" onClick={onClose}>Close</button>
         <button type="button" onClick={() => leave('data')}>Show the data</button>
-        <button type="button" class="primary" onClick={() => leave()}>Ask about it</button>
+        <button type="button" class={next.length ? undefined : 'primary'} onClick={() => leave()}>Ask about it</button>
+        {next.length > 0 && <button type="button" class="primary" onClick={() => add(next, into)}>Next file: {next[0]!.name}</button>}
       </footer>
     </div>
   );
