@@ -1,0 +1,83 @@
+package rest_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"parley/internal/fair"
+	"parley/internal/waittest"
+	"parley/rest"
+	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
+)
+
+// heldAgents answer when they are told to, and release the slot of a body before.
+type heldAgents struct {
+	rest.Agents
+	called          atomic.Int32
+	release, answer chan struct{}
+}
+
+func (a *heldAgents) Call(w http.ResponseWriter, r *http.Request, _ storage.Caller, _ string, _ []byte) error {
+	a.called.Add(1)
+	<-a.release
+	fair.Release(r.Context())
+	<-a.answer
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// TestAgentBodiesTakeTurns sends messages with attachments. More than some of them wait for
+// a slot, which is free again when the agents have stored what they need, and small ones
+// need none.
+func TestAgentBodiesTakeTurns(t *testing.T) {
+	t.Parallel()
+	agents := &heldAgents{release: make(chan struct{}), answer: make(chan struct{})}
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+		agents.Agents, cfg.Agents = cfg.Agents, agents
+		cfg.MaxBody, cfg.MaxAgentBody = 1<<10, 64<<10
+	})
+	s.rest.SetQueueTimeout(time.Hour)
+	token := s.token("alice")
+	send := func(size int) *httptest.ResponseRecorder {
+		// Without a length, as some clients send it.
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/a2a/nl2ql", &readBody{Reader: strings.NewReader(strings.Repeat("x", size)), read: new(atomic.Int32)})
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer := httptest.NewRecorder()
+		s.rest.ServeHTTP(answer, request)
+		return answer
+	}
+	const atOnce, waiting, small = 4, 3, 2
+	var done sync.WaitGroup
+	sendAll := func(count, size int) {
+		for range count {
+			done.Go(func() {
+				if answer := send(size); answer.Code != http.StatusNoContent {
+					t.Errorf("%d bytes: %d %s", size, answer.Code, answer.Body)
+				}
+			})
+		}
+	}
+	sendAll(atOnce+waiting, 32<<10)
+	waittest.Until(t, "turns", func() bool {
+		large, _ := s.rest.QueueStats()
+		return large.Running == atOnce && large.Waiting == waiting && agents.called.Load() == atOnce
+	})
+	sendAll(small, 1<<10-1)
+	waittest.Until(t, "small messages", func() bool { return agents.called.Load() == atOnce+small })
+	close(agents.release)
+	waittest.Until(t, "free slots while the agents work", func() bool {
+		large, _ := s.rest.QueueStats()
+		return large.Running == 0 && large.Waiting == 0 && agents.called.Load() == atOnce+waiting+small
+	})
+	if answer := send(65 << 10); answer.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("too large: %d %s", answer.Code, answer.Body)
+	}
+	close(agents.answer)
+	done.Wait()
+}
