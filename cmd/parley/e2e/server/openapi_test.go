@@ -28,7 +28,7 @@ var unseen = []int{http.StatusTooManyRequests, http.StatusInternalServerError, h
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	limit := strconv.Itoa(maxBody)
-	p := e2etest.Serve(t, t.TempDir(), nil, "--max-body", limit, "--max-rows-body", limit, "--max-attachment", "1", "--auth-url", "https://id.example/authorize?a=b")
+	p := e2etest.Serve(t, t.TempDir(), nil, "--max-body", limit, "--max-rows-body", limit, "--max-attachment", limit, "--auth-url", "https://id.example/authorize?a=b")
 	d := describe(t, p, "alice", "bob", "carol")
 	d.checkAddresses()
 
