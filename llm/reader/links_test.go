@@ -163,3 +163,35 @@ func TestDeclaredLinkTable(t *testing.T) {
 		t.Errorf("with links: %v", got)
 	}
 }
+
+// TestEqualMeasuresAreNoLink joins no tables by a measure that both have.
+func TestEqualMeasuresAreNoLink(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{
+		d.Table("orders", "order_id BIGINT, amount DOUBLE", "(1, 10.5), (2, 20), (3, 5), (4, 7), (5, 8)"),
+		d.Table("sales", "region VARCHAR, amount BIGINT", "('north', 10), ('south', 20), ('north', 5)"),
+	}
+	q, err := reader.New().WriteQuery(t.Context(), step(d, datasets, "What is the total amount of sales per region?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(q.SQL, "JOIN") {
+		t.Errorf("got %s", q.SQL)
+	}
+}
+
+// TestMeasuresOfBothSides refuses to add up figures of two tables of which one repeats the
+// rows of the other.
+func TestMeasuresOfBothSides(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{
+		d.Table("invoices", "invoice_id BIGINT, client VARCHAR, total BIGINT", "(1, 'A', 100), (2, 'B', 50), (3, 'A', 10)"),
+		d.Table("lines", "line_id BIGINT, invoice_id BIGINT, product VARCHAR, qty BIGINT", "(1, 1, 'x', 2), (2, 1, 'y', 2), (3, 2, 'x', 3), (4, 3, 'z', 1)"),
+	}
+	q, err := reader.New().WriteQuery(t.Context(), step(d, datasets, "sum of total and sum of qty per client"))
+	if err == nil && strings.Contains(q.SQL, "JOIN") && strings.Contains(q.SQL, "total") && strings.Contains(q.SQL, "qty") {
+		t.Errorf("got %s", q.SQL)
+	}
+}

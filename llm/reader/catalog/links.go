@@ -159,6 +159,9 @@ func (f *linkFinder) score(from, to int) float64 {
 	if a.Kind == Date || a.Kind == Bool || a.Kind == Other {
 		return 0
 	}
+	if a.Kind == Number && to != f.Tables[b.Table].Key && !isIdentifier(a.Words) && !isIdentifier(b.Words) {
+		return 0 // measures may have equal values
+	}
 	score := f.nameScore(from, to)
 	if score == 0 && f.sameEntity(from, to) && includedShare(f.keys[to](), f.keys[from](), a.Complete) >= minNearlyIncluded {
 		score = 1

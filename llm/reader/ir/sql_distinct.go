@@ -8,11 +8,11 @@ import (
 // repeated returns the table whose rows the joins repeat although the query aggregates
 // them; -1 for none. If the query only counts rows, it counts their distinct keys instead.
 func (p *printer) repeated(q *Query) int {
-	tables, onlyCounts := p.bases(q)
+	tables, onlyCounts, others := p.bases(q)
 	switch {
 	case len(tables) == 0:
 		return -1
-	case len(tables) > 1:
+	case len(tables) > 1, others && !onlyCounts:
 		p.fail("figures of two tables that multiply each other")
 		return -1
 	case p.cat.Tables[tables[0]].Key < 0:

@@ -268,19 +268,24 @@ func (p *printer) base(q *Query, e Expr) int {
 	return -1
 }
 
-// bases returns the tables of the aggregates whose rows the joins repeat.
-func (p *printer) bases(q *Query) (tables []int, onlyCounts bool) {
+// bases returns the tables of the aggregates whose rows the joins repeat, whether all of those
+// count rows, and whether there are aggregates of other tables.
+func (p *printer) bases(q *Query) (tables []int, onlyCounts, others bool) {
 	onlyCounts = true
 	look := func(e Expr) {
 		for at := &e; at != nil; at = at.Second {
 			if !isAggregate(*at) {
 				continue
 			}
-			if t := p.base(q, *at); t >= 0 && p.joins.multiplies(t) {
+			t := p.base(q, *at)
+			switch {
+			case t >= 0 && p.joins.multiplies(t):
 				onlyCounts = onlyCounts && at.Kind == "agg" && at.Star
 				if !slices.Contains(tables, t) {
 					tables = append(tables, t)
 				}
+			case t >= 0:
+				others = true
 			}
 		}
 	}
@@ -293,5 +298,5 @@ func (p *printer) bases(q *Query) (tables []int, onlyCounts bool) {
 	for _, s := range q.Order {
 		look(s.By)
 	}
-	return tables, onlyCounts
+	return tables, onlyCounts, others
 }
