@@ -275,11 +275,12 @@ func measureSQL(from string, columns []storage.Column, to string, toColumns []st
 	for i := range columns {
 		on[i] = fmt.Sprintf("s.k%d = t.k%d", i, i)
 	}
-	return fmt.Sprintf(`WITH s AS (%s), t AS (%s)
+	// No dataset has a space in its name.
+	return fmt.Sprintf(`WITH "from values" AS (%s), "to values" AS (%s)
 SELECT CAST(coalesce(sum(s.n), 0) AS BIGINT) AS r, CAST(coalesce(sum(s.n) FILTER (WHERE t.n IS NULL), 0) AS BIGINT) AS o,
 count(*) AS v, count(*) FILTER (WHERE t.n IS NULL) AS ov,
-coalesce(max(s.n), 0) > 1 AS mf, (SELECT coalesce(max(n), 0) FROM t) > 1 AS mt
-FROM s LEFT JOIN t ON %s`, side(from, columns, toColumns), side(to, toColumns, columns), strings.Join(on, " AND "))
+coalesce(max(s.n), 0) > 1 AS mf, (SELECT coalesce(max(n), 0) FROM "to values") > 1 AS mt
+FROM "from values" AS s LEFT JOIN "to values" AS t ON %s`, side(from, columns, toColumns), side(to, toColumns, columns), strings.Join(on, " AND "))
 }
 
 // linkValue gives the SQL for a column's values as they are compared with those of another:
