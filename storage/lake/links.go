@@ -84,7 +84,7 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 	if at < 0 {
 		return nil, nil, storage.ErrNotFound
 	}
-	return m.of(ctx, m.all[at], linksTimeout)
+	return m.linksOf(ctx, m.all[at:at+1], linksTimeout)
 }
 
 // LinksBetween gives the usable links between datasets that [Datasets.Datasets] gave the caller
@@ -98,26 +98,28 @@ func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in s
 		}
 	}
 	m.declaredOnly = len(m.all) > maxSuggesting
-	start := time.Now()
-	var links, others []storage.MeasuredLink
-	for _, from := range m.all {
-		declared, suggested, err := m.of(ctx, from, namespaceLinksTimeout-time.Since(start))
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })...)
-		others = append(others, suggested...)
+	declared, suggested, err := m.linksOf(ctx, m.all, namespaceLinksTimeout)
+	if err != nil {
+		return nil, err
 	}
-	return append(links, others...), nil
+	usable := slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })
+	return append(usable, suggested...), nil
 }
 
-// of gives the links of a dataset. After a time it measures no more.
-func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
+// linksOf gives the links of datasets. It measures the declared ones of all before it looks for
+// others, and nothing after a time.
+func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
 	inTime, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	taken := map[string]bool{}
+	// taken has, by dataset, the columns in lower case that need no other link.
+	taken := map[string]map[string]bool{}
+	for _, data := range from {
+		taken[data.Name] = map[string]bool{}
+	}
+	var failed []error
 	for _, l := range m.declared {
-		if l.From != from.Name {
+		columns, ok := taken[l.From]
+		if !ok {
 			continue
 		}
 		link := storage.MeasuredLink{Link: m.asNamed(l), Declared: true}
@@ -127,18 +129,26 @@ func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout tim
 		case errors.As(err, &known) && errors.Is(known, storage.ErrInvalid):
 			link.Problem = known.Message
 		case err != nil:
-			m.notMeasured(ctx, err)
+			failed = append(failed, err)
 		}
 		declared = append(declared, link)
 		if len(l.Columns) == 1 {
-			taken[strings.ToLower(l.Columns[0])] = true
+			columns[strings.ToLower(l.Columns[0])] = true
 		}
 	}
-	if m.declaredOnly {
-		return declared, nil, ctx.Err()
+	for _, data := range from {
+		if m.declaredOnly {
+			break
+		}
+		found, err := m.suggest(inTime, data, taken[data.Name])
+		if err != nil {
+			failed = append(failed, err)
+		}
+		suggested = append(suggested, found...)
 	}
-	if suggested, err = m.suggest(inTime, from, taken); err != nil {
-		m.notMeasured(ctx, err)
+	// They are measured when somebody asks again.
+	if len(failed) > 0 && ctx.Err() == nil {
+		m.config.Log.WarnContext(ctx, "links not measured", "count", len(failed), "error", failed[0])
 	}
 	return declared, suggested, ctx.Err()
 }
@@ -158,13 +168,6 @@ func (m linkMeter) asNamed(l storage.Link) storage.Link {
 	}
 	l.Columns, l.ToColumns = name(l.From, l.Columns), name(l.To, l.ToColumns)
 	return l
-}
-
-// notMeasured logs why a link was not measured. It is again when somebody asks for it.
-func (m linkMeter) notMeasured(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		m.config.Log.WarnContext(ctx, "links not measured", "error", err)
-	}
 }
 
 // linkMeter measures links between datasets that a caller may read.
@@ -226,6 +229,9 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
 	if known, ok := m.links.measures.get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
 		return known.LinkMeasure, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("measure a link: %w", err)
 	}
 	var measured *storage.LinkMeasure
 	result, err := m.config.Pool.Query(ctx, Query{

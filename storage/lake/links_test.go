@@ -29,9 +29,14 @@ type linkRecords struct {
 	fewRecords
 	profiles map[string]storage.DatasetProfile
 	declared []storage.Link
+	// onProfile, where there is one, is called before a profile is given.
+	onProfile func()
 }
 
 func (r *linkRecords) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+	if r.onProfile != nil {
+		r.onProfile()
+	}
 	return r.profiles[ref.Name], nil
 }
 

@@ -3,6 +3,7 @@ package lake
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -136,6 +137,40 @@ func TestLinksWithoutProfilesAndWorkers(t *testing.T) {
 	s.records.declared = []storage.Link{{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}}}
 	if got := s.suggested(t, "orders"); got != "declared article>products.sku\ncustomer_id>customers.id many-to-one 3960/4000" {
 		t.Errorf("without workers: %s", got)
+	}
+}
+
+// All declared links are measured before others are looked for, and what could not be measured
+// is logged once.
+func TestDeclaredLinksAreMeasuredFirst(t *testing.T) {
+	t.Parallel()
+	s := newLinkSetup(t, suggestTables)
+	var log strings.Builder
+	s.config.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s.records.declared = []storage.Link{
+		{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}},
+		{From: "shipments", Columns: []string{"email"}, To: "customers", ToColumns: []string{"email"}},
+		{From: "visits", Columns: []string{"customer_id"}, To: "customers", ToColumns: []string{"id"}},
+	}
+	// The first profile is read for the first suggestion.
+	s.records.onProfile = s.config.Pool.Close
+	for version, measured := range []bool{true, false} {
+		log.Reset()
+		for i := range s.all {
+			s.all[i].Version = int64(version) + 1
+		}
+		links, err := s.LinksBetween(t.Context(), ann, shop, s.all)
+		if err != nil || len(links) != 3 {
+			t.Fatalf("got %+v, %v", links, err)
+		}
+		for _, l := range links {
+			if !l.Declared || (l.Measure != nil) != measured {
+				t.Errorf("version %d: a link of %s: declared %v, measured %v", version+1, l.From, l.Declared, l.Measure != nil)
+			}
+		}
+		if n := strings.Count(log.String(), "links not measured"); n != 1 {
+			t.Errorf("version %d: logged %d times:\n%s", version+1, n, log.String())
+		}
 	}
 }
 
