@@ -180,7 +180,7 @@ type linkMeter struct {
 	// versions is a hash of those of all datasets.
 	versions []byte
 	// profiles has those that were read, by dataset.
-	profiles map[string]storage.DatasetProfile
+	profiles map[string]columnProfiles
 	// declared has the links between them that users have declared; declaredOnly says that
 	// others are not looked for.
 	declared     []storage.Link
@@ -205,7 +205,7 @@ func (m *linkMeter) readDeclared(ctx context.Context, in storage.NamespaceRef) (
 func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
 
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
-	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
+	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]columnProfiles{}}
 	m.tables, m.source = d.tables(all)
 	versions := sha256.New()
 	for _, table := range m.tables {
