@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"mime"
 	"path"
 	"slices"
@@ -113,7 +114,11 @@ func (c *Attachments) read(i int, part *a2a.Part) (storage.AttachedFile, error) 
 		return file, invalidField(fmt.Sprintf("message.parts[%d].filename", i), "%s", problem)
 	}
 	if data, ok := part.Content.(a2a.Data); ok {
-		if problem := checkValue(data.Value, params.MaxDepth); problem != "" {
+		problem := checkValue(data.Value, params.MaxDepth)
+		if problem == "" && !isExact(data.Value) {
+			problem = "has a whole number of more than 15 digits, which JSON data may change; send it as a text, or the rows as a file"
+		}
+		if problem != "" {
 			return file, invalidField(fmt.Sprintf("message.parts[%d]", i), "%s", problem)
 		}
 		text, err := json.Marshal(data.Value)
@@ -138,6 +143,27 @@ func (c *Attachments) read(i int, part *a2a.Part) (storage.AttachedFile, error) 
 		file.Filename = "attachment"
 	}
 	return file, nil
+}
+
+// maxExact is up to where a float64 has every whole number.
+const maxExact = 1 << 53
+
+// isExact reports whether the whole numbers of a value, which was checked, are as they were
+// sent.
+func isExact(value any) bool {
+	switch value := value.(type) {
+	case float64:
+		return math.Abs(value) < maxExact || value != math.Trunc(value)
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool { return !isExact(item) })
+	case map[string]any:
+		for _, item := range value {
+			if !isExact(item) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // withExtension gives a file's name, or another where it has none, that has one of some
@@ -234,9 +260,9 @@ func kindOfValue(value any) string {
 	return "a single value"
 }
 
-// checkStructure refuses a request whose size without its files is this.
-func (c *Config) checkStructure(size int) error {
-	if c.MaxStructure > 0 && size > c.MaxStructure {
+// checkStructure refuses a request of this size that is too large without its files.
+func (c *Config) checkStructure(size int, withoutFiles func() int) error {
+	if c.MaxStructure > 0 && size > c.MaxStructure && withoutFiles() > c.MaxStructure {
 		return invalidField("message.parts", "must be at most %d bytes without raw parts; send a large table as a file in one", c.MaxStructure)
 	}
 	return nil

@@ -144,6 +144,7 @@ func TestRefusedAttachments(t *testing.T) {
 		`{"data":[]}`:                              "-32005 CONTENT_TYPE_NOT_SUPPORTED: message.parts[1] is application/json; data must be an array of objects, each a row, not an empty one",
 		`{"data":[{"a":1},2]}`:                     "-32005 CONTENT_TYPE_NOT_SUPPORTED: message.parts[1] is application/json; data must be an array of objects, each a row, not one of other values",
 		`{"data":"a"}`:                             "-32005 CONTENT_TYPE_NOT_SUPPORTED: message.parts[1] is application/json; data must be an array of objects, each a row, not a single value",
+		`{"data":[{"id":12345678901234567}]}`:      "-32602 INVALID_PARAMS: message.parts[1] has a whole number of more than 15 digits, which JSON data may change; send it as a text, or the rows as a file",
 		rawPart("", "a.csv", "text/csv"):           "-32602 INVALID_PARAMS: message.parts[1].raw must not be empty",
 		rawPart("a", "../a.csv", ""):               "-32602 INVALID_PARAMS: message.parts[1].filename must be a plain file name, without '/', '\\', '..' or control characters",
 		rawPart("a", "C:\\a.csv", ""):              "-32602 INVALID_PARAMS: message.parts[1].filename must be a plain file name, without '/', '\\', '..' or control characters",

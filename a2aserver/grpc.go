@@ -77,14 +77,14 @@ type limitedCodec struct {
 
 // Unmarshal implements encoding.CodecV2.
 func (c limitedCodec) Unmarshal(data mem.BufferSlice, into any) error {
-	if data.Len() > c.cfg.MaxStructure {
-		size := data.Len()
+	err := c.cfg.checkStructure(data.Len(), func() int {
 		if _, ok := into.(*a2apb.SendMessageRequest); ok {
-			size = params.StructureOfMessage(data.Materialize())
+			return params.StructureOfMessage(data.Materialize())
 		}
-		if err := c.cfg.checkStructure(size); err != nil {
-			return err
-		}
+		return data.Len()
+	})
+	if err != nil {
+		return err
 	}
 	return c.CodecV2.Unmarshal(data, into)
 }

@@ -141,8 +141,8 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	if err == nil {
 		request.Params, err = httpParams(operation, members, r.URL.Query(), body)
 	}
-	if err == nil && len(body) > t.MaxStructure {
-		err = t.checkStructure(params.Structure(body))
+	if err == nil {
+		err = t.checkStructure(len(body), func() int { return params.Structure(body) })
 	}
 	switch {
 	case err != nil:

@@ -166,10 +166,7 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Reques
 	if !ok {
 		return request, method, a2a.NewError(a2a.ErrMethodNotFound, fmt.Sprintf("there is no method %q", shorten(request.Method)))
 	}
-	if len(entry) > t.MaxStructure {
-		err = t.checkStructure(params.Structure(entry))
-	}
-	return request, method, err
+	return request, method, t.checkStructure(len(entry), func() int { return params.Structure(entry) })
 }
 
 // answerBatch handles requests one after another, and writes each response before the

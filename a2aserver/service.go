@@ -56,6 +56,7 @@ func orEmpty[T any](request *T) *T {
 
 // send starts a run for a message, whose files were taken out of it.
 func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*run, error) {
+	defer fair.Release(ctx) // the files are stored, or not needed
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -139,7 +140,6 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 		if request.Attachments, err = s.host.cfg.Attachments.Save(ctx, request.Caller, request.ConversationID, files); err != nil {
 			return nil, err
 		}
-		fair.Release(ctx) // the files are not in memory any more
 	}
 	return s.host.start(s.agent, request, options, storedMessage(request, message))
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/agents/chart"
 	"parley/llm"
@@ -54,11 +56,29 @@ func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) m
 func (w *Run) named(sql string) (found []llm.Dataset) {
 	sql = strings.ToLower(sql)
 	for _, dataset := range w.task.Datasets {
-		if len(found) < maxProfiles && strings.Contains(sql, strings.ToLower(dataset.Name)) {
+		if len(found) < maxProfiles && hasName(sql, strings.ToLower(dataset.Name)) {
 			found = append(found, dataset)
 		}
 	}
 	return found
+}
+
+// hasName reports whether a text has a name that is not a part of another.
+func hasName(text, name string) bool {
+	inName := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 {
+			return false
+		}
+		at += from
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(name):])
+		if !inName(before) && !inName(after) {
+			return true
+		}
+		from = at + len(name)
+	}
 }
 
 // unitsOf gives the units of a dataset, by column in lower case.

@@ -90,7 +90,11 @@ func (s *Server) callGRPC(c *gin.Context) error {
 	}
 	session, err := s.session(c)
 	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
-	defer s.limitBody(c, session.Caller.Username)()
+	if err == nil {
+		defer s.limitBody(c, session.Caller.Username)()
+	} else {
+		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody) // the answer is a refusal
+	}
 	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
 	return nil
 }

@@ -65,17 +65,14 @@ func (c *column) decideTime() bool {
 // grainOf gives the grain of the texts of dates and times; "" where one of them is no time
 // that charts can show.
 func grainOf(values [][]byte) grain {
-	first, found := len(values), grain("")
-	for i, value := range values {
+	found := grain("")
+	for _, value := range values {
 		if isNull(value) {
 			continue
 		}
 		g := grainOfTime(string(value))
 		if g == "" {
 			return ""
-		}
-		if first == len(values) {
-			first = i
 		}
 		if found == "" || slices.Index(finer, g) > slices.Index(finer, found) {
 			found = g

@@ -61,7 +61,7 @@ func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID stri
 		return err
 	}
 	for _, a := range pending {
-		err := d.attach(ctx, caller, a)
+		err := d.attach(ctx, caller, a, pending)
 		// Somebody else may have done it, and removed the file.
 		if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
 			return err
@@ -77,8 +77,9 @@ func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID stri
 	return err
 }
 
-// attach makes datasets of a file.
-func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.Attachment) error {
+// attach makes datasets of a file, whose names differ from those of the other files of its
+// message.
+func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.Attachment, others []storage.Attachment) error {
 	dir, done, err := d.workDir()
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 	if err != nil {
 		return err
 	}
-	made := attached{Datasets: d, attachment: a, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
+	made := attached{Datasets: d, attachment: a, others: others, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
 		admission: Admission{User: caller.Username, Unbounded: true}}
 	if err := made.addTables(ctx); err != nil {
 		return err
@@ -103,6 +104,7 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 type attached struct {
 	*Datasets
 	attachment storage.Attachment
+	others     []storage.Attachment
 	dir        string
 	source     ingest.Source
 	admission  Admission
@@ -141,10 +143,13 @@ func (a *attached) addTables(ctx context.Context) error {
 	return nil
 }
 
-// unique gives a name that no dataset of the file has.
+// unique gives a name that no dataset of the file has, and no other file.
 func (a *attached) unique(name string) string {
 	for n, unique := 2, name; ; n++ {
-		if !slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, unique) }) {
+		if !slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, unique) }) &&
+			!slices.ContainsFunc(a.others, func(o storage.Attachment) bool {
+				return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, unique)
+			}) {
 			return unique
 		}
 		unique = fmt.Sprint(name[:min(len(name), 100)], "_", n)

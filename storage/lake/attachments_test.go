@@ -108,6 +108,7 @@ func TestAttach(t *testing.T) {
 		"one":     {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n2\n")}, want: "sales 2"},
 		"several": {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("items.json", `[{"b":1}]`)}, want: "sales 1, items 1"},
 		"tables":  {files: []storage.AttachedFile{attachedFile("x.json", `{"a b":[{"n":1}],"a_b":[{"n":1},{"n":2}]}`)}, want: "x_a_b 1, x_a_b_2 2"},
+		"alike":   {files: []storage.AttachedFile{attachedFile("x.json", `{"a":[{"n":1}],"b":[{"n":1}]}`), attachedFile("x_a.csv", "n\n1\n2\n")}, want: "x_a_2 1, x_b 1, x_a 2"},
 		"notes":   {files: []storage.AttachedFile{attachedFile("notes.txt", "A fox.\n\nA dog.\n")}, want: "notes 1"},
 		"broken":  {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("x.parquet", "PAR1")}, want: "sales 1", refused: "x.parquet"},
 		"empty":   {files: []storage.AttachedFile{attachedFile("sales.csv", " \n")}, refused: "sales.csv is empty"},

@@ -33,7 +33,8 @@ func (p *Pool) guard(ctx context.Context, w *queryWorker, q Query, s *statement)
 	if err != nil {
 		// A fault of a measurement says nothing about the statement.
 		var known *storage.Error
-		if ctx.Err() == nil && !e.keep && !errors.Is(err, errWorkerGone) && !errors.As(err, &known) {
+		late := limited.Err() != nil && errors.Is(err, limited.Err())
+		if ctx.Err() == nil && (late || !e.keep && !errors.Is(err, errWorkerGone) && !errors.As(err, &known)) {
 			err = fmt.Errorf("%w: %w", errUnguarded, err)
 		}
 		return e.keep, err

@@ -28,7 +28,7 @@ func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
 		p.config.Log.Debug("query runs without the join guard", "error", err)
 		q.Guard = false
 		result, err = p.run(ctx, q, nil)
-		result.Notes = []string{"Whether the joins repeat rows, or leave some out, was not checked: the data is too large."}
+		result.Notes = []string{"Whether the joins repeat rows, or leave some out, was not checked: it could not be measured."}
 	}
 	return result, explain(err, q.Timeout)
 }

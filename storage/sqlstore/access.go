@@ -109,11 +109,15 @@ const (
 		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username = :caller)`
 )
 
-// ownRun holds for the caller's runs r that the caller's token covers.
+// ownRun holds for the caller's runs r that the caller's token covers. A conversation with
+// files that came with another token may show what is in them.
 const ownRun = `(r.owner = :caller AND (:restriction = '' OR r.restriction = :restriction OR EXISTS (
 	SELECT 1
 	FROM namespaces n
-	WHERE n.id = r.namespace_id AND ` + coversNamespace + `)))`
+	WHERE n.id = r.namespace_id AND ` + coversNamespace + `) AND NOT EXISTS (
+	SELECT 1
+	FROM attachments a
+	WHERE a.owner = r.owner AND a.conversation_id = r.conversation_id AND a.restriction <> :restriction)))`
 
 // ownConversation holds for the caller's conversations c in which the caller's
 // token covers a run.

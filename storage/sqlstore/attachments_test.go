@@ -191,3 +191,27 @@ func TestConversationWithoutNamespace(t *testing.T) {
 		}
 	})
 }
+
+// A token that covers a namespace reads its runs, but not what files say that came with
+// another token.
+func TestRunsWithAttachmentsOfOthers(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, ctx := newWorld(t, store), t.Context()
+		alice := user("alice")
+		token := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		conversation := uuid.NewString()
+		run, err := sqlstoretest.Ask(ctx, w, alice, storage.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "How many?"})
+		w.must(err)
+		if _, err := w.Task(ctx, token, "", run.RunID, false); err != nil {
+			t.Errorf("without attachments: %v", err)
+		}
+		w.attach(alice, conversation, "sales")
+		if _, err := w.Task(ctx, token, "", run.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("with the attachment of another token: %v", err)
+		}
+		if _, err := w.Task(ctx, alice, "", run.RunID, false); err != nil {
+			t.Errorf("who sent it: %v", err)
+		}
+	})
+}

@@ -150,6 +150,10 @@ func TestAttachmentLimit(t *testing.T) {
 			t.Errorf("%s: %d %.500s", path, status, answer)
 		}
 	}
+	table := slices.Repeat([]e2etest.Object{{"a": 1}}, 20_000)
+	if answer := asks(c, "nl2ql", "c", "How many?", e2etest.Object{"data": table}); !strings.Contains(answer, "send a large table as a file") {
+		t.Errorf("a large table: %.500s", answer)
+	}
 	// Nothing else takes as large a body.
 	if status, answer := c.Post(c.Token, "/api/v1/query", e2etest.ToJSON(e2etest.Object{"query": strings.Repeat("x", 1<<20)})); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a query: %d %.500s", status, answer)

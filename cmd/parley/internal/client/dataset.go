@@ -101,12 +101,18 @@ func (d *Delete) Run(ctx context.Context, env command.Env) error {
 	}
 	if !yes {
 		fmt.Fprintf(env.Stderr, "Delete %s with %s? This cannot be undone. [y/N] ", ref, plural(int(found.Metadata.RowCount), "row"))
-		answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
-		if err != nil {
+		answered := make(chan string, 1)
+		go func() {
+			answer, _ := bufio.NewReader(os.Stdin).ReadString('\n') // "" is no
+			answered <- answer
+		}()
+		select {
+		case <-ctx.Done():
 			return command.ErrInterrupted
-		}
-		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-			return errors.New("nothing was deleted")
+		case answer := <-answered:
+			if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+				return errors.New("nothing was deleted")
+			}
 		}
 	}
 	if err := client.Call(ctx, http.MethodDelete, ref.Path("/data"), nil, nil); err != nil {

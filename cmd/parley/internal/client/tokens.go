@@ -66,7 +66,7 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 type TokenCreate struct {
 	Name  string         `arg:"" help:"What the token is for."`
 	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. Without it, until it is revoked."`
-	Only  []string       `env:"-" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Can be repeated."`
+	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset; somebody else's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME. Can be repeated."`
 	Write command.Toggle `env:"-" help:"Let a restricted token change data, too."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings

@@ -205,3 +205,22 @@ func TestLive(t *testing.T) {
 		t.Error("the null device is taken for a terminal")
 	}
 }
+
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[string]string{
+		`{"a":null} {"a":""} {"a":"x"}`:       "a\n\"\"\n\"\"\nx\n",
+		``:                                    "",
+		`{"a":1,"b":"—"} {"b":"two\nlines"}`:  "a,b\n1,—\n,\"two\nlines\"\n",
+		`{"a":"=1","__metadata":{"score":1}}`: "a\n=1\n",
+	} {
+		var list []json.RawMessage
+		for _, row := range strings.Fields(rows) {
+			list = append(list, json.RawMessage(row))
+		}
+		var out strings.Builder
+		if err := WriteRows(&out, FormatCSV, list); err != nil || out.String() != want {
+			t.Errorf("%s:\n%s%v", rows, out.String(), err)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func WriteRows(w io.Writer, format Format, rows []json.RawMessage) error {
 func (t Table) WriteAs(w io.Writer, format Format, style Style) error {
 	switch format {
 	case FormatCSV:
-		return t.writeCSV(w)
+		return t.writeCSV(w, style)
 	case FormatMarkdown:
 		return t.writeMarkdown(w)
 	default:
@@ -81,11 +81,28 @@ func (t Table) cells(row []string) []string {
 	return cells
 }
 
-func (t Table) writeCSV(w io.Writer) error {
+// writeCSV writes cells as they are, but to a terminal, which would obey them.
+func (t Table) writeCSV(w io.Writer, style Style) error {
+	if len(t.Columns) == 0 {
+		return nil
+	}
 	out := csv.NewWriter(w)
-	_ = out.Write(t.names()) // Error returns the error
+	write := func(cells []string) {
+		if style.Terminal() {
+			for i, cell := range cells {
+				cells[i] = Text(cell)
+			}
+		}
+		if len(cells) == 1 && cells[0] == "" {
+			out.Flush()
+			_, _ = io.WriteString(w, "\"\"\n") // a blank line would be no row
+			return
+		}
+		_ = out.Write(cells) // Error returns the error
+	}
+	write(t.names())
 	for _, row := range t.Rows {
-		_ = out.Write(t.cells(row))
+		write(t.cells(row))
 	}
 	out.Flush()
 	return out.Error()

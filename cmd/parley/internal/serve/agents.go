@@ -118,6 +118,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 			Save: p.datasets.SaveAttachments, MaxBytes: cfg.agents.maxAttachment, Types: cards.AttachmentTypes(),
 		},
 		MaxMessage:   int(cfg.http.maxBody + cfg.agents.maxAttachment),
+		MaxStructure: int(cfg.http.maxBody),
 		MaxRuns:      maxRuns,
 		MaxWorking:   maxWorking,
 		UserRuns:     cfg.agents.userRuns,
