@@ -84,7 +84,7 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 	if at < 0 {
 		return nil, nil, storage.ErrNotFound
 	}
-	return m.of(ctx, m.all[at], linksTimeout)
+	return m.linksOf(ctx, m.all[at:at+1], linksTimeout)
 }
 
 // LinksBetween gives the usable links between datasets that [Datasets.Datasets] gave the caller
@@ -98,26 +98,28 @@ func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in s
 		}
 	}
 	m.declaredOnly = len(m.all) > maxSuggesting
-	start := time.Now()
-	var links, others []storage.MeasuredLink
-	for _, from := range m.all {
-		declared, suggested, err := m.of(ctx, from, namespaceLinksTimeout-time.Since(start))
-		if err != nil {
-			return nil, err
-		}
-		links = append(links, slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })...)
-		others = append(others, suggested...)
+	declared, suggested, err := m.linksOf(ctx, m.all, namespaceLinksTimeout)
+	if err != nil {
+		return nil, err
 	}
-	return append(links, others...), nil
+	usable := slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })
+	return append(usable, suggested...), nil
 }
 
-// of gives the links of a dataset. After a time it measures no more.
-func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
+// linksOf gives the links of datasets. It measures the declared ones of all before it looks for
+// others, and nothing after a time.
+func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
 	inTime, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	taken := map[string]bool{}
+	// taken has, by dataset, the columns in lower case that need no other link.
+	taken := map[string]map[string]bool{}
+	for _, data := range from {
+		taken[data.Name] = map[string]bool{}
+	}
+	var failed []error
 	for _, l := range m.declared {
-		if l.From != from.Name {
+		columns, ok := taken[l.From]
+		if !ok {
 			continue
 		}
 		link := storage.MeasuredLink{Link: m.asNamed(l), Declared: true}
@@ -127,18 +129,26 @@ func (m linkMeter) of(ctx context.Context, from storage.DatasetData, timeout tim
 		case errors.As(err, &known) && errors.Is(known, storage.ErrInvalid):
 			link.Problem = known.Message
 		case err != nil:
-			m.notMeasured(ctx, err)
+			failed = append(failed, err)
 		}
 		declared = append(declared, link)
 		if len(l.Columns) == 1 {
-			taken[strings.ToLower(l.Columns[0])] = true
+			columns[strings.ToLower(l.Columns[0])] = true
 		}
 	}
-	if m.declaredOnly {
-		return declared, nil, ctx.Err()
+	for _, data := range from {
+		if m.declaredOnly {
+			break
+		}
+		found, err := m.suggest(inTime, data, taken[data.Name])
+		if err != nil {
+			failed = append(failed, err)
+		}
+		suggested = append(suggested, found...)
 	}
-	if suggested, err = m.suggest(inTime, from, taken); err != nil {
-		m.notMeasured(ctx, err)
+	// They are measured when somebody asks again.
+	if len(failed) > 0 && ctx.Err() == nil {
+		m.config.Log.WarnContext(ctx, "links not measured", "count", len(failed), "error", failed[0])
 	}
 	return declared, suggested, ctx.Err()
 }
@@ -160,13 +170,6 @@ func (m linkMeter) asNamed(l storage.Link) storage.Link {
 	return l
 }
 
-// notMeasured logs why a link was not measured. It is again when somebody asks for it.
-func (m linkMeter) notMeasured(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		m.config.Log.WarnContext(ctx, "links not measured", "error", err)
-	}
-}
-
 // linkMeter measures links between datasets that a caller may read.
 type linkMeter struct {
 	*Datasets
@@ -177,7 +180,7 @@ type linkMeter struct {
 	// versions is a hash of those of all datasets.
 	versions []byte
 	// profiles has those that were read, by dataset.
-	profiles map[string]storage.DatasetProfile
+	profiles map[string]columnProfiles
 	// declared has the links between them that users have declared; declaredOnly says that
 	// others are not looked for.
 	declared     []storage.Link
@@ -202,7 +205,7 @@ func (m *linkMeter) readDeclared(ctx context.Context, in storage.NamespaceRef) (
 func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
 
 func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
-	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]storage.DatasetProfile{}}
+	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]columnProfiles{}}
 	m.tables, m.source = d.tables(all)
 	versions := sha256.New()
 	for _, table := range m.tables {
@@ -226,6 +229,9 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
 	if known, ok := m.links.measures.get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
 		return known.LinkMeasure, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("measure a link: %w", err)
 	}
 	var measured *storage.LinkMeasure
 	result, err := m.config.Pool.Query(ctx, Query{
@@ -275,11 +281,12 @@ func measureSQL(from string, columns []storage.Column, to string, toColumns []st
 	for i := range columns {
 		on[i] = fmt.Sprintf("s.k%d = t.k%d", i, i)
 	}
-	return fmt.Sprintf(`WITH s AS (%s), t AS (%s)
+	// No dataset has a space in its name.
+	return fmt.Sprintf(`WITH "from values" AS (%s), "to values" AS (%s)
 SELECT CAST(coalesce(sum(s.n), 0) AS BIGINT) AS r, CAST(coalesce(sum(s.n) FILTER (WHERE t.n IS NULL), 0) AS BIGINT) AS o,
 count(*) AS v, count(*) FILTER (WHERE t.n IS NULL) AS ov,
-coalesce(max(s.n), 0) > 1 AS mf, (SELECT coalesce(max(n), 0) FROM t) > 1 AS mt
-FROM s LEFT JOIN t ON %s`, side(from, columns, toColumns), side(to, toColumns, columns), strings.Join(on, " AND "))
+coalesce(max(s.n), 0) > 1 AS mf, (SELECT coalesce(max(n), 0) FROM "to values") > 1 AS mt
+FROM "from values" AS s LEFT JOIN "to values" AS t ON %s`, side(from, columns, toColumns), side(to, toColumns, columns), strings.Join(on, " AND "))
 }
 
 // linkValue gives the SQL for a column's values as they are compared with those of another:

@@ -29,9 +29,14 @@ type linkRecords struct {
 	fewRecords
 	profiles map[string]storage.DatasetProfile
 	declared []storage.Link
+	// onProfile, where there is one, is called before a profile is given.
+	onProfile func()
 }
 
 func (r *linkRecords) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+	if r.onProfile != nil {
+		r.onProfile()
+	}
 	return r.profiles[ref.Name], nil
 }
 
@@ -89,6 +94,9 @@ var linkTables = [][2]string{
 	{"visits", `SELECT i % 3 AS customer, DATE '2024-01-01' + CAST(i % 4 AS INTEGER) AS day, [i] AS list FROM range(12) r(i) UNION ALL SELECT 0, DATE '2024-01-01', [1]`},
 	{"days", `SELECT customer, CAST(day AS TIMESTAMP) AS at FROM (SELECT i % 3 AS customer, DATE '2024-01-01' + CAST(i % 4 AS INTEGER) AS day FROM range(12) r(i)) WHERE customer < 2`},
 	{"empty", `SELECT 1 AS id WHERE false`},
+	// Names that SQL is likely to use.
+	{"s", `SELECT i % 5 AS n, 'C' || i % 4 AS k0 FROM range(20) r(i)`},
+	{"t", `SELECT i AS n, 'C' || i AS k0 FROM range(5) r(i)`},
 }
 
 func TestMeasureLink(t *testing.T) {
@@ -122,6 +130,14 @@ func TestMeasureLink(t *testing.T) {
 		"lists": {
 			storage.Link{From: "visits", Columns: []string{"list"}, To: "visits", ToColumns: []string{"list"}},
 			storage.LinkMeasure{Cardinality: storage.ManyToMany, Rows: 13, Values: 12},
+		},
+		"datasets s and t": {
+			storage.Link{From: "s", Columns: []string{"n"}, To: "t", ToColumns: []string{"n"}},
+			storage.LinkMeasure{Cardinality: storage.ManyToOne, Rows: 20, Values: 5},
+		},
+		"datasets t and s": {
+			storage.Link{From: "t", Columns: []string{"n", "k0"}, To: "s", ToColumns: []string{"n", "k0"}},
+			storage.LinkMeasure{Cardinality: storage.OneToOne, Rows: 5, Orphans: 1, Values: 5, OrphanValues: 1},
 		},
 		"no rows": {
 			storage.Link{From: "empty", Columns: []string{"id"}, To: "customers", ToColumns: []string{"id"}},

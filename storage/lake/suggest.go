@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,6 +15,9 @@ const (
 	// maxByName and maxByValues limit the pairs of columns that are measured, with related
 	// names and without.
 	maxByName, maxByValues = 24, 8
+	// maxPairs limits the pairs whose profiles are compared: those with related names, and
+	// those without for each other dataset.
+	maxPairs = 20_000
 	// maxOtherProfiles limits the datasets whose values are compared without related names.
 	maxOtherProfiles = 30
 	// minValues is the least number of different values for a link without related names.
@@ -148,12 +150,11 @@ func (s suggester) search(ctx context.Context) ([]storage.MeasuredLink, error) {
 
 // candidates gives the pairs of columns to measure, those that names say most for first.
 func (s suggester) candidates(ctx context.Context) ([]candidate, error) {
-	related, others := s.pairs()
-	byName, err := s.plausible(ctx, related, maxByName)
+	byName, err := s.byName(ctx)
 	if err != nil {
 		return nil, err
 	}
-	byValues, err := s.plausible(ctx, others, maxByValues)
+	byValues, err := s.byValues(ctx)
 	return append(byName, byValues...), err
 }
 
@@ -162,6 +163,13 @@ type namedColumn struct {
 	storage.Column
 	kind  storage.ValueKind
 	words []string
+}
+
+func (c namedColumn) lastWord() string {
+	if len(c.words) == 0 {
+		return ""
+	}
+	return c.words[len(c.words)-1]
 }
 
 // keyColumns gives the columns that may identify rows.
@@ -174,85 +182,174 @@ func keyColumns(data storage.DatasetData) (columns []namedColumn) {
 	return columns
 }
 
-// pairs gives the pairs of columns with related names, the best ones first, and those of
-// texts without.
-func (s suggester) pairs() (related, others []candidate) {
-	own := slices.DeleteFunc(keyColumns(s.from), func(c namedColumn) bool { return s.taken[strings.ToLower(c.Name)] })
-	datasets := 0
+// own gives the columns of the dataset that may have a link.
+func (s suggester) own() []namedColumn {
+	return slices.DeleteFunc(keyColumns(s.from), func(c namedColumn) bool { return s.taken[strings.ToLower(c.Name)] })
+}
+
+// targets gives the datasets that links may lead to.
+func (s suggester) targets() (targets []storage.DatasetData) {
 	for _, to := range s.all {
-		if to.ID == s.from.ID || to.RowCount == 0 {
-			continue
+		if to.ID != s.from.ID && to.RowCount > 0 {
+			targets = append(targets, to)
 		}
-		datasets++
+	}
+	return targets
+}
+
+func (s suggester) pair(c namedColumn, to storage.DatasetData, toColumn namedColumn, relation int) candidate {
+	link := storage.Link{From: s.from.Name, Columns: []string{c.Name}, To: to.Name, ToColumns: []string{toColumn.Name}}
+	return candidate{link, relation}
+}
+
+// related gives the pairs of columns with related names, at most maxPairs, the best ones first.
+func (s suggester) related(ctx context.Context) ([]candidate, error) {
+	var found [namesKey + 1][]candidate
+	own := s.own()
+	for _, to := range s.targets() {
 		name, columns := words.Of(to.Name), keyColumns(to)
+		byLastWord := map[string][]namedColumn{}
+		for _, c := range columns {
+			byLastWord[c.lastWord()] = append(byLastWord[c.lastWord()], c)
+		}
 		for _, c := range own {
-			for _, toColumn := range columns {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			// Related names end in the same word, or the first is that of the dataset.
+			possible := byLastWord[c.lastWord()]
+			if slices.Equal(c.words, name) {
+				possible = columns
+			}
+			for _, toColumn := range possible {
 				if c.kind != toColumn.kind {
 					continue
 				}
-				pair := candidate{relation: relation(c.words, name, toColumn.words),
-					Link: storage.Link{From: s.from.Name, Columns: []string{c.Name}, To: to.Name, ToColumns: []string{toColumn.Name}}}
-				switch {
-				case pair.relation != unrelated:
-					related = append(related, pair)
-				case datasets <= maxOtherProfiles && c.kind != storage.KindNumber:
-					// Small numbers are in every key.
-					others = append(others, pair)
+				if r := relation(c.words, name, toColumn.words); r != unrelated && len(found[r]) < maxPairs {
+					found[r] = append(found[r], s.pair(c, to, toColumn, r))
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(related, func(a, b candidate) int { return cmp.Compare(b.relation, a.relation) })
-	return related, others
+	slices.Reverse(found[:])
+	best := slices.Concat(found[:]...)
+	return best[:min(len(best), maxPairs)], nil
 }
 
-// plausible gives those of some pairs, at most limit, that the profiles of their columns
-// allow.
-func (s suggester) plausible(ctx context.Context, pairs []candidate, limit int) ([]candidate, error) {
+// byName gives pairs with related names that the profiles of their columns allow.
+func (s suggester) byName(ctx context.Context) ([]candidate, error) {
+	pairs, err := s.related(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var some []candidate
 	for _, pair := range pairs {
-		if len(some) == limit {
-			break
+		if err := ctx.Err(); err != nil || len(some) == maxByName {
+			return some, err
 		}
-		from, _, err := s.profile(ctx, pair.From, pair.Columns[0])
+		own, err := s.profile(ctx, pair.From)
 		if err != nil {
 			return nil, err
 		}
-		to, rows, err := s.profile(ctx, pair.To, pair.ToColumns[0])
+		other, err := s.profile(ctx, pair.To)
 		if err != nil {
 			return nil, err
 		}
+		from, to := own.columns[pair.Columns[0]], other.columns[pair.ToColumns[0]]
 		switch {
 		case from == nil || to == nil:
 			// Nothing is known but the names.
 			if pair.relation > sameBeginning {
 				some = append(some, pair)
 			}
-		case pair.relation == unrelated && from.Distinct < minValues:
-		case from.MayReferTo(*to, rows):
+		case from.MayReferTo(*to, other.rows):
 			some = append(some, pair)
 		}
 	}
 	return some, nil
 }
 
-// profile gives the profile of a column, nil when it has none, and the number of rows.
-func (s suggester) profile(ctx context.Context, dataset, column string) (*storage.ColumnProfile, int64, error) {
-	profile, ok := s.profiles[dataset]
-	data, _, err := s.find(dataset, nil)
-	if err != nil || isAttachment(data) {
-		return nil, 0, err
+// byValues gives pairs of texts with unrelated names that the profiles of their columns allow.
+func (s suggester) byValues(ctx context.Context) ([]candidate, error) {
+	own, err := s.texts(ctx, s.from.Name, s.own(), func(c profiledColumn) bool { return c.profile.Distinct >= minValues })
+	if err != nil || len(own) == 0 {
+		return nil, err
 	}
-	if !ok {
-		ref := storage.DatasetRef{Owner: data.Owner, Namespace: data.Namespace, Name: dataset}
-		if profile, err = s.config.Records.Profile(ctx, s.caller, ref); err != nil {
-			return nil, 0, fmt.Errorf("read a profile: %w", err)
+	var some []candidate
+	targets := s.targets()
+	for _, to := range targets[:min(len(targets), maxOtherProfiles)] {
+		// A column whose values are not unique does not even refer to itself.
+		keys, err := s.texts(ctx, to.Name, keyColumns(to), func(c profiledColumn) bool { return c.mayReferTo(c) })
+		if err != nil {
+			return nil, err
 		}
-		s.profiles[dataset] = profile
+		name := words.Of(to.Name)
+		for _, c := range own[:min(len(own), maxPairs/max(len(keys), 1))] {
+			for _, key := range keys {
+				if err := ctx.Err(); err != nil || len(some) == maxByValues {
+					return some, err
+				}
+				if c.kind == key.kind && c.mayReferTo(key) && relation(c.words, name, key.words) == unrelated {
+					some = append(some, s.pair(c.namedColumn, to, key.namedColumn, unrelated))
+				}
+			}
+		}
 	}
-	at := slices.IndexFunc(profile.Columns, func(c storage.ColumnProfile) bool { return c.Name == column })
-	if at < 0 || !profile.Known {
-		return nil, 0, nil
+	return some, nil
+}
+
+// profiledColumn is a column with its profile, of a dataset with some rows.
+type profiledColumn struct {
+	namedColumn
+	profile *storage.ColumnProfile
+	rows    int64
+}
+
+func (c profiledColumn) mayReferTo(to profiledColumn) bool {
+	return c.profile.MayReferTo(*to.profile, to.rows)
+}
+
+// texts gives those columns of a dataset that have a profile that is wanted, without numbers:
+// small ones are in every key.
+func (s suggester) texts(ctx context.Context, dataset string, columns []namedColumn, want func(profiledColumn) bool) (texts []profiledColumn, err error) {
+	profile, err := s.profile(ctx, dataset)
+	for _, c := range columns {
+		text := profiledColumn{c, profile.columns[c.Name], profile.rows}
+		if text.profile != nil && c.kind != storage.KindNumber && want(text) {
+			texts = append(texts, text)
+		}
 	}
-	return &profile.Columns[at], profile.RowCount, nil
+	return texts, err
+}
+
+// columnProfiles has the profiles of a dataset's columns by name, none where they are not
+// known, and its number of rows.
+type columnProfiles struct {
+	columns map[string]*storage.ColumnProfile
+	rows    int64
+}
+
+func (s suggester) profile(ctx context.Context, dataset string) (columnProfiles, error) {
+	if known, ok := s.profiles[dataset]; ok {
+		return known, nil
+	}
+	data, _, err := s.find(dataset, nil)
+	if err != nil {
+		return columnProfiles{}, err
+	}
+	var read storage.DatasetProfile
+	if !isAttachment(data) {
+		ref := storage.DatasetRef{Owner: data.Owner, Namespace: data.Namespace, Name: dataset}
+		if read, err = s.config.Records.Profile(ctx, s.caller, ref); err != nil {
+			return columnProfiles{}, fmt.Errorf("read a profile: %w", err)
+		}
+	}
+	profile := columnProfiles{map[string]*storage.ColumnProfile{}, read.RowCount}
+	for i, c := range read.Columns {
+		if read.Known {
+			profile.columns[c.Name] = &read.Columns[i]
+		}
+	}
+	s.profiles[dataset] = profile
+	return profile, nil
 }

@@ -1,8 +1,10 @@
 package lake
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -139,6 +141,40 @@ func TestLinksWithoutProfilesAndWorkers(t *testing.T) {
 	}
 }
 
+// All declared links are measured before others are looked for, and what could not be measured
+// is logged once.
+func TestDeclaredLinksAreMeasuredFirst(t *testing.T) {
+	t.Parallel()
+	s := newLinkSetup(t, suggestTables)
+	var log strings.Builder
+	s.config.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s.records.declared = []storage.Link{
+		{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}},
+		{From: "shipments", Columns: []string{"email"}, To: "customers", ToColumns: []string{"email"}},
+		{From: "visits", Columns: []string{"customer_id"}, To: "customers", ToColumns: []string{"id"}},
+	}
+	// The first profile is read for the first suggestion.
+	s.records.onProfile = s.config.Pool.Close
+	for version, measured := range []bool{true, false} {
+		log.Reset()
+		for i := range s.all {
+			s.all[i].Version = int64(version) + 1
+		}
+		links, err := s.LinksBetween(t.Context(), ann, shop, s.all)
+		if err != nil || len(links) != 3 {
+			t.Fatalf("got %+v, %v", links, err)
+		}
+		for _, l := range links {
+			if !l.Declared || (l.Measure != nil) != measured {
+				t.Errorf("version %d: a link of %s: declared %v, measured %v", version+1, l.From, l.Declared, l.Measure != nil)
+			}
+		}
+		if n := strings.Count(log.String(), "links not measured"); n != 1 {
+			t.Errorf("version %d: logged %d times:\n%s", version+1, n, log.String())
+		}
+	}
+}
+
 // An attachment hides a dataset, with the links that were declared for it, and has links that
 // its names suggest.
 func TestLinksOfAttachments(t *testing.T) {
@@ -163,5 +199,111 @@ func TestLinksOfAttachments(t *testing.T) {
 		if err != nil || len(got) != 2 || !strings.Contains(want, got[0]) || !strings.Contains(want, got[1]) {
 			t.Errorf("in %q: %v, %v", in, got, err)
 		}
+	}
+}
+
+// wideSuggester has two datasets of as many columns as there may be, all with texts that no
+// other has.
+func wideSuggester(distinct int64, columnName func(dataset string, i int) string) (suggester, *linkRecords) {
+	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
+	var all []storage.DatasetData
+	for _, name := range []string{"customers", "orders"} {
+		data := storage.DatasetData{ID: name, Version: 1, Dataset: storage.Dataset{Owner: "ann", Namespace: "shop", Name: name, RowCount: distinct}}
+		profile := storage.DatasetProfile{Version: 1, RowCount: distinct, Known: true}
+		for i := range storage.MaxColumns {
+			column := storage.Column{Name: columnName(name, i), Type: "VARCHAR"}
+			least, most := fmt.Sprintf("%s %04d a", name, i), fmt.Sprintf("%s %04d z", name, i)
+			data.Columns = append(data.Columns, column)
+			profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: column.Name, Type: column.Type, Distinct: distinct,
+				Min: &least, Max: &most, Sketch: make(storage.Sketch, storage.SketchSize)})
+		}
+		all = append(all, data)
+		records.profiles[name] = profile
+	}
+	d := &Datasets{config: DatasetsConfig{Records: records}}
+	return suggester{linkMeter: d.linkMeter(ann, all), from: all[1]}, records
+}
+
+func unrelatedName(dataset string, i int) string { return fmt.Sprintf("%s_text_%d", dataset, i) }
+
+// relatedName makes names that begin as a dataset's. The last is of a key.
+func relatedName(_ string, i int) string {
+	if i == storage.MaxColumns-1 {
+		return "customer_id"
+	}
+	return fmt.Sprintf("cust_%d_id", i)
+}
+
+// It counts allocations, and is thus not parallel to others.
+func TestCandidatesOfWideDatasetsAreLimited(t *testing.T) {
+	for name, columnName := range map[string]func(string, int) string{"unrelated": unrelatedName, "related": relatedName} {
+		s, _ := wideSuggester(1000, columnName)
+		allocations := testing.AllocsPerRun(1, func() {
+			clear(s.profiles)
+			if _, err := s.candidates(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		// There are four million pairs.
+		if allocations > 200_000 {
+			t.Errorf("%s names: %.0f allocations", name, allocations)
+		}
+	}
+}
+
+func TestLikeliestPairsAreFirst(t *testing.T) {
+	t.Parallel()
+	s, _ := wideSuggester(1000, relatedName)
+	pairs, err := s.related(t.Context())
+	if err != nil || len(pairs) != maxPairs || pairs[0].relation != namesKey || pairs[len(pairs)-1].relation != sameBeginning {
+		t.Errorf("got %d pairs, %v", len(pairs), err)
+	}
+}
+
+// Columns with few values are compared with none: no other profile is read.
+func TestFewValuesAreNotCompared(t *testing.T) {
+	t.Parallel()
+	for distinct, want := range map[int64]int{minValues - 1: 1, minValues: 2} {
+		s, records := wideSuggester(distinct, unrelatedName)
+		read := 0
+		records.onProfile = func() { read++ }
+		if found, err := s.candidates(t.Context()); err != nil || len(found) > 0 || read != want {
+			t.Errorf("%d values: %d profiles read, %d candidates, %v", distinct, read, len(found), err)
+		}
+	}
+}
+
+// A search ends with its context, also between profiles.
+func TestCandidatesEndWithContext(t *testing.T) {
+	t.Parallel()
+	for name, columnName := range map[string]func(string, int) string{"unrelated": unrelatedName, "related": relatedName} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, records := wideSuggester(1000, columnName)
+		records.onProfile = cancel
+		if _, err := s.candidates(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s names: got %v", name, err)
+		}
+		clear(s.profiles)
+		records.onProfile = func() { t.Errorf("%s names: a profile was read", name) }
+		if _, err := s.candidates(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s names, from the beginning: got %v", name, err)
+		}
+	}
+}
+
+// BenchmarkWideCandidates is the search in profiles for pairs of columns of two datasets with
+// as many texts as there may be.
+func BenchmarkWideCandidates(b *testing.B) {
+	for name, columnName := range map[string]func(string, int) string{"unrelated": unrelatedName, "related": relatedName} {
+		b.Run("names="+name, func(b *testing.B) {
+			s, _ := wideSuggester(1000, columnName)
+			b.ReportAllocs()
+			for b.Loop() {
+				clear(s.profiles)
+				if _, err := s.candidates(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
