@@ -34,10 +34,11 @@ func TestPageCharts(t *testing.T) {
 		t.Run(look.name, func(t *testing.T) {
 			t.Parallel()
 			c, b := counter(t)
-			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
 			b.do(chromedp.EmulateViewport(look.width, 900))
 			b.signIn(c.Token)
 			b.asks("nl2ql", "What is the average amount of orders for each month?")
+			b.bars(3)
+			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
 			b.seesChart(look.background)
 			b.sees(".chart svg .role-axis-title", "Average amount")
 			b.sees(".chart svg .role-axis-title", "Month")

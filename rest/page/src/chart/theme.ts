@@ -32,7 +32,8 @@ export function themeOf(width: number, dark: boolean): Config {
     },
     axisX: { titleLimit: width },
     axisXQuantitative: { tickCount: small ? 4 : 8 },
-    axisBand: { grid: false, ticks: false },
+    axisXTemporal: { grid: false },
+    axisBand: { grid: false, ticks: false, labelPadding: 6 },
     legend: {
       labelColor: soft, titleColor: ink, labelFontSize: 12, titleFontSize: 12, labelLimit: small ? 120 : 180, symbolStrokeWidth: 2,
       ...(small && { orient: 'bottom', columns: 2 }),

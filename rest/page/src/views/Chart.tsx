@@ -11,12 +11,14 @@ import { IconButton } from './Icon';
 interface Props {
   chart: Spec;
   rows: Row[];
+  /** What the chart answers. */
+  name: string;
   /** The name of files, without what says their type. */
   file: string;
 }
 
 /** ChartView shows the server's chart, and lets its measure and kind be changed. */
-export function ChartView({ chart, rows, file }: Props): VNode {
+export function ChartView({ chart, rows, name, file }: Props): VNode {
   const [measure, setMeasure] = useState(0);
   const [kind, setKind] = useState<Kind>();
   const [large, setLarge] = useState(false);
@@ -56,7 +58,7 @@ export function ChartView({ chart, rows, file }: Props): VNode {
       <Problem text={problem} />
       <Canvas spec={spec} rows={rows} onDrawn={(drawn) => (drawing.current = drawn)} />
       {large && (
-        <Dialog title={spec.description} full onClose={() => setLarge(false)}>
+        <Dialog title={name} full onClose={() => setLarge(false)}>
           <Canvas spec={spec} rows={rows} />
         </Dialog>
       )}

@@ -41,7 +41,7 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
           )
         )}
       </div>
-      {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} file={file} />}
+      {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
       {view === 'Query' && <pre class="query"><code>{query}</code></pre>}
     </div>
