@@ -20,7 +20,8 @@ export function themeOf(width: number, dark: boolean): Config {
   return {
     background: color('card'),
     font: getComputedStyle(document.body).fontFamily,
-    padding: 4,
+    // The last label of an axis may reach beyond it.
+    padding: { left: 4, top: 4, right: 12, bottom: 4 },
     view: { stroke: 'transparent' },
     mark: { color: bar },
     bar: { cornerRadiusEnd: 3 },

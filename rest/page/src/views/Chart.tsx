@@ -137,6 +137,7 @@ function useDark(): boolean {
   const [dark, setDark] = useState(query.matches);
   useEffect(() => {
     const change = () => setDark(query.matches);
+    change(); // it may have changed since the first rendering
     query.addEventListener('change', change);
     return () => query.removeEventListener('change', change);
   }, []);
