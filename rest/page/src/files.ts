@@ -1,7 +1,9 @@
 // What leaves the page: files and the clipboard.
 
-export function download(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+export const download = (name: string, type: string, text: string): void => save(name, new Blob([text], { type: `${type};charset=utf-8` }));
+
+export function save(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
   const link = document.createElement('a');
   link.href = address;
   link.download = name;

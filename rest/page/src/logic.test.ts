@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { chartOf, ticks } from './chart';
+import { asKind, kindsOf, toSpec, type Spec } from './chart/spec';
 import { copied, toCSV } from './csv';
 import { plain } from './entities';
 import { lex } from './lex';
@@ -13,34 +13,27 @@ import { suggest } from './suggest';
 import { ended, fold, waits, type Event, type Task } from './task';
 
 describe('a chart', () => {
-  test('is bars for names and numbers', () => {
-    const chart = chartOf([{ city: 'Berlin', n: 2, __metadata: { score: 1 } }, { city: 'Paris', n: -1 }, { city: null, n: 4 }]);
-    expect(chart).toMatchObject({ kind: 'bar', label: 'city', value: 'n' });
-    expect(chart?.points.map((p) => [p.label, p.value])).toEqual([['Berlin', 2], ['Paris', -1], ['(none)', 4]]);
+  const value = { field: 'n', type: 'quantitative', scale: { zero: false } };
+  const chart = (type: string, x: object, y: object, more: object = {}) => ({ description: '', mark: { type }, encoding: { x, y, ...more } }) as Spec;
+  test('is drawn as the kinds that fit its axes', () => {
+    expect(kindsOf(chart('bar', value, { type: 'nominal' }))).toEqual(['bar', 'point']);
+    expect(kindsOf(chart('line', { type: 'temporal' }, value))).toEqual(['line', 'bar', 'area', 'point']);
+    expect(kindsOf(chart('line', { type: 'temporal' }, value, { color: { field: 'city' } }))).toEqual(['line', 'area', 'point']);
+    expect(kindsOf(chart('bar', { ...value, bin: true }, { aggregate: 'count', type: 'quantitative' }))).toEqual(['bar']);
+    expect(kindsOf(chart('point', value, value))).toEqual(['point']);
   });
-  test('says how many rows it leaves out', () => {
-    expect(chartOf([{ a: 'x', n: 1 }, { a: 'y', n: 2 }, { a: 'z', n: null }])?.without).toBe(1);
+  test('has bars and areas from zero, and stacks what the server stacks', () => {
+    const line = chart('line', { type: 'temporal' }, value, { xOffset: { field: 'city' } });
+    expect(asKind(line, 'line')).toBe(line);
+    expect(asKind(line, 'bar').encoding.y).toMatchObject({ scale: { zero: true }, stack: null });
+    expect(asKind(line, 'point').encoding.y).toMatchObject({ scale: { zero: false }, stack: null });
+    expect(asKind(line, 'area').encoding.xOffset).toBeUndefined();
+    const bars = chart('bar', { type: 'ordinal' }, { ...value, stack: 'zero' });
+    expect(asKind(bars, 'area').encoding.y!.stack).toBe('zero');
+    expect(asKind(bars, 'line').encoding.y!.stack).toBeNull();
   });
-  test('is a line for times and numbers, in the order of time', () => {
-    const chart = chartOf([{ day: '2025-02-01', n: '2.50' }, { day: '2025-01-01', n: '1' }]);
-    expect(chart).toMatchObject({ kind: 'line', label: 'day', value: 'n' });
-    expect(chart?.points.map((p) => p.value)).toEqual([1, 2.5]);
-    expect(chartOf([{ year: 2024, n: 1 }, { year: 2025, n: 2 }])?.kind).toBe('line');
-    expect(chartOf([{ at: '2025-01-01 10:00:00', n: 1 }, { at: '2025-01-01T11:00:00Z', n: 2 }])?.kind).toBe('line');
-  });
-  test('is none where none fits', () => {
-    expect(chartOf([])).toBeUndefined();
-    expect(chartOf([{ a: 'x', n: '9007199254740993' }, { a: 'y', n: '9007199254740992' }])).toBeUndefined();
-    expect(chartOf([{ n: 1 }])).toBeUndefined();
-    expect(chartOf([{ city: 'Berlin', n: 1 }])).toBeUndefined();
-    expect(chartOf([{ a: 1, b: 2 }, { a: 2, b: 3 }])).toBeUndefined();
-    expect(chartOf([{ a: 'x', b: 'y' }, { a: 'z', b: 'w' }])).toBeUndefined();
-    expect(chartOf(Array.from({ length: 41 }, (_, i) => ({ name: `n${i}`, n: i })))).toBeUndefined();
-  });
-  test('has round ticks that span the values', () => {
-    expect(ticks(0, 97)).toEqual([0, 25, 50, 75, 100]);
-    expect(ticks(-3, 0.5)[0]).toBeLessThanOrEqual(-3);
-    expect(ticks(0, 0)).toEqual([0, 1]);
+  test('is none where the server sends none', () => {
+    for (const wrong of [undefined, null, 'bar', {}, { mark: 'bar' }]) expect(toSpec(wrong)).toBeUndefined();
   });
 });
 

@@ -18,7 +18,7 @@ export function fieldsOf(rows: Row[]): Field[] {
 }
 
 /** everyValue says whether all values of a column are of a kind, and there are some. */
-export function everyValue(rows: Row[], name: string, is: (value: unknown) => boolean): boolean {
+function everyValue(rows: Row[], name: string, is: (value: unknown) => boolean): boolean {
   const values = rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined);
   return values.length > 0 && values.every(is);
 }

@@ -1,4 +1,5 @@
 // A run as it is shown: what a task's messages and artifacts mean.
+import { toSpec, type Spec } from './chart/spec';
 import { plain } from './entities';
 import type { Row } from './rows';
 import type { Artifact, Message, Part, Task } from './task';
@@ -11,6 +12,8 @@ export interface Step {
   /** undefined while they are on their way. */
   rows?: Row[];
   truncated: boolean;
+  /** undefined where none helps to read the rows. */
+  chart?: Spec;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -120,6 +123,7 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     query: text(made.parts),
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,
+    chart: toSpec(result?.metadata?.chart),
   };
 }
 

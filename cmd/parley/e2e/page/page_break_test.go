@@ -75,7 +75,7 @@ func (b *tab) caughtUp() {
 	if got := b.count(".step"); got != 2 {
 		b.t.Errorf("%d steps", got)
 	}
-	b.is(`document.querySelectorAll('.chart .bar').length === 3`)
+	b.bars(3)
 	if got := b.count("article.turn"); got != 1 {
 		b.t.Errorf("%d turns", got)
 	}

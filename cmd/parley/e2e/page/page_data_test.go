@@ -73,7 +73,8 @@ func TestPageUploads(t *testing.T) {
 	b.press("Ask about it")
 	b.is(`location.hash === '#/alice/clinic'`)
 	b.asks("assistant", "What is the average weight for each pet?")
-	b.sees(".chart .bar", "12.75")
+	b.bars(2)
+	b.is(`document.querySelector('.chart .mark-rect.role-mark path[aria-label*="12.75"]')`)
 
 	// More rows for the same dataset, and a file that cannot be read.
 	b.drop("visits.csv", "pet,weight,day\nMia,3,2025-03-01\n")

@@ -5,7 +5,7 @@ import { lost } from '../connection';
 import { Icon, IconButton } from './Icon';
 
 /** Dialog is shown for as long as it is rendered. Escape closes it. */
-export function Dialog({ title, wide, onClose, children }: { title: string; wide?: boolean; onClose: () => void; children: ComponentChildren }): VNode {
+export function Dialog({ title, wide, full, onClose, children }: { title: string; wide?: boolean; full?: boolean; onClose: () => void; children: ComponentChildren }): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const gone = useRef(false);
   const id = useId();
@@ -23,7 +23,7 @@ export function Dialog({ title, wide, onClose, children }: { title: string; wide
     if (!dialog.current!.contains(document.activeElement)) heading.current!.focus();
   });
   return (
-    <dialog ref={dialog} class={wide ? 'wide' : undefined} aria-labelledby={id} onClose={() => gone.current || onClose()}>
+    <dialog ref={dialog} class={full ? 'full' : wide ? 'wide' : undefined} aria-labelledby={id} onClose={() => gone.current || onClose()}>
       <header>
         <h2 id={id} ref={heading} tabIndex={-1}>{title}</h2>
         <IconButton icon="close" label="Close" onClick={() => dialog.current!.close()} />

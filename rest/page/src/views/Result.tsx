@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { chartOf } from '../chart';
 import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
 import { datasetName } from '../names';
@@ -12,12 +11,11 @@ import { Cell } from './Rows';
 
 type View = 'Chart' | 'Table' | 'Query';
 
-/** Result shows a query and its rows, as the chart that fits them or as a table. */
+/** Result shows a query and its rows, as the server's chart of them or as a table. */
 export function Result({ step, name }: { step: Step; name: string }): VNode {
-  const { rows, query } = step;
-  const chart = useMemo(() => rows && chartOf(rows), [rows]);
+  const { rows, query, chart } = step;
   const [chosen, choose] = useState<View>();
-  const views: View[] = [...(chart ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), 'Query'];
+  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), 'Query'];
   const view = chosen && views.includes(chosen) ? chosen : views[0]!;
   const file = datasetName(name).slice(0, 60);
   return (
@@ -43,7 +41,7 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
           )
         )}
       </div>
-      {view === 'Chart' && chart && <ChartView chart={chart} />}
+      {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
       {view === 'Query' && <pre class="query"><code>{query}</code></pre>}
     </div>
