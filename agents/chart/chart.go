@@ -57,6 +57,9 @@ func Spec(r Result) map[string]any {
 	var choices []any
 	for _, m := range s.measures {
 		drawn := s.draw(m)
+		if _, ok := drawn["transform"]; !ok && len(s.measures) > 1 {
+			drawn["transform"] = []any{} // it takes the place of another's
+		}
 		if len(choices) == 0 {
 			maps.Copy(spec, drawn)
 		}
