@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -115,4 +116,25 @@ func TestIngestUnreadTable(t *testing.T) {
 	if states := i.states(); len(states) > 0 {
 		t.Errorf("left %v", states)
 	}
+}
+
+// TestIngestTablesAgain goes on after a fault with the table that was left, and adds the
+// other one no second time.
+func TestIngestTablesAgain(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.writeArchive("x.zip", member{"a.csv", "v\n1\n"}, member{"z.csv", "v\n2\n"})
+	i.gate.watch(func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "/shop/x_z") {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	args := []string{"ingest", "x.zip", "-d", "shop/x"}
+	if got := i.run(e2etest.ExitUnavailable, args...); !strings.Contains(got.Stderr, "\n  stored: a in shop/x_a\n") {
+		t.Errorf("said %s", got.Stderr)
+	}
+	i.gate.watch(func(*http.Request) {})
+	i.run(e2etest.ExitOK, args...)
+	i.has("shop/x_a", "1")
+	i.has("shop/x_z", "2")
 }
