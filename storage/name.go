@@ -61,8 +61,8 @@ func TableName(dataset, table string) string {
 	return name[:min(len(name), maxName)]
 }
 
-// UniqueName gives a name that is not taken: this one, or this one with a number. Names that
-// differ in case only are the same dataset.
+// UniqueName gives a dataset name that is not taken: this one, or this one with a number.
+// To taken, names that differ in case only are the same.
 func UniqueName(name string, taken func(string) bool) string {
 	unique := name
 	for n := 2; taken(unique); n++ {
