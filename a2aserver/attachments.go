@@ -100,11 +100,9 @@ func withoutContent(part *a2a.Part, file storage.AttachedFile) *a2a.Part {
 
 // unique gives a name that no other file of the message has.
 func (t attached) unique(name string) string {
-	unique := name
-	for n := 2; slices.ContainsFunc(t.files, func(f storage.AttachedFile) bool { return strings.EqualFold(f.Dataset, unique) }); n++ {
-		unique = fmt.Sprint(name, "_", n)
-	}
-	return unique
+	return storage.UniqueName(name, func(name string) bool {
+		return slices.ContainsFunc(t.files, func(f storage.AttachedFile) bool { return strings.EqualFold(f.Dataset, name) })
+	})
 }
 
 // read gives the file of a part, with a name that says its format as far as that is known.

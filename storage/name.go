@@ -61,6 +61,16 @@ func TableName(dataset, table string) string {
 	return name[:min(len(name), maxName)]
 }
 
+// UniqueName gives a dataset name that is not taken: this one, or this one with a number.
+// To taken, names that differ in case only are the same.
+func UniqueName(name string, taken func(string) bool) string {
+	unique := name
+	for n := 2; taken(unique); n++ {
+		unique = fmt.Sprint(name[:min(len(name), maxCleanName)], "_", n)
+	}
+	return unique
+}
+
 // NormalizeUsername gives the form in which usernames are kept and compared: lower
 // case, in Unicode's normal form C. The few letters beyond ASCII whose lower case
 // is ASCII stay as they are, so that nobody passes for somebody else. A name that

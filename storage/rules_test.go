@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -19,6 +20,20 @@ func TestCheckName(t *testing.T) {
 	} {
 		if problem := storage.CheckName(name); (problem == "") != valid {
 			t.Errorf("%.20q: %q", name, problem)
+		}
+	}
+}
+
+func TestUniqueName(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 128)
+	taken := []string{"c_data", "C_data_2", "c_other_2", long}
+	for name, want := range map[string]string{"c_data": "c_data_3", "c_Data": "c_Data_3", "c_other": "c_other", "c_other_2": "c_other_2_2", long: long[:100] + "_2"} {
+		got := storage.UniqueName(name, func(name string) bool {
+			return slices.ContainsFunc(taken, func(other string) bool { return strings.EqualFold(other, name) })
+		})
+		if got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}
 }

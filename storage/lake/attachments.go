@@ -145,15 +145,10 @@ func (a *attached) addTables(ctx context.Context) error {
 
 // unique gives a name that no dataset of the file has, and no other file.
 func (a *attached) unique(name string) string {
-	for n, unique := 2, name; ; n++ {
-		if !slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, unique) }) &&
-			!slices.ContainsFunc(a.others, func(o storage.Attachment) bool {
-				return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, unique)
-			}) {
-			return unique
-		}
-		unique = fmt.Sprint(name[:min(len(name), 100)], "_", n)
-	}
+	return storage.UniqueName(name, func(name string) bool {
+		return slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, name) }) ||
+			slices.ContainsFunc(a.others, func(o storage.Attachment) bool { return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, name) })
+	})
 }
 
 // add makes a dataset of a table; "" for the only one.

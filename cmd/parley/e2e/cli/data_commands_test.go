@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
 )
@@ -82,6 +85,18 @@ func TestTokenCommands(t *testing.T) {
 	}
 	if got := e2etest.RunCommand(t, dir, limited, "head", "shop/orders"); got.Code != e2etest.ExitNotSignedIn {
 		t.Errorf("a revoked token: %d %s", got.Code, got.Stderr)
+	}
+	var lasting struct {
+		Created time.Time `json:"created_at"`
+		Expires time.Time `json:"expires_at"`
+	}
+	plain := e2etest.RunCommand(t, dir, env, "tokens", "create", "plain", "--json")
+	if err := json.Unmarshal([]byte(plain.Stdout), &lasting); err != nil {
+		t.Fatalf("%v: %s%s", err, plain.Stdout, plain.Stderr)
+	}
+	help := e2etest.RunCommand(t, dir, nil, "tokens", "create", "--help")
+	if days := lasting.Expires.Sub(lasting.Created).Round(time.Hour).Hours() / 24; !strings.Contains(strings.Join(strings.Fields(help.Stdout), " "), fmt.Sprintf("Without it, %.0f days.", days)) {
+		t.Errorf("a token is valid for %v days, the help says %s", days, help.Stdout)
 	}
 	if got := e2etest.RunCommand(t, dir, env, "tokens", "create", "x", "--write", "--only", "a/b/c/d"); got.Code != e2etest.ExitUsage || !strings.Contains(got.Stderr, "--only") {
 		t.Errorf("%d %s", got.Code, got.Stderr)

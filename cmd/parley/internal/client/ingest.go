@@ -54,9 +54,13 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 			targets = append(targets, target{ref, files[at : at+1]})
 		}
 	}
+	taken := map[string]bool{}
+	for _, ref := range refs {
+		taken[strings.ToLower(ref.Name)] = true
+	}
 	var failed []error
 	for _, target := range targets {
-		job := ingestJob{Client: client, env: env, ref: target.ref, mode: i.Mode, options: options, files: target.files}
+		job := ingestJob{Client: client, env: env, ref: target.ref, mode: i.Mode, options: options, files: target.files, taken: taken}
 		job.own = target.ref.Own() || i.user().is(target.ref.Owner)
 		if job.state, err = newStateFile(i.Server, i.user(), target.ref, i.Mode, options, target.files); err != nil {
 			fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
@@ -89,6 +93,8 @@ type ingestJob struct {
 	options storage.IngestOptions
 	files   []*apiclient.LocalFile
 	state   stateFile
+	// taken are the names of the command's datasets, in lower case.
+	taken map[string]bool
 	// own says that the dataset is the user's, created that this run has created it.
 	own, created bool
 }
@@ -271,11 +277,14 @@ func (j *ingestJob) sent() (done, fresh int64) {
 	return done, fresh
 }
 
-// names describes the files.
+// names describes the files, and the table that is read.
 func (j *ingestJob) names() string {
-	name := console.Line(filepath.Base(j.files[0].Path))
+	name := strings.TrimSpace(console.Line(filepath.Base(j.files[0].Path)))
 	if more := len(j.files) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more", name, more)
+		name = fmt.Sprintf("%s and %d more", name, more)
 	}
-	return strings.TrimSpace(name)
+	if j.options.Sheet != "" {
+		name += ": " + console.Line(j.options.Sheet)
+	}
+	return name
 }

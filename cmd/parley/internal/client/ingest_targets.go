@@ -13,6 +13,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/storage"
 )
 
@@ -75,7 +76,7 @@ func mayHoldTables(file *apiclient.LocalFile) bool {
 }
 
 // runTables ingests each table of a file into a dataset of its own. It reports false for a
-// file that is one table.
+// file that is one table. An error says which tables are stored and which are not.
 func (j *ingestJob) runTables(ctx context.Context, description string, noWait, asJSON bool) (bool, error) {
 	if len(j.files) != 1 || j.options.Sheet != "" || !mayHoldTables(j.files[0]) {
 		return false, nil
@@ -92,26 +93,49 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 	if err != nil {
 		return false, fmt.Errorf("read the id of an ingestion: %w", err)
 	}
+	var stored []string
 	var failed []error
+	again := false
 	for _, table := range preview.Tables {
+		one := *j
+		one.created, one.state, one.ref.Name, one.options.Sheet = false, "", j.tableName(table.Name), table.Name
 		if len(table.Columns) == 0 {
-			printReport(j.env.Stderr, storage.IngestReport{Warnings: []storage.IngestWarning{{Column: table.Name, Message: "left out: " + reasonOf(table)}}})
+			failed = append(failed, fmt.Errorf("%s was not ingested: %s", one.names(), reasonOf(table)))
 			continue
 		}
-		one := *j
-		one.created, one.state, one.ref.Name, one.options.Sheet = false, "", storage.TableName(j.ref.Name, table.Name), table.Name
 		id := uuid.NewSHA1(base, []byte(table.Name)).String()
 		start := func(ctx context.Context) (string, error) {
 			upload := upload
 			upload.IngestionID = id
 			return id, one.StartIngestion(ctx, one.ref.Path(""), upload, apiclient.IngestOptions{Mode: one.mode, Options: one.options})
 		}
-		failed = append(failed, one.ingest(ctx, description, noWait, asJSON, start))
+		if err := one.ingest(ctx, description, noWait, asJSON, start); err != nil {
+			failed = append(failed, err)
+			again = again || !errors.Is(err, apiclient.ErrNotIngested)
+			continue
+		}
+		stored = append(stored, fmt.Sprintf("%s in %s", console.Line(table.Name), one.ref))
 	}
-	if ctx.Err() == nil {
+	// With the state, the same command again does not add the stored tables twice.
+	if !again {
 		j.state.remove()
 	}
-	return true, errors.Join(failed...)
+	if err = errors.Join(failed...); err == nil || len(stored) == 0 {
+		return true, err
+	}
+	others := "stored"
+	if noWait {
+		others = "being ingested"
+	}
+	return true, fmt.Errorf("%w\n  %s: %s", err, others, strings.Join(stored, ", "))
+}
+
+// tableName gives the dataset of a table a name that no other table or file of the command
+// has.
+func (j *ingestJob) tableName(table string) string {
+	name := storage.UniqueName(storage.TableName(j.ref.Name, table), func(name string) bool { return j.taken[strings.ToLower(name)] })
+	j.taken[strings.ToLower(name)] = true
+	return name
 }
 
 func reasonOf(table apiclient.TablePreview) string {

@@ -65,7 +65,7 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 // TokenCreate is `parley tokens create NAME`.
 type TokenCreate struct {
 	Name  string         `arg:"" help:"What the token is for."`
-	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. Without it, until it is revoked."`
+	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. Without it, 90 days."`
 	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset; somebody else's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME. Can be repeated."`
 	Write command.Toggle `env:"-" help:"Let a restricted token change data, too."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// member is a file of an archive, or a sheet of one column.
+type member struct{ name, content string }
+
+// writeArchive writes a ZIP archive into the user's folder.
+func (i *ingester) writeArchive(name string, members ...member) {
+	i.t.Helper()
+	var content bytes.Buffer
+	archive := zip.NewWriter(&content)
+	for _, m := range members {
+		entry, err := archive.Create(m.name)
+		if err == nil {
+			_, err = io.WriteString(entry, m.content)
+		}
+		if err != nil {
+			i.t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		i.t.Fatal(err)
+	}
+	i.write(name, content.String())
+}
+
+// writeBook writes a workbook into the user's folder.
+func (i *ingester) writeBook(name string, sheets ...member) {
+	i.t.Helper()
+	book := excelize.NewFile()
+	for _, sheet := range sheets {
+		if _, err := book.NewSheet(sheet.name); err != nil {
+			i.t.Fatal(err)
+		}
+		for row, text := range strings.Fields(sheet.content) {
+			cell, _ := excelize.CoordinatesToCellName(1, row+1)
+			if err := book.SetCellValue(sheet.name, cell, text); err != nil {
+				i.t.Fatal(err)
+			}
+		}
+	}
+	var content bytes.Buffer
+	if err := book.Write(&content); err != nil {
+		i.t.Fatal(err)
+	}
+	i.write(name, content.String())
+}
+
+// has checks the values of a dataset's column v.
+func (i *ingester) has(dataset, values string) {
+	i.t.Helper()
+	got := i.run(e2etest.ExitOK, "head", dataset, "-f", "csv", "--sort", "v")
+	if text := strings.Join(strings.Fields(got.Stdout), " "); text != "v "+values {
+		i.t.Errorf("%s has %s, want %s", dataset, text, values)
+	}
+}
+
+// TestIngestTablesOfOneName gives tables datasets of their own where their names become the
+// same, and the same ones again.
+func TestIngestTablesOfOneName(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.writeBook("book.xlsx", member{"North & South", "v red"}, member{"North South", "v blue"}, member{"データ", "v plum"}, member{"表", "v lime"})
+	i.writeArchive("shop.zip", member{"売上.csv", "v\nsale\n"}, member{"顧客.csv", "v\nperson\n"}, member{"items.csv", "v\nitem\n"})
+	i.write("shop_items.csv", "v\nother\n")
+
+	got := i.run(e2etest.ExitOK, "ingest", "book.xlsx", "-d", "shop/c")
+	if !strings.Contains(got.Stdout, "1 row from book.xlsx: 表\nalice/shop/c_data_2: 1 row,") {
+		t.Errorf("said %s", got.Stdout)
+	}
+	i.has("shop/c_North_South", "red")
+	i.has("shop/c_North_South_2", "blue")
+	i.has("shop/c_data", "plum")
+	i.has("shop/c_data_2", "lime")
+	i.run(e2etest.ExitOK, "ingest", "book.xlsx", "-d", "shop/c")
+	i.has("shop/c_data", "plum plum")
+	i.has("shop/c_data_2", "lime lime")
+
+	i.run(e2etest.ExitOK, "ingest", "shop.zip", "shop_items.csv", "-n", "shop")
+	i.has("shop/shop_data", "sale")
+	i.has("shop/shop_data_2", "person")
+	i.has("shop/shop_items", "other")
+	i.has("shop/shop_items_2", "item")
+}
+
+// TestIngestUnreadTable stores the tables that can be read, and fails because of the other.
+func TestIngestUnreadTable(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.writeArchive("x.zip", member{"a.csv", "v\n1\n"}, member{"bad.csv", "a,b\n1,2\n3,4,5\n"}, member{"z.csv", "v\n2\n"})
+	for _, test := range []struct{ flag, others string }{{"--mode=replace", "stored"}, {"--no-wait", "being ingested"}} {
+		got := i.run(e2etest.ExitFailed, "ingest", "x.zip", "-d", "shop/x", test.flag)
+		for _, want := range []string{"parley: x.zip: bad was not ingested: ", "\n  " + test.others + ": a in shop/x_a, z in shop/x_z\n"} {
+			if !strings.Contains(got.Stderr, want) {
+				t.Errorf("%s: no %q in %s", test.flag, want, got.Stderr)
+			}
+		}
+		if test.others == "stored" {
+			i.has("shop/x_a", "1")
+			i.has("shop/x_z", "2")
+		}
+	}
+	i.run(e2etest.ExitNotFound, "datasets", "shop/x_bad")
+	if states := i.states(); len(states) > 0 {
+		t.Errorf("left %v", states)
+	}
+}
+
+// TestIngestTablesAgain goes on after a fault with the table that was left, and adds the
+// other one no second time.
+func TestIngestTablesAgain(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.writeArchive("x.zip", member{"a.csv", "v\n1\n"}, member{"z.csv", "v\n2\n"})
+	i.gate.watch(func(r *http.Request) {
+		if strings.Contains(r.URL.Path, "/shop/x_z") {
+			panic(http.ErrAbortHandler)
+		}
+	})
+	args := []string{"ingest", "x.zip", "-d", "shop/x"}
+	if got := i.run(e2etest.ExitUnavailable, args...); !strings.Contains(got.Stderr, "\n  stored: a in shop/x_a\n") {
+		t.Errorf("said %s", got.Stderr)
+	}
+	i.gate.watch(func(*http.Request) {})
+	i.run(e2etest.ExitOK, args...)
+	i.has("shop/x_a", "1")
+	i.has("shop/x_z", "2")
+}
