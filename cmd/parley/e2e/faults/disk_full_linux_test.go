@@ -130,7 +130,7 @@ func TestDiskFull(t *testing.T) {
 	works := func() {
 		t.Helper()
 		var answer struct{ Response string }
-		if status := c.Ask("POST", "/query/autorag", question, &answer); status != http.StatusOK || !strings.Contains(answer.Response, "20000") {
+		if status := c.Ask("POST", "/query/autorag", question, &answer); status != http.StatusOK || !strings.Contains(answer.Response, "20,000") {
 			t.Errorf("a question: %d %s", status, answer.Response)
 		}
 	}
