@@ -75,8 +75,8 @@ func TestCSV(t *testing.T) {
 		{
 			name:    "names",
 			content: "a,A,a_2,,\"x \"\"y\"\"\n z\", b,select\n1,2,3,4,5,6,7\n",
-			types:   "a BIGINT, A_3 BIGINT, a_2 BIGINT, column_4 BIGINT, x \"y\"\n z BIGINT,  b BIGINT, select BIGINT",
-			rows:    `{"a":1,"A_3":2,"a_2":3,"column_4":4,"x \"y\"\n z":5," b":6,"select":7}`,
+			types:   "a BIGINT, A_3 BIGINT, a_2 BIGINT, column_4 BIGINT, x \"y\"\n z BIGINT, b BIGINT, select BIGINT",
+			rows:    `{"a":1,"A_3":2,"a_2":3,"column_4":4,"x \"y\"\n z":5,"b":6,"select":7}`,
 		},
 		{
 			name:    "the first row is the header whatever it looks like",
@@ -113,6 +113,12 @@ func TestCSV(t *testing.T) {
 			content: "a|b|c\n1|x, y|3\n",
 			types:   "a BIGINT, b VARCHAR, c BIGINT",
 			rows:    `{"a":1,"b":"x, y","c":3}`,
+		},
+		{
+			name:    "a line for Excel that names the separator",
+			content: "SEP=|\nTitle of the file\na|b|c\n1;1;1|2;2;2|3\n",
+			types:   "a VARCHAR, b VARCHAR, c BIGINT",
+			rows:    `{"a":"1;1;1","b":"2;2;2","c":3}`,
 		},
 		{
 			name:    "tabs in a tsv",
