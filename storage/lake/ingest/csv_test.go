@@ -36,7 +36,7 @@ func TestCSV(t *testing.T) {
 			name:    "numbers",
 			content: "a,b,c,d\n.5,nan,inf,1e400\n5.,1,x,1\n-1E-3,-inf,nan,2\n",
 			types:   "a DOUBLE, b DOUBLE, c VARCHAR, d VARCHAR",
-			rows: `{"a":0.5,"b":NaN,"c":"inf","d":"1e400"}
+			rows: `{"a":0.5,"b":null,"c":"inf","d":"1e400"}
 {"a":5.0,"b":1.0,"c":"x","d":"1"}
 {"a":-0.001,"b":-Infinity,"c":"nan","d":"2"}`,
 		},
