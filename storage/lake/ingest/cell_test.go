@@ -22,7 +22,7 @@ func TestCells(t *testing.T) {
 		misfits     string
 	}{
 		{name: "missing", cells: "1|NA|n/a|#N/A|n.a.|-|null|#NULL!|None| N/A |2", typ: "BIGINT", values: "1|~|~|~|~|~|~|~|~|~|2"},
-		{name: "missing among fractions", cells: "1.5|NA|nan", typ: "DOUBLE", values: "1.5|~|nan"},
+		{name: "missing among fractions", cells: "1.5|NA|nan", typ: "DOUBLE", values: "1.5|~|~"},
 		{name: "missing among dates", cells: "2024-01-02|-", typ: "DATE", values: "2024-01-02|~"},
 		{name: "missing among texts", cells: "x|NA|-", typ: "VARCHAR", values: "x|NA|-"},
 		{name: "nothing but missing", cells: "NA|N/A", typ: "NULL", values: "~|~"},

@@ -20,13 +20,16 @@ var paddedKinds = setOf(kindBool, kindDate, kindTime, kindTimestamp, kindInstant
 const maxLoose = 48
 
 // missingSpellings are the spellings of a missing value, in lower case.
-var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-", "--", "–", "—", "null", "#null!", "(null)", `\n`, "none"}
+var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-", "--", "–", "—", "null", "#null!", "(null)", `\n`, "none", "nan", "-nan"}
 
 // classifyCell gives the kind and form of a cell that is not empty. It adds what
 // people write to what classify detects. What it classifies as other than text,
 // the SQL of a reading (reading.go) reads as such.
 func classifyCell(b []byte) (kind, form) {
 	if k := classify(b); k != kindText {
+		if k == kindSpecial && isNaN(b) {
+			return kindMissing, 0
+		}
 		if (b[0] == ' ' || b[len(b)-1] == ' ') && paddedKinds.meets(k.set()) {
 			return k, formPadded
 		}
@@ -53,6 +56,11 @@ func classifyCell(b []byte) (kind, form) {
 		return k, f
 	}
 	return classifyNamedMonth(b)
+}
+
+// isNaN tells NaN from the infinities.
+func isNaN(b []byte) bool {
+	return equalFold(bytes.TrimPrefix(bytes.Trim(b, " "), []byte{'-'}), "nan")
 }
 
 // classifyWord detects missing values, and words for true and false.

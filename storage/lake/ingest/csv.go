@@ -127,6 +127,9 @@ func (r *run) separator(in input, candidates string) (byte, error) {
 	if option := r.job.Options.Delimiter; option != "" {
 		return option[0], nil
 	}
+	if separator, ok := separatorLine(in.head); ok {
+		return separator, nil
+	}
 	return chooseSeparator(in.name, in.head, candidates)
 }
 

@@ -36,7 +36,7 @@ func TestCSV(t *testing.T) {
 			name:    "numbers",
 			content: "a,b,c,d\n.5,nan,inf,1e400\n5.,1,x,1\n-1E-3,-inf,nan,2\n",
 			types:   "a DOUBLE, b DOUBLE, c VARCHAR, d VARCHAR",
-			rows: `{"a":0.5,"b":NaN,"c":"inf","d":"1e400"}
+			rows: `{"a":0.5,"b":null,"c":"inf","d":"1e400"}
 {"a":5.0,"b":1.0,"c":"x","d":"1"}
 {"a":-0.001,"b":-Infinity,"c":"nan","d":"2"}`,
 		},
@@ -75,8 +75,8 @@ func TestCSV(t *testing.T) {
 		{
 			name:    "names",
 			content: "a,A,a_2,,\"x \"\"y\"\"\n z\", b,select\n1,2,3,4,5,6,7\n",
-			types:   "a BIGINT, A_3 BIGINT, a_2 BIGINT, column_4 BIGINT, x \"y\"\n z BIGINT,  b BIGINT, select BIGINT",
-			rows:    `{"a":1,"A_3":2,"a_2":3,"column_4":4,"x \"y\"\n z":5," b":6,"select":7}`,
+			types:   "a BIGINT, A_3 BIGINT, a_2 BIGINT, column_4 BIGINT, x \"y\"\n z BIGINT, b BIGINT, select BIGINT",
+			rows:    `{"a":1,"A_3":2,"a_2":3,"column_4":4,"x \"y\"\n z":5,"b":6,"select":7}`,
 		},
 		{
 			name:    "the first row is the header whatever it looks like",
@@ -113,6 +113,12 @@ func TestCSV(t *testing.T) {
 			content: "a|b|c\n1|x, y|3\n",
 			types:   "a BIGINT, b VARCHAR, c BIGINT",
 			rows:    `{"a":1,"b":"x, y","c":3}`,
+		},
+		{
+			name:    "a line for Excel that names the separator",
+			content: "SEP=|\nTitle of the file\na|b|c\n1;1;1|2;2;2|3\n",
+			types:   "a VARCHAR, b VARCHAR, c BIGINT",
+			rows:    `{"a":"1;1;1","b":"2;2;2","c":3}`,
 		},
 		{
 			name:    "tabs in a tsv",

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,11 @@ type csvHeader struct {
 // unless its line is given, and joins two such records.
 func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 	records := headRecords(in.head, separator)
-	first := headerIndex(records)
+	skip := 0
+	if _, ok := separatorLine(in.head); ok && row == 0 {
+		skip = 1
+	}
+	first := skip + headerIndex(records[skip:])
 	if row > 0 {
 		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
 		if first < 0 {
@@ -60,8 +65,8 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 	warn := func(message string) {
 		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
 	}
-	if first > 0 {
-		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, count(first, "row")))
+	if first > skip {
+		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, count(first-skip, "row")))
 	}
 	if last > first {
 		h.fields = joinHeaderRows(h.fields, records[last].fields)
@@ -70,7 +75,21 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 	if len(h.fields) > storage.MaxColumns {
 		return h, refuse("%s has more than %d columns", in.name, storage.MaxColumns)
 	}
+	for i, field := range h.fields {
+		h.fields[i] = strings.TrimSpace(field)
+	}
 	return h, nil
+}
+
+// separatorLine gives the separator that a first line such as sep=; names, which
+// is for Excel.
+func separatorLine(head []byte) (separator byte, ok bool) {
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	if len(line) != len("sep=;") || !equalFold(line[:4], "sep=") || !bytes.Contains([]byte(",;\t|:^~"), line[4:]) {
+		return 0, false
+	}
+	return line[4], true
 }
 
 // headerIndex gives which record names the columns: the first, unless titles or

@@ -234,7 +234,7 @@ func (s *csvScanner) count(b *csvBlock, line int64) {
 			c.empty++
 		case !c.text:
 			k, f := classifyCell(value)
-			if k == kindMissing && s.nulls != nil {
+			if k == kindMissing && s.nulls != nil && !isNaN(value) {
 				k = kindText
 			}
 			c.add(k, f, line)

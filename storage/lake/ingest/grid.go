@@ -243,3 +243,54 @@ func (w *gridWriter) write(row gridRow) error {
 	w.next = row.number + 1
 	return w.csv.Write(w.record)
 }
+
+// htmlTable is a table as a grid whose merged cells are the spans.
+type htmlTable struct {
+	name    string
+	caption *strings.Builder
+	rows    [][]string
+	merges  []merge
+	// until is the last row that a cell of a row above covers, by column.
+	until []int
+	// cell collects the text of the open cell, which covers so many rows and columns.
+	cell             *strings.Builder
+	inRow            bool
+	rowspan, colspan int
+}
+
+func (t *htmlTable) startRow() {
+	t.rows = append(t.rows, nil)
+	t.inRow = true
+}
+
+func (t *htmlTable) endRow() {
+	t.endCell()
+	t.inRow = false
+}
+
+// endCell puts the open cell into the first columns that no cell from above covers.
+func (t *htmlTable) endCell() {
+	if t.cell == nil {
+		return
+	}
+	number := len(t.rows) - 1
+	row := t.rows[number]
+	for len(row) < len(t.until) && t.until[len(row)] >= number {
+		row = append(row, "")
+	}
+	left := len(row)
+	row = append(row, strings.TrimSpace(t.cell.String()))
+	for len(row) < left+t.colspan {
+		row = append(row, "")
+	}
+	if t.rowspan > 1 || t.colspan > 1 {
+		t.merges = append(t.merges, merge{number, left, number + t.rowspan - 1, left + t.colspan - 1})
+	}
+	for len(t.until) < len(row) {
+		t.until = append(t.until, -1)
+	}
+	for i := left; i < len(row); i++ {
+		t.until[i] = max(t.until[i], number+t.rowspan-1)
+	}
+	t.rows[number], t.cell = row, nil
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,25 +37,13 @@ type page struct {
 	open []*htmlTable
 	// hidden counts the open elements whose text is not shown.
 	hidden int
-	cells  int
+	// concealed are the open elements from one on that an attribute hides.
+	concealed []atom.Atom
+	cells     int
 	// title collects a heading, the last of which names the tables below it.
 	heading   *strings.Builder
 	lastTitle string
 	text      strings.Builder
-}
-
-// htmlTable is a table as a grid whose merged cells are the spans.
-type htmlTable struct {
-	name    string
-	caption *strings.Builder
-	rows    [][]string
-	merges  []merge
-	// until is the last row that a cell of a row above covers, by column.
-	until []int
-	// cell collects the text of the open cell, which covers so many rows and columns.
-	cell             *strings.Builder
-	inRow            bool
-	rowspan, colspan int
 }
 
 // openHTML gives the tables of an HTML file with a row below the header, or else its
@@ -142,6 +131,9 @@ func isHeadingTag(tag atom.Atom) bool {
 
 func (p *page) start(token html.Token, closed bool) error {
 	tag := token.DataAtom
+	if p.staysConcealed(tag, closed) {
+		return nil
+	}
 	if invisible[tag] && !closed {
 		p.hidden++
 		return nil
@@ -151,6 +143,10 @@ func (p *page) start(token html.Token, closed bool) error {
 			return nil
 		}
 		p.hidden = 0 // a head without an end
+	}
+	if !closed && !void[tag] && conceals(token) {
+		p.concealed = append(p.concealed, tag)
+		return nil
 	}
 	p.text.WriteString(blocks[tag])
 	if isHeadingTag(tag) && len(p.open) == 0 {
@@ -189,6 +185,63 @@ func (p *page) start(token html.Token, closed bool) error {
 	return nil
 }
 
+// void are the elements without an end.
+var void = map[atom.Atom]bool{
+	atom.Area: true, atom.Base: true, atom.Br: true, atom.Col: true, atom.Embed: true, atom.Hr: true, atom.Img: true, atom.Input: true, atom.Link: true,
+	atom.Meta: true, atom.Source: true, atom.Track: true, atom.Wbr: true,
+}
+
+// endedBy are the elements whose end may be left out, and what then ends them.
+var endedBy = map[atom.Atom][]atom.Atom{
+	atom.Td: {atom.Td, atom.Th, atom.Tr, atom.Tbody, atom.Tfoot}, atom.Th: {atom.Td, atom.Th, atom.Tr, atom.Tbody, atom.Tfoot},
+	atom.Tr: {atom.Tr, atom.Tbody, atom.Tfoot}, atom.Thead: {atom.Tbody, atom.Tfoot}, atom.Tbody: {atom.Tbody, atom.Tfoot},
+	atom.Li: {atom.Li}, atom.Dt: {atom.Dt, atom.Dd}, atom.Dd: {atom.Dt, atom.Dd},
+	atom.P: {atom.P, atom.Div, atom.Table, atom.Ul, atom.Ol, atom.Dl, atom.Pre, atom.Hr, atom.Blockquote, atom.Section, atom.Article,
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6},
+}
+
+// conceals reports whether an attribute hides an element. Whole pages are hidden
+// until a script has run.
+func conceals(token html.Token) bool {
+	if token.DataAtom == atom.Body || token.DataAtom == atom.Html {
+		return false
+	}
+	for _, a := range token.Attr {
+		if a.Key == "hidden" {
+			return true
+		}
+		if a.Key != "style" {
+			continue
+		}
+		for rule := range strings.SplitSeq(strings.ToLower(a.Val), ";") {
+			name, value, _ := strings.Cut(rule, ":")
+			value = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "!important"))
+			if name = strings.TrimSpace(name); name == "display" && value == "none" || name == "visibility" && value == "hidden" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// staysConcealed reports whether a tag begins an element within a hidden one.
+func (p *page) staysConcealed(tag atom.Atom, closed bool) bool {
+	if len(p.concealed) == 0 {
+		return false
+	}
+	within := slices.ContainsFunc(p.concealed, func(open atom.Atom) bool {
+		return open == atom.Table || open == atom.Ul || open == atom.Ol || open == atom.Dl
+	})
+	if !within && slices.Contains(endedBy[p.concealed[0]], tag) {
+		p.concealed = nil
+		return false
+	}
+	if !closed && !void[tag] {
+		p.concealed = append(p.concealed, tag)
+	}
+	return true
+}
+
 func attributeOf(token html.Token, name string) string {
 	for _, a := range token.Attr {
 		if a.Key == name {
@@ -208,6 +261,18 @@ func spanOf(token html.Token, name string, most int) int {
 }
 
 func (p *page) end(tag atom.Atom) {
+	if n := len(p.concealed); n > 0 {
+		for n--; n >= 0; n-- {
+			if p.concealed[n] == tag {
+				p.concealed = p.concealed[:n]
+				return
+			}
+		}
+		if endedBy[p.concealed[0]] == nil {
+			return
+		}
+		p.concealed = nil // the element around it ends
+	}
 	if invisible[tag] {
 		p.hidden = max(p.hidden-1, 0)
 		return
@@ -243,7 +308,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // addText adds visible text to where it stands.
 func (p *page) addText(text string) {
-	if p.hidden > 0 {
+	if p.hidden > 0 || len(p.concealed) > 0 {
 		return
 	}
 	flat := oneLine(text)
@@ -271,43 +336,6 @@ func (p *page) addText(text string) {
 	case t.caption != nil:
 		t.caption.WriteString(flat)
 	}
-}
-
-func (t *htmlTable) startRow() {
-	t.rows = append(t.rows, nil)
-	t.inRow = true
-}
-
-func (t *htmlTable) endRow() {
-	t.endCell()
-	t.inRow = false
-}
-
-// endCell puts the open cell into the first columns that no cell from above covers.
-func (t *htmlTable) endCell() {
-	if t.cell == nil {
-		return
-	}
-	number := len(t.rows) - 1
-	row := t.rows[number]
-	for len(row) < len(t.until) && t.until[len(row)] >= number {
-		row = append(row, "")
-	}
-	left := len(row)
-	row = append(row, strings.TrimSpace(t.cell.String()))
-	for len(row) < left+t.colspan {
-		row = append(row, "")
-	}
-	if t.rowspan > 1 || t.colspan > 1 {
-		t.merges = append(t.merges, merge{number, left, number + t.rowspan - 1, left + t.colspan - 1})
-	}
-	for len(t.until) < len(row) {
-		t.until = append(t.until, -1)
-	}
-	for i := left; i < len(row); i++ {
-		t.until[i] = max(t.until[i], number+t.rowspan-1)
-	}
-	t.rows[number], t.cell = row, nil
 }
 
 // closeTable keeps the inner table if it has a row below the header.

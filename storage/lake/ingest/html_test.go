@@ -40,6 +40,18 @@ func TestHTMLText(t *testing.T) {
 	l.refuses(l.file("empty.html", "<html><head><title>x</title></head><body></body></html>"), storage.IngestOptions{}, "empty.html holds no table and no text")
 }
 
+// What an attribute hides is not read, also where the end of an element is left out.
+func TestHTMLHidden(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	l.readsPart(l.file("page.html", `<html><body style="visibility:hidden"><p>One<p hidden>no <b>no</b><p>two<div style="color: red; DISPLAY : none !important">no<div>no</div><br>no</div>
+<span style="visibility:hidden">no</span><input hidden>three<ul><li>four<li hidden>no<ul><li>no</ul>no<li>five<li hidden>no</ul>six</body></html>`), "",
+		"document VARCHAR, passage BIGINT, text VARCHAR", `{"document":"page.html","passage":1,"text":"One\n\ntwo three\n\n\nfour\nfive\n\nsix"}`)
+	l.readsPart(l.file("table.html", `<table hidden><tr><td>no<tr><td>1</table><table><tr><th>a<th style="display:none">no<th>b<tr><td>1<td style="display:none">2<td>3
+<tr hidden><td>no<td>no<tr><td>4<td style="display:none"><table><tr><td>no</table>5<td>6<span hidden>7</span></table>`), "",
+		"a BIGINT, b BIGINT", `{"a":1,"b":3}`+"\n"+`{"a":4,"b":6}`)
+}
+
 func TestHTMLRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, content, want string }{

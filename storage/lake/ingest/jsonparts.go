@@ -30,7 +30,11 @@ type jsonParts struct {
 
 // openJSON gives the arrays of an object of arrays.
 func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
-	if !holdsArrays(in.head) {
+	geo := geoType(in.head)
+	if geo == "FeatureCollection" && len(in.head) < headSize && isEmptyCollection(in.head) {
+		return nil, refuse("%s has no rows", in.name)
+	}
+	if geo != "Feature" && !holdsArrays(in.head) {
 		return nil, nil
 	}
 	file, err := os.Open(in.path)
@@ -49,7 +53,11 @@ func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
 		}
 		return n, err
 	}))
-	err = j.unpack()
+	if geo == "Feature" {
+		err = j.single()
+	} else {
+		err = j.unpack()
+	}
 	var told *storage.Error
 	var wrong *json.SyntaxError
 	switch {
@@ -109,6 +117,58 @@ func holdsArrays(head []byte) bool {
 	return found && len(bytes.TrimSpace(head[d.InputOffset():])) == 0
 }
 
+// geoType gives the type that an object of GeoJSON says it is, as far as the head
+// shows it.
+func geoType(head []byte) string {
+	d := json.NewDecoder(bytes.NewReader(head))
+	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
+		return ""
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+		if key == "type" {
+			return strings.Trim(string(value), `"`)
+		}
+	}
+	return ""
+}
+
+func isEmptyCollection(text []byte) bool {
+	var c struct{ Features []json.RawMessage }
+	return json.Unmarshal(text, &c) == nil && len(c.Features) == 0
+}
+
+// single reads a feature that is the whole file.
+func (j *jsonParts) single() error {
+	j.left = maxObject
+	var row json.RawMessage
+	if err := j.decoder.Decode(&row); err != nil {
+		return err
+	}
+	if _, err := j.decoder.Token(); err != io.EOF {
+		return errNotArrays
+	}
+	flat := j.feature(row)
+	if j.geometry == "" {
+		return errNotArrays // no feature, whatever its type
+	}
+	return j.addPart("features", func(out io.Writer) error {
+		var line bytes.Buffer
+		if err := json.Compact(&line, flat); err != nil {
+			return err
+		}
+		_, err := out.Write(line.Bytes())
+		return err
+	})
+}
+
 // unpack reads the object.
 func (j *jsonParts) unpack() error {
 	j.left = maxObject
@@ -164,7 +224,12 @@ func (j *jsonParts) member(key string) error {
 		j.skip(key)
 		return j.finish(1)
 	}
-	path, err := j.r.writeTemp(func(out io.Writer) error { return j.rows(row, out) })
+	return j.addPart(key, func(out io.Writer) error { return j.rows(row, out) })
+}
+
+// addPart adds a table whose rows are written as lines.
+func (j *jsonParts) addPart(key string, write func(io.Writer) error) error {
+	path, err := j.r.writeTemp(write)
 	if err != nil {
 		return err
 	}

@@ -114,4 +114,9 @@ func TestGeoJSON(t *testing.T) {
 			`{"id":null,"name":null,"people":null,"geometry":null,"note":null}`)
 	l.readsPart(l.file("own.json", `{"features": [{"type": "Feature", "geometry": {}, "properties": {"geometry": "mine", "id": 1}, "id": 2}]}`), "features",
 		"geometry VARCHAR, id BIGINT, feature_geometry JSON", `{"geometry":"mine","id":1,"feature_geometry":{}}`)
+	l.readsPart(l.file("one.geojson", `{"type": "Feature", "id": 7, "properties": {"name": "Oslo"},
+		"geometry": {"type": "Point", "coordinates": [10.75, 59.91]}}`), "", "id BIGINT, name VARCHAR, geometry JSON",
+		`{"id":7,"name":"Oslo","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`)
+	l.readsPart(l.file("plain.json", `{"type": "Feature", "name": "x"}`), "", "type VARCHAR, name VARCHAR", `{"type":"Feature","name":"x"}`)
+	l.refuses(l.file("none.geojson", `{"type": "FeatureCollection", "features": []}`), storage.IngestOptions{}, "none.geojson has no rows")
 }

@@ -19,7 +19,8 @@ const (
 	// kindPoint3 is a fraction such as 1.234, in which the point can separate
 	// thousands where other values say so.
 	kindPoint3
-	// kindSpecial is NaN or an infinity: a number only among numbers.
+	// kindSpecial is NaN or an infinity: a number only among numbers. NaN in a cell
+	// is a missing value.
 	kindSpecial
 	kindDate
 	kindTime

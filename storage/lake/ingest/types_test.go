@@ -25,7 +25,7 @@ var mixtures = []struct {
 	{"fraction", "42", "1.5", "DOUBLE", "42.0"},
 	{"large", "42", "9223372036854775808", "DECIMAL(38,0)", ""},
 	{"decimal comma", "0.50", "1,5", "VARCHAR", ""},
-	{"not a number", "0.5", "nan", "DOUBLE", ""},
+	{"infinite", "0.5", "inf", "DOUBLE", ""},
 	{"flag", "true", "maybe", "VARCHAR", ""},
 	{"no such day", "2024-01-02", "2024-13-45", "VARCHAR", ""},
 	{"day and moment", "2024-01-02", "2024-01-02 10:30:00", "TIMESTAMP", "2024-01-02 00:00:00"},

@@ -220,6 +220,15 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 		return refuseDamaged(g.name)
 	}
 	defer rows.Close()
+	// Values as they are stored have no formats, so that both are read where the
+	// formats round.
+	var stored *excelize.Rows
+	if layout.long {
+		if stored, err = w.file.Rows(sheet); err != nil {
+			return refuseDamaged(g.name)
+		}
+		defer stored.Close()
+	}
 	copied := csv.NewWriter(&limitedWriter{out: out, left: w.r.unpackLimit()})
 	date1904 := false
 	if properties := w.file.WorkBook.WorkbookPr; properties != nil {
@@ -237,6 +246,11 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 		}
 		if len(cells) > 2*storage.MaxColumns {
 			return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
+		}
+		if stored != nil {
+			if err := keepLong(stored, cells); err != nil {
+				return refuseDamaged(g.name)
+			}
 		}
 		for i, cell := range cells {
 			cells[i] = temporal(cell, date1904)
@@ -267,6 +281,27 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 	if failed > 0 {
 		w.r.warnings = append(w.r.warnings, storage.IngestWarning{Line: int64(firstFailed),
 			Message: fmt.Sprintf("%s: %d cells hold an error of a formula, such as #N/A; they are read as missing", g.name, failed)})
+	}
+	if layout.unvalued > 0 {
+		w.r.warnings = append(w.r.warnings, storage.IngestWarning{Line: int64(layout.unvaluedRow),
+			Message: fmt.Sprintf("%s: %s without a stored value, the first in %s, read as missing; open the file in Excel, save it and send that",
+				g.name, count(layout.unvalued, "formula"), layout.unvaluedCell)})
+	}
+	return nil
+}
+
+// keepLong puts whole numbers that excelize rounded into the cells of a row as they are
+// stored in the next of the rows.
+func keepLong(stored *excelize.Rows, cells []string) error {
+	stored.Next()
+	raw, err := stored.Columns(excelize.Options{RawCellValue: true})
+	if err != nil {
+		return err
+	}
+	for i, value := range raw[:min(len(raw), len(cells))] {
+		if isLong([]byte(value)) && !strings.HasPrefix(cells[i], dateMark[:2]) {
+			cells[i] = value
+		}
 	}
 	return nil
 }

@@ -95,7 +95,48 @@ func TestWorkbookValues(t *testing.T) {
 		"day DATE, at TIMESTAMP, shown DATE, clock TIME, took VARCHAR, share DOUBLE, code VARCHAR, money DOUBLE, ok BOOLEAN, text VARCHAR, calc NULL",
 		`{"day":"2024-02-29","at":"2024-02-29 13:05:09","shown":"2024-02-29","clock":"12:00:00","took":"36:00:00","share":0.25,"code":"00007","money":1234.5,"ok":true,"text":"a\nb, \"c\"","calc":null}`+"\n"+
 			`{"day":"2023-03-15","at":"2023-03-15 06:00:00","shown":"2023-03-15","clock":"06:00:00","took":"12:00:00","share":1.0,"code":"123456","money":-3.0,"ok":false,"text":"é","calc":null}`)
-	if got, want := warnings(result), "x.xlsx (Sheet1): 1 cells hold an error of a formula, such as #N/A; they are read as missing"; got != want {
+	if got, want := warnings(result), "x.xlsx (Sheet1): 1 cells hold an error of a formula, such as #N/A; they are read as missing\n"+
+		"x.xlsx (Sheet1): 1 formula without a stored value, the first in cell K2, read as missing; open the file in Excel, save it and send that"; got != want {
+		t.Errorf("warnings: got %s, want %s", got, want)
+	}
+}
+
+// Dates before March 1900, where Excel counts a day that was not, and numbers of more
+// digits than Excel shows.
+func TestWorkbookStoredValues(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	content := book(t, func(f *excelize.File) {
+		sheet(f, "Sheet1", []any{"day", "id", "share", "text"},
+			[]any{1, 9007199254740991, 0.1, "x"}, []any{59, 1234567890123456789, 0.1, "1234567890123456"}, []any{61, -9007199254740991, 2.5, nil}, []any{62, 7, 1, "y"})
+		style(f, "Sheet1", "A2", "A5", "yyyy-mm-dd")
+		style(f, "Sheet1", "B3", "B3", "#,##0")
+	})
+	content = rezip(t, content, map[string]func(string) string{"xl/worksheets/sheet1.xml": func(s string) string {
+		return strings.Replace(s, "<v>0.1</v>", "<f>A1</f><v>0.30000000000000004</v>", 1)
+	}})
+	result := l.readsPart(l.file("x.xlsx", content), "", "day DATE, id BIGINT, share DOUBLE, text VARCHAR",
+		`{"day":"1900-01-01","id":9007199254740991,"share":0.3,"text":"x"}`+"\n"+
+			`{"day":"1900-02-28","id":1234567890123456789,"share":0.1,"text":"1234567890123456"}`+"\n"+
+			`{"day":"1900-03-01","id":-9007199254740991,"share":2.5,"text":null}`+"\n"+
+			`{"day":"1900-03-02","id":7,"share":1.0,"text":"y"}`)
+	if got := warnings(result); got != "" {
+		t.Errorf("warnings: %s", got)
+	}
+}
+
+// Formulas that a program wrote without their values.
+func TestWorkbookFormulasWithoutValues(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	content := rezip(t, book(t, func(f *excelize.File) {
+		sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 11}, []any{2, 12}, []any{3, 13}, []any{4, 14})
+	}), map[string]func(string) string{"xl/worksheets/sheet1.xml": func(s string) string {
+		return strings.NewReplacer(`<c r="B2"><v>11</v>`, `<c r="B2" t="str"><f>""</f><v></v>`, `<v>12</v>`, `<f>A2*2</f><v></v>`, `<v>13</v>`, `<f>A3*2</f><v/>`, `<v>14</v>`, `<f>A4*2</f><v>8</v>`).Replace(s)
+	}})
+	result := l.readsPart(l.file("x.xlsx", content), "", "a BIGINT, b BIGINT",
+		`{"a":1,"b":null}`+"\n"+`{"a":2,"b":null}`+"\n"+`{"a":3,"b":null}`+"\n"+`{"a":4,"b":8}`)
+	if got, want := warnings(result), "x.xlsx (Sheet1): 2 formulas without a stored value, the first in cell B3, read as missing; open the file in Excel, save it and send that"; got != want {
 		t.Errorf("warnings: got %s, want %s", got, want)
 	}
 }

@@ -45,6 +45,9 @@ func temporal(cell string, date1904 bool) string {
 		seconds := int64(math.Round(days * 86400))
 		return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
 	}
+	if !date1904 && days >= 1 && days < 60 {
+		days++ // Excel counts a 29 February 1900
+	}
 	at, err := excelize.ExcelDateToTime(days, date1904)
 	if err != nil {
 		return number
@@ -143,6 +146,13 @@ type sheetLayout struct {
 	rows int
 	// values says that cells have values.
 	values bool
+	// long says that there are whole numbers of more digits than excelize gives.
+	long bool
+	// unvalued counts the formulas without a stored value, of which the first is in
+	// a cell and a row.
+	unvalued     int
+	unvaluedCell string
+	unvaluedRow  int
 }
 
 // maxMerges is how many merged cells a sheet may have.
@@ -158,7 +168,8 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 	}
 	defer content.Close()
 	text := bufio.NewReaderSize(content, 64<<10)
-	closed := false
+	closed, formula := false, false
+	var cell []byte
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return layout, ctx.Err()
@@ -169,13 +180,28 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 			return layout, err
 		}
 		// Enough for the attributes that are read.
-		tag, err := text.Peek(12)
+		tag, err := text.Peek(64)
 		if err != nil && err != io.EOF {
 			return layout, err
 		}
 		switch name := tagName(tag); name {
+		case "c":
+			tag, _, _ = bytes.Cut(tag, []byte{'>'})
+			cell, formula = append(cell[:0], tag...), false
+		case "f", "f/":
+			formula = true
 		case "v", "t":
 			layout.values = true
+			_, value, _ := bytes.Cut(tag, []byte{'>'})
+			formula = formula && len(value) > 0 && value[0] == '<' && attribute(cell, "t") != "str"
+			layout.long = layout.long || isLong(value)
+		case "v/":
+			formula = formula && attribute(cell, "t") != "str"
+		case "/c":
+			if formula {
+				layout.addUnvalued(cell)
+			}
+			formula = false
 		case "row", "mergeCell":
 			// A long tag is cut off; the attribute is among the first.
 			if tag, err = text.Peek(200); err != nil && err != io.EOF {
@@ -192,6 +218,23 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 		return layout, errSheet
 	}
 	return layout, nil
+}
+
+// isLong reports whether text begins with a whole number that excelize rounds.
+func isLong(text []byte) bool {
+	digits := bytes.TrimPrefix(text, []byte{'-'})
+	n := countDigits(digits)
+	return n > 15 && n < 20 && (n == len(digits) || digits[n] == '<')
+}
+
+func (l *sheetLayout) addUnvalued(cell []byte) {
+	if l.unvalued++; l.unvalued > 1 {
+		return
+	}
+	l.unvaluedRow = l.rows
+	if l.unvaluedCell = "row " + strconv.Itoa(l.rows); attribute(cell, "r") != "" {
+		l.unvaluedCell = "cell " + attribute(cell, "r")
+	}
 }
 
 func (l *sheetLayout) add(name string, tag []byte) error {
