@@ -3,7 +3,7 @@ import { asKind, kindsOf, toSpec, type Spec } from './chart/spec';
 import { copied, toCSV } from './csv';
 import { plain } from './entities';
 import { lex } from './lex';
-import { datasetName, isUUID, uuid } from './names';
+import { datasetName, distinct, isUUID, uuid } from './names';
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
@@ -200,6 +200,7 @@ test('a file names its dataset', () => {
   expect(datasetName('sales.ndjson.gz')).toBe('sales');
   expect(datasetName('.csv')).toBe('data');
   expect(datasetName('données.csv')).toBe('donnees');
+  expect(distinct(['a', 'A', 'b', 'a'])).toEqual(['a', 'A_2', 'b', 'a_3']);
 });
 
 test('rows are copied as spreadsheets take them', () => {

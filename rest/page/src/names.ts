@@ -17,6 +17,17 @@ export const datasetName = (filename: string): string => cleanName(filename.repl
 /** tableName makes the name of the dataset for one table of several in a file. */
 export const tableName = (name: string, table: string): string => `${name}_${cleanName(table)}`.slice(0, 128);
 
+/** distinct makes names differ, also without regard to case: later ones get a number. */
+export function distinct(names: string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let n = 2; taken.has(unique.toLowerCase()); n++) unique = `${name.slice(0, 120)}_${n}`;
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+}
+
 /** cleanName makes a name of a text. */
 function cleanName(text: string): string {
   const name = text.normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { datasetsOf, metadataOf, previewOf, say, type Dataset, type Mode, type Options, type Preview, type Sent, type TablePreview } from '../api';
 import { importAll, type Adding, type Imported, type Target } from '../data/importing';
-import { datasetName, tableName } from '../names';
+import { datasetName, distinct, tableName } from '../names';
 import { patiently } from '../patience';
 import { place } from '../place';
 import { rowsWords } from '../rows';
@@ -40,7 +40,8 @@ export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNo
   const several = tables.length > 1;
   const readable = tables.filter((table) => table.columns.length > 0);
   const isChosen = (table: TablePreview) => table.columns.length > 0 && (chosen[table.name] ?? (!into || table === readable[0]));
-  const nameOf = (table: TablePreview) => names[table.name] ?? (several ? tableName(datasetName(filename), table.name) : datasetName(filename));
+  const proposed = several ? distinct(tables.map((table) => tableName(datasetName(filename), table.name))) : [datasetName(filename)];
+  const nameOf = (table: TablePreview) => names[table.name] ?? proposed[tables.indexOf(table)] ?? '';
   const toOf = (table: TablePreview): Dataset => into ?? { owner: user.value || 'self', namespace: namespace.trim(), name: nameOf(table).trim() };
   const targets = tables.filter(isChosen);
   const known = useExisting(into, namespace, targets.map(nameOf));
@@ -49,6 +50,8 @@ export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNo
   const stop = useRef(new AbortController());
   useEffect(() => () => stop.current.abort(), []);
   const start = async () => {
+    const chosen = targets.map((table) => nameOf(table).trim());
+    if (!into && distinct(chosen).some((name, i) => name !== chosen[i])) return setFailure('Two tables have the same name. Give each a name of its own.');
     setFailure('');
     setBusy(filename);
     const list = targets.map((table): Target => ({
