@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -87,6 +88,7 @@ func (t Table) writeCSV(w io.Writer, style Style) error {
 		return nil
 	}
 	out := csv.NewWriter(w)
+	var failed error
 	write := func(cells []string) {
 		if style.Terminal() {
 			for i, cell := range cells {
@@ -95,7 +97,8 @@ func (t Table) writeCSV(w io.Writer, style Style) error {
 		}
 		if len(cells) == 1 && cells[0] == "" {
 			out.Flush()
-			_, _ = io.WriteString(w, "\"\"\n") // a blank line would be no row
+			_, err := io.WriteString(w, "\"\"\n") // a blank line would be no row
+			failed = cmp.Or(failed, err)
 			return
 		}
 		_ = out.Write(cells) // Error returns the error
@@ -105,7 +108,7 @@ func (t Table) writeCSV(w io.Writer, style Style) error {
 		write(t.cells(row))
 	}
 	out.Flush()
-	return out.Error()
+	return cmp.Or(failed, out.Error())
 }
 
 // markdownCell escapes what would end a cell.
