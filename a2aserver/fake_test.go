@@ -211,10 +211,7 @@ func post(t *testing.T, server *httptest.Server, body string) *http.Response {
 	return response
 }
 
-const (
-	aMessage = `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"how many?"}],"metadata":{"namespace":"shop"}}}`
-	wait     = 20 * time.Second
-)
+const aMessage = `{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"how many?"}],"metadata":{"namespace":"shop"}}}`
 
 func rpc(id, method, params string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, params)

@@ -18,6 +18,7 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/internal/waittest"
 	"parley/storage"
 )
 
@@ -31,7 +32,7 @@ func waitFor(t *testing.T, what string, done <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(wait):
+	case <-time.After(waittest.Limit):
 		t.Fatalf("waited in vain for %s", what)
 	}
 }

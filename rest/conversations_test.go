@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/fair"
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -172,7 +173,7 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 			}
 		})
 	}
-	for end := time.Now().Add(time.Minute); reads.Stats().Running < users*40<<10 || len(slow.reading) < 2; runtime.Gosched() {
+	for end := time.Now().Add(waittest.Limit); reads.Stats().Running < users*40<<10 || len(slow.reading) < 2; runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("the users do not read")
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/baseurl"
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/lake"
@@ -204,7 +205,7 @@ type attempt struct{ ID, Status, StatusMessage string }
 // ingested waits until an ingestion has ended.
 func (s *service) ingested(user, dataset, id string) attempt {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waittest.Limit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		got := s.send(user, http.MethodGet, dataset+"/ingest/attempts", "", "")
 		var list struct{ Data []attempt }
 		if err := json.Unmarshal([]byte(got.body), &list); err != nil {

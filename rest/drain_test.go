@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -29,7 +30,7 @@ func (s *service) dial(t *testing.T) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(waittest.Limit))
 	return &wire{conn, t, bufio.NewReader(conn)}
 }
 

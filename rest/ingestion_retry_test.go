@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/sqlstore"
@@ -139,7 +140,7 @@ func ingestWithOutages(t *testing.T, store *sqlstore.Store, faults *outages) {
 		if how != "ingestion completed" {
 			t.Errorf("the process says: %s", how)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(waittest.Limit):
 		t.Fatal("the process does not end the ingestion")
 	}
 	var answer struct{ Data []struct{ N int } }

@@ -6,13 +6,16 @@ import (
 	"time"
 )
 
-// Until returns once something holds. It fails the test after a minute, which is far
-// beyond what anything takes on a busy machine.
+// Limit is how long a test waits for what must happen. It is far beyond what anything
+// takes, with the race detector and on a busy machine too.
+const Limit = 6 * time.Minute
+
+// Until returns once something holds. It fails the test after Limit.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(Limit); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after a minute, not yet: %s", what)
+			t.Fatalf("after %v, not yet: %s", Limit, what)
 		}
 	}
 }

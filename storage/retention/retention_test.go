@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage/retention"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -26,7 +27,7 @@ type process struct {
 // is the others' when the work has been done.
 func run(t *testing.T, store *sqlstore.Store, count int, each bool) []*process {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 	defer cancel()
 	worked := make(chan struct{}, 2*count)
 	all := make([]*process, count)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -25,7 +26,7 @@ func TestStuckReadersHoldUpNoLease(t *testing.T) {
 		if _, err := store.Load(stuck); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("a read got through: %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 		defer cancel()
 		for name, do := range map[string]func() error{
 			"ping":        func() error { return store.Ping(ctx) },

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 )
 
@@ -81,7 +82,7 @@ func TestWideQueriesAreChecked(t *testing.T) {
 				case c.refusal != "" && (err == nil || !strings.HasPrefix(err.Error(), c.refusal) || len(err.Error()) > 2*maxRefusal):
 					t.Errorf("refused with %.2000v", err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(waittest.Limit):
 				t.Fatal("the check does not end")
 			}
 		})

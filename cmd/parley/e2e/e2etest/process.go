@@ -30,11 +30,20 @@ import (
 // FileLimit is the variable of the program's limit of file sizes, in bytes.
 const FileLimit = "RUN_WITH_FILE_LIMIT"
 
+// parallel is how many tests of a package run at a time. Most of them wait most of the
+// time, for processes of their own.
+const parallel = "6"
+
 // Main runs the tests of a package and returns the exit code.
 func Main(m *testing.M) int {
 	flag.Parse()
-	if which := flag.Lookup("test.run"); which.Value.String() == "" {
-		if err := which.Value.Set(raced); err != nil {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name, value := range map[string]string{"test.run": raced, "test.parallel": parallel} {
+		if given[name] {
+			continue
+		}
+		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}
@@ -164,7 +173,7 @@ func (p *Process) Wait() int {
 	select {
 	case <-p.Done:
 		return p.Cmd.ProcessState.ExitCode()
-	case <-time.After(time.Minute):
+	case <-time.After(waittest.Limit):
 		p.T.Fatalf("the server does not stop:\n%s", p.Log)
 		return -1
 	}
@@ -214,7 +223,7 @@ func (p *Process) request(ctx context.Context, token, method, path string, body 
 
 // Try is Call for requests that may fail.
 func (p *Process) Try(token, method, path string, body io.Reader) (int, string, error) {
-	ctx, cancel := context.WithTimeout(p.T.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.T.Context(), waittest.Limit)
 	defer cancel()
 	response, err := p.request(ctx, token, method, path, body)
 	if err != nil {

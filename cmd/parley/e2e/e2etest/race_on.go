@@ -7,5 +7,5 @@ const RaceDetector = true
 
 // raced are the tests that run with the race detector by default: those with the most
 // concurrency. All of them would take a quarter of an hour.
-const raced = "^Test(Crash|GoldenStreams|OnePathForQuestions|Isolation|StalledReaders|DataOnEveryHome|KilledInTheMiddle|" +
+const raced = "^Test(Crash|GoldenStreams|OnePathForQuestions|Isolation|DataOnEveryHome|KilledInTheMiddle|" +
 	"Serve|ServeDrains|ModelsEndToEnd|Spans|Feedback|GoClient|BackupWhileServing|Retention|BucketAway|SmallCache|PageAsks)$"

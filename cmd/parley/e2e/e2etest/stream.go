@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/golden"
+	"parley/internal/waittest"
 	"parley/storage"
 )
 
@@ -140,7 +141,7 @@ func (f *Fallible) AwaitEvents(load *Load, streams int, events int64) bool {
 	select {
 	case <-f.Due:
 		return true
-	case <-time.After(time.Minute):
+	case <-time.After(waittest.Limit):
 		f.T.Error("nothing happens")
 		return false
 	}

@@ -20,7 +20,7 @@ func EachDatabase(t *testing.T, test func(t *testing.T, env []string)) {
 	})
 }
 
-// Eventually waits until something holds, at most a minute.
+// Eventually waits until something holds. It fails the test after waittest.Limit.
 func Eventually(t testing.TB, holds func() bool) {
 	t.Helper()
 	waittest.Until(t, "what the test waits for", holds)

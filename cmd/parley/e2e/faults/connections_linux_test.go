@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/waittest"
 )
 
 // descriptorLimit sets the descriptor limit of the program.
@@ -42,7 +43,7 @@ func dial(p *e2etest.Process) *rawConn {
 // get asks for a path and reads the answer. The connection stays open where the
 // server keeps it open.
 func (c *rawConn) get(path string) (*http.Response, string, error) {
-	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(waittest.Limit)); err != nil {
 		return nil, "", err
 	}
 	// A refused connection may be closed before the request is written.
@@ -78,7 +79,7 @@ func fill(p *e2etest.Process, most int) ([]*rawConn, *http.Response, string) {
 // healed waits until the server takes new connections again.
 func healed(p *e2etest.Process) {
 	p.T.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(waittest.Limit); ; time.Sleep(10 * time.Millisecond) {
 		conn := dial(p)
 		response, _, err := conn.get("/readyz")
 		_ = conn.Close()
@@ -153,7 +154,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			first = conn
 		}
 		// One that has been answered may not be idle yet: it is so in a moment.
-		for deadline := time.Now().Add(time.Minute); ; conn = dial(p) {
+		for deadline := time.Now().Add(waittest.Limit); ; conn = dial(p) {
 			response, body, err := conn.get("/healthz")
 			if err == nil && response.StatusCode == http.StatusOK {
 				break
@@ -261,7 +262,7 @@ func checkHalfOpen(t *testing.T, text string) {
 		t.Logf("%d half-open connections cost %d MiB", count, grown>>20)
 	}
 	for i, conn := range conns {
-		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(waittest.Limit)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {

@@ -19,6 +19,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/pgtest"
+	"parley/internal/waittest"
 )
 
 // knock is a request that is made while something is away.
@@ -51,7 +52,7 @@ func rpc(method string, params any) e2etest.Object {
 
 // send makes the request, and gives up on an answer long after it is due.
 func (k knock) send(c e2etest.Client) (status int, header http.Header, text string, err error) {
-	ctx, cancel := context.WithTimeout(c.T.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.T.Context(), waittest.Limit)
 	defer cancel()
 	body, err := json.Marshal(k.body)
 	if err != nil {
@@ -94,7 +95,7 @@ func served(c e2etest.Client, knocks ...knock) {
 	var all sync.WaitGroup
 	for _, k := range knocks {
 		all.Go(func() {
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(waittest.Limit); ; time.Sleep(20 * time.Millisecond) {
 				status, _, text, err := k.send(c)
 				if err == nil && status == http.StatusOK && !strings.Contains(text, `"error":`) {
 					return
@@ -173,7 +174,7 @@ func TestDatabaseSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, address := wireTo(t, pgtest.Private(t))
-			c := orders(t, address, "--request-timeout", "1s", "--query-timeout", "1s")
+			c := orders(t, address, "--request-timeout", "5s", "--query-timeout", "5s")
 			s, ended, letGo := c.HeldQuestion()
 			w.hold()
 			letGo()
@@ -204,7 +205,7 @@ func TestDatabaseFull(t *testing.T) {
 	t.Parallel()
 	const most = 40
 	cluster := pgtest.Private(t, "max_connections=40")
-	c := orders(t, cluster.URL(), "--request-timeout", "2s", "--query-timeout", "2s")
+	c := orders(t, cluster.URL(), "--request-timeout", "5s", "--query-timeout", "5s")
 	letGo := holdConnections(t, cluster.URL(), most)
 	checkRefused(c, slices.Concat(writeKnocks, readKnocks)...)
 	lives(c, http.StatusServiceUnavailable)

@@ -95,7 +95,7 @@ func TestBucketSilent(t *testing.T) {
 				"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=http://" + w.listener.Addr().String() +
 					"&region=" + s3test.Region + "&path_style=true",
 				"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
-			}, "--request-timeout", "1s", "--query-timeout", "1s")
+			}, "--request-timeout", "5s", "--query-timeout", "5s")
 			c := e2etest.Client{Process: p, Token: p.Token("alice")}
 			row := e2etest.Object{"data": []e2etest.Object{{"item": "apple"}}}
 			for _, name := range []string{"shop/seen", "shop/unseen", "garden/beds"} {

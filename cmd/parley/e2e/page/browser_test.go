@@ -21,6 +21,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/servertest"
+	"parley/internal/waittest"
 )
 
 // chromium is the one browser of the tests; each test has a context of its own in
@@ -193,10 +194,10 @@ func (b *tab) dump() {
 	}
 }
 
-// do runs actions, which must work within a minute.
+// do runs actions.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, waittest.Limit)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatal(err)
@@ -206,7 +207,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // get evaluates an expression in the page.
 func get[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, waittest.Limit)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -261,7 +262,7 @@ const clickable = `(async (path) => {
 func (b *tab) click(path string) {
 	b.t.Helper()
 	var err error
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && b.ctx.Err() == nil; {
+	for deadline := time.Now().Add(waittest.Limit); time.Now().Before(deadline) && b.ctx.Err() == nil; {
 		// A page that is just being loaded has nothing to evaluate in.
 		var at []float64
 		ctx, cancel := context.WithDeadline(b.ctx, deadline)
@@ -301,7 +302,7 @@ func (b *tab) write(selector, text string) {
 // is waits until a condition holds in the page.
 func (b *tab) is(condition string) {
 	b.t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(waittest.Limit)
 	for {
 		// A page that is just being loaded has nothing to evaluate in.
 		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!(`+condition+`)`))

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"parley/internal/nodetest"
 	"parley/internal/servertest"
+	"parley/internal/waittest"
 )
 
 // violations gives what axe-core finds wrong with what the page shows, a line each, once
@@ -27,7 +27,7 @@ const violations = `(async () => {
 // awaited evaluates an expression that is a promise of a text.
 func awaited(b *tab, expression string) string {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, waittest.Limit)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/waittest"
 )
 
 // kill ends one of the servers by chance, and starts another in its place.
@@ -102,7 +103,7 @@ func TestReplicas(t *testing.T) {
 // done, or that it cannot be.
 func persist(r *e2etest.Fleet, method, path, body string) int {
 	r.T.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waittest.Limit); ; time.Sleep(5 * time.Millisecond) {
 		status, text, err := r.Any().Try(r.Token, method, "/api/v1"+path, strings.NewReader(body))
 		switch {
 		case err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
