@@ -118,6 +118,20 @@ func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest
 	return reply.Parts, err
 }
 
+// Text gives the text of a source from which rows can be extracted, as [ingest.Text] does;
+// not ok for a source of tables. It works in a folder.
+func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options storage.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
+	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
+	if err != nil || reply.Text == "" {
+		return "", false, err
+	}
+	content, err := os.ReadFile(reply.Text)
+	if err != nil {
+		return "", false, fmt.Errorf("read a text: %w", err)
+	}
+	return strings.ToValidUTF8(string(content), "\ufffd"), true, nil
+}
+
 func (i *Ingester) run(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (ingest.Result, error) {
 	reply, err := i.ask(ctx, admission, request, progress)
 	if err != nil {
