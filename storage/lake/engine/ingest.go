@@ -26,7 +26,14 @@ const progressEvery = 200 * time.Millisecond
 func IngestMain() int { return worker.ServeIngest(answerIngest) }
 
 func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
-	if request.ListParts || request.MaxText > 0 {
+	ingest.UseCompiled(request.Programs)
+	switch {
+	case request.Compile:
+		if err := ingest.Compile(request.OutDir); err != nil {
+			return worker.IngestReply{Fault: err.Error()}
+		}
+		return worker.IngestReply{}
+	case request.ListParts, request.MaxText > 0:
 		return openSource(context.Background(), request)
 	}
 	result, err := ingestFiles(context.Background(), request, throttled(progress))

@@ -36,6 +36,10 @@ type IngestRequest struct {
 	ListParts bool
 	// MaxText, unless 0, asks for the text of the first source, of at most so many bytes.
 	MaxText int64
+	// Programs is a folder with compiled programs; with Compile, the worker writes them into
+	// OutDir, and does nothing else.
+	Programs string
+	Compile  bool
 }
 
 // Reads gives the files that the worker reads.
@@ -130,6 +134,8 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	switch {
 	case r.Refused != "" || r.Fault != "":
 		return IngestReply{Refused: shortReason(r.Refused), Fault: shortReason(r.Fault)}, nil
+	case request.Compile:
+		return IngestReply{}, nil
 	case request.ListParts:
 		if err := checkParts(r.Parts); err != nil {
 			return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
