@@ -1,8 +1,9 @@
 import type { VNode } from 'preact';
-import { useErrorBoundary, useRef } from 'preact/hooks';
+import { useErrorBoundary, useMemo, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
 import type { Run, Step } from '../run';
-import { ask, working } from '../store';
+import { ask, datasets, focusQuestion, turns, working } from '../store';
+import { followUps } from '../suggest';
 import type { Turn } from '../turn';
 import { Problem } from './Dialog';
 import { Feedback } from './Feedback';
@@ -44,17 +45,19 @@ function Shown({ turn }: { turn: Turn }): VNode {
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
       {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
-      {run?.state === 'failed' && (run.suggestions ? <NotUnderstood turn={turn} run={run} suggestions={run.suggestions} /> : <Failed run={run} />)}
+      {run?.state === 'failed' && (run.notUnderstood ? <p class="answer">{run.failure}</p> : <Failed run={run} />)}
+      {run?.notUnderstood && <Suggestions turn={turn} label="Questions that can be answered" questions={run.suggestions} />}
       <Problem text={turn.problem.value} />
       {mayRetry(turn, run) && <Retry turn={turn} />}
       {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
+      {run?.state === 'completed' && turns.value?.at(-1) === turn && <FollowUps turn={turn} run={run} />}
     </article>
   );
 }
 
 /** mayRetry tells of a question that failed or was stopped: the same words may have an answer now. */
 const mayRetry = (turn: Turn, run: Run | undefined): boolean =>
-  turn.problem.value !== '' || run?.state === 'canceled' || (run?.state === 'failed' && !run.suggestions);
+  turn.problem.value !== '' || run?.state === 'canceled' || (run?.state === 'failed' && !run.notUnderstood);
 
 function progressOf(turn: Turn, run: Run | undefined): VNode | null {
   if (turn.lost.value && !turn.over.value) return <><span class="spinner" /> Reconnecting…</>;
@@ -120,20 +123,25 @@ function StepView({ step, number, last, question }: { step: Step; number: number
   );
 }
 
-/** NotUnderstood says why there is no answer, with questions that have one. */
-function NotUnderstood({ turn, run, suggestions }: { turn: Turn; run: Run; suggestions: string[] }): VNode {
+/** Suggestions has a button for each question. */
+function Suggestions({ turn, label, questions }: { turn: Turn; label: string; questions: string[] }): VNode | null {
+  if (!questions.length) return null;
   return (
-    <>
-      <p class="answer">{run.failure}</p>
-      {suggestions.length > 0 && (
-        <ul class="suggestions">
-          {suggestions.map((question) => (
-            <li><button type="button" disabled={!!working.value} onClick={() => ask(turn.agent, question)}>{question}</button></li>
-          ))}
-        </ul>
-      )}
-    </>
+    <ul class="suggestions" aria-label={label}>
+      {questions.map((question) => (
+        <li key={question}><button type="button" disabled={!!working.value} onClick={() => { ask(turn.agent, question); focusQuestion(); }}>{question}</button></li>
+      ))}
+    </ul>
   );
+}
+
+/** FollowUps suggests how to go on from the last result. */
+function FollowUps({ turn, run }: { turn: Turn; run: Run }): VNode | null {
+  const step = run.steps.findLast((each) => each.rows);
+  const known = datasets.value;
+  const asked = turns.value?.map((each) => each.run.value?.question ?? each.question.text) ?? [];
+  const questions = useMemo(() => (step && known ? followUps(step, known) : []), [step?.query, step?.rows, known]);
+  return <Suggestions turn={turn} label="Questions to go on with" questions={questions.filter((question) => !asked.includes(question))} />;
 }
 
 function Failed({ run }: { run: Run }): VNode {
