@@ -14,7 +14,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/internal/lru"
 	"parley/internal/retry"
 	"parley/llm"
 	"parley/storage"
@@ -62,7 +61,7 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	config.units = lru.New[string, map[string]string](maxCachedUnits)
+	config.units = newUnitCache()
 	return &Executor{config: config, result: result, find: find}
 }
 

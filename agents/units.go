@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley/agents/chart"
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/storage"
 )
@@ -108,6 +109,11 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	return units
 }
 
+// newUnitCache makes a cache of units by version of a dataset.
+func newUnitCache() *lru.Cache[string, map[string]string] {
+	return lru.New[string, map[string]string](maxCachedUnits)
+}
+
 // byLowerName gives units by column in lower case.
 func byLowerName(units map[string]string) map[string]string {
 	lower := make(map[string]string, len(units))
@@ -140,6 +146,26 @@ func sourceColumns(name string) []string {
 		}
 	}
 	return sources
+}
+
+// Charts makes charts of the rows of queries that callers write.
+type Charts struct{ config Config }
+
+// NewCharts makes Charts. Of the config it uses Lake and Profiles.
+func NewCharts(config Config) *Charts {
+	config.units = newUnitCache()
+	return &Charts{config}
+}
+
+// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no chart
+// helps, and the units of their numbers by column.
+func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
+	w := &Run{config: c.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: in}}}
+	if all, err := c.config.Lake.Datasets(ctx, caller, w.scope()); err == nil { // without a unit the numbers are right too
+		w.task.Datasets = describe(all)
+	}
+	units := w.units(ctx, result.SQL, result.Columns)
+	return chartOf(question, result, units), units
 }
 
 // chartOf gives the chart of a result; nil if none helps.

@@ -36,9 +36,18 @@ type Lake interface {
 	Wake()
 }
 
+// Charts makes charts of rows.
+type Charts interface {
+	// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no
+	// chart helps, and the units of their numbers by column.
+	Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string)
+}
+
 type queryAnswer struct {
 	Data     []json.RawMessage `json:"data"`
 	Metadata queryMetadata     `json:"metadata"`
+	Chart    any               `json:"chart,omitempty"`
+	Units    map[string]string `json:"units,omitempty"`
 }
 
 type queryMetadata struct {
@@ -59,6 +68,7 @@ func (s *Server) postQuery(r *request) error {
 		return s.answerInQueries(r, f)
 	}
 	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", storage.CheckName), f.text("query", anyText)
+	question := f.optionalText("question", "", storage.CheckQuestion)
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -71,7 +81,13 @@ func (s *Server) postQuery(r *request) error {
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, queryMetadata{OriginalQuery: query}, dataset)
+	answer := toRows(result, queryMetadata{OriginalQuery: query}, dataset)
+	if question != "" {
+		if chart, units := s.cfg.Charts.Chart(ctx, r.caller, ref, question, result); chart != nil {
+			answer.Chart, answer.Units = chart, units
+		}
+	}
+	r.PureJSON(http.StatusOK, answer)
 	return nil
 }
 
@@ -104,7 +120,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, metadata, dataset)
+	r.PureJSON(http.StatusOK, toRows(result, metadata, dataset))
 	return nil
 }
 
@@ -119,11 +135,7 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 	return err
 }
 
-// writeRows responds with rows; metadata says what was asked.
-func writeRows(r *request, result storage.QueryResult, metadata queryMetadata, dataset string) {
-	r.PureJSON(http.StatusOK, toRows(result, metadata, dataset))
-}
-
+// toRows converts rows; metadata says what was asked.
 func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
 	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)

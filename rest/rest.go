@@ -45,6 +45,7 @@ type Config struct {
 	Uploads  Uploads
 	Lake     Lake
 	Agents   Agents
+	Charts   Charts
 	Feedback Feedback
 	// Describer describes datasets from sample rows.
 	Describer Describer

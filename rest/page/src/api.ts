@@ -227,6 +227,10 @@ export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?:
 export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
   call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
 
+/** runQuery runs a query over a namespace. The chart is of what answers the question. */
+export const runQuery = (n: Namespace, sql: string, question: string) =>
+  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question });
+
 /** A link from columns of a dataset to those of another one. */
 export interface Link {
   columns: string[];

@@ -5,17 +5,22 @@ import { copy, download } from '../files';
 import { datasetName } from '../names';
 import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
+import { format } from '../sql';
 import { ChartView } from './Chart';
 import { IconButton } from './Icon';
+import { QueryView } from './Query';
 import { Cell } from './Rows';
 
 type View = 'Chart' | 'Table' | 'Query';
 
-/** Result shows a query and its rows, as the server's chart of them or as a table. */
-export function Result({ step, name }: { step: Step; name: string }): VNode {
-  const { rows, query, chart } = step;
+/** Result shows a query and its rows, as the server's chart of them or as a table; of a query that was run by hand its rows alone. */
+export function Result({ step, name, ran }: { step: Step; name: string; ran?: boolean }): VNode {
+  const { rows, chart } = step;
+  const original = useMemo(() => format(step.query), [step.query]);
+  const [edited, edit] = useState<string>();
+  const query = edited ?? original;
   const [chosen, choose] = useState<View>();
-  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), 'Query'];
+  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), ...(ran ? [] : ['Query' as const])];
   const view = chosen && views.includes(chosen) ? chosen : views[0]!;
   const file = datasetName(name).slice(0, 60);
   return (
@@ -43,7 +48,7 @@ export function Result({ step, name }: { step: Step; name: string }): VNode {
       </div>
       {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
-      {view === 'Query' && <pre class="query"><code>{query}</code></pre>}
+      {view === 'Query' && <QueryView sql={query} original={original} question={name} onInput={edit} />}
     </div>
   );
 }
