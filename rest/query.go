@@ -53,6 +53,7 @@ type queryAnswer struct {
 type queryMetadata struct {
 	Count           int     `json:"count"`
 	Truncated       bool    `json:"truncated"`
+	TotalRows       int64   `json:"totalRows,omitempty"`
 	ExecutedQuery   string  `json:"executedQuery"`
 	OriginalQuery   string  `json:"originalQuery"`
 	StartingDataset *string `json:"startingDataset"`
@@ -113,7 +114,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	metadata := queryMetadata{OriginalQuery: question.Text}
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
-			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
+			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
 			metadata.Reading = progress.Step.Reasoning
 		}
 	})
@@ -137,7 +138,7 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 
 // toRows converts rows; metadata says what was asked.
 func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
-	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
+	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
 	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
 }

@@ -216,7 +216,7 @@ export const profileOf = (d: Dataset, signal: AbortSignal) =>
 
 export interface Rows {
   data: Record<string, unknown>[];
-  metadata: { count: number; truncated: boolean };
+  metadata: { count: number; truncated: boolean; totalRows?: number };
 }
 
 export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?: string; order?: 'asc' | 'desc' }, signal: AbortSignal) => {

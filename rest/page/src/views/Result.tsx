@@ -31,7 +31,7 @@ export function Result({ step, name, ran }: { step: Step; name: string; ran?: bo
             <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
           ))}
         </div>
-        <span class="result-count">{rows && countWords(rows.length, step.truncated)}</span>
+        <span class="result-count">{rows && countWords(rows.length, step)}</span>
         {view === 'Query' ? (
           <>
             <CopyButton label="Copy the query" text={() => query} />
@@ -53,8 +53,10 @@ export function Result({ step, name, ran }: { step: Step; name: string; ran?: bo
   );
 }
 
-const countWords = (count: number, truncated: boolean): string =>
-  truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+function countWords(count: number, { truncated, total }: Step): string {
+  if (total) return `the first ${count.toLocaleString('en')} of ${rowsWords(total)}`;
+  return truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+}
 
 /** cells gives rows as spreadsheets take them from the clipboard. */
 function cells(rows: Row[]): { text: () => string; html: () => string } {
