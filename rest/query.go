@@ -26,6 +26,8 @@ type Lake interface {
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
+	// CheckRows refuses rows that AppendRows refuses for a new dataset.
+	CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
