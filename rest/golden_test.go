@@ -150,6 +150,12 @@ alice GET /query/conversations?username=a/b&namespace=not%20a%20name
 alice GET /query/conversations/{conversation}
 bob GET /query/conversations
 bob GET /query/conversations/{conversation}
+bob PATCH /query/conversations/{conversation} {"title":"Mine"}
+alice PATCH /query/conversations/{conversation} {"title":" \n"}
+alice PATCH /query/conversations/{conversation} {}
+alice PATCH /query/conversations/not-an-id {"title":7}
+alice PATCH /query/conversations/{conversation} {"title":"  What the\nshop sold "}
+alice GET /query/conversations
 bob DELETE /query/conversations/{conversation}
 alice GET /query/conversations/00000000-0000-4000-8000-000000000000
 alice GET /query/conversations/not-an-id

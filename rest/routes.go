@@ -109,6 +109,7 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/query/autorag", s.askAndWait)
 	s.handle(http.MethodGet, "/query/conversations", http.StatusOK, s.getConversations)
 	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
+	s.handle(http.MethodPatch, "/query/conversations/:conversationId", http.StatusNoContent, s.renameConversation)
 	s.handle(http.MethodDelete, "/query/conversations/:conversationId", http.StatusNoContent, on(pathID("conversationId"), s.deleteConversation))
 	s.handle(http.MethodGet, "/query/runs/:runId", http.StatusOK, on(pathID("runId"), s.getRun))
 	s.handle(http.MethodDelete, "/query/runs/:runId", http.StatusNoContent, on(pathID("runId"), s.deleteRun))

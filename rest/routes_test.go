@@ -99,11 +99,12 @@ var bodies = map[string]string{
 	"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
-	"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
-	"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/runs/:runId/input":    `{"text":"1"}`,
-	"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
+	"POST /query":                                `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+	"POST /query/ask":                            `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/autorag":                        `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/runs/:runId/input":              `{"text":"1"}`,
+	"PATCH /query/conversations/:conversationId": `{"title":"x"}`,
+	"POST /query/runs/:runId/feedback":           `{"thumbsUp":true}`,
 }
 
 // try sends an operation with a token, aimed at what the service has.

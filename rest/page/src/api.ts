@@ -282,6 +282,8 @@ export const conversationsOf = async (n: Namespace) => {
   return (await call<{ conversations: Summary[] }>('GET', `query/conversations?${query}`)).conversations;
 };
 
+export const retitle = (conversation: string, title: string) => call<void>('PATCH', path`query/conversations/${conversation}`, { title });
+
 export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
 
 /** answer answers what a run asks: with the id of an option, or in words. */
