@@ -14,6 +14,8 @@ export interface Step {
   truncated: boolean;
   /** undefined where none helps to read the rows. */
   chart?: Spec;
+  /** Whether the query was verified for the question. */
+  verified?: boolean;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -124,6 +126,7 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,
     chart: toSpec(result?.metadata?.chart),
+    verified: made.metadata?.verified === true,
   };
 }
 
