@@ -100,7 +100,7 @@ func (p *progress) end(step llm.Step, rows *a2a.Artifact) []storage.Progress {
 		Index: p.done,
 		Step: storage.Step{
 			Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
-			Chart: rows.Metadata["chart"], Units: step.Rows.Units,
+			Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 		},
 	}}
 	if p.done++; p.done == p.steps {

@@ -117,6 +117,13 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/query/runs/:runId/input", http.StatusAccepted, s.answerRun)
 	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
 
+	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(storage.VerifiedQuery))
+	s.handle(http.MethodPost, "/verified"+inNamespace, http.StatusCreated, s.save(storage.VerifiedQuery))
+	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.VerifiedQuery))
+	s.handle(http.MethodGet, "/boards"+inNamespace, http.StatusOK, s.getSaved(storage.PinnedQuery))
+	s.handle(http.MethodPost, "/boards"+inNamespace, http.StatusCreated, s.save(storage.PinnedQuery))
+	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.PinnedQuery))
+
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/:owner/:namespace", s.callNamespace)

@@ -50,4 +50,6 @@ type Step struct {
 	// the units of numbers, by column.
 	Chart any
 	Units map[string]string
+	// Verified says that the query was verified for the question.
+	Verified bool
 }

@@ -121,6 +121,27 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 	}, nil
 }
 
+// QueryDatasets gives the ids of the datasets of a namespace that a statement reads, without
+// running it. Errors are those of Query.
+func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) ([]string, error) {
+	all, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
+	if err != nil {
+		return nil, err
+	}
+	tables, _ := d.tables(all)
+	checked, err := d.config.Pool.Check(ctx, caller.Username, sql, tables)
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	for _, table := range tables {
+		if slices.Contains(checked.Tables, table.Name) {
+			ids = append(ids, table.ID)
+		}
+	}
+	return ids, nil
+}
+
 // Search ranks the passages of a dataset of a scope by how well they match some words.
 // A wrong request, also an unknown dataset, is ErrInvalid.
 func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error) {

@@ -250,11 +250,11 @@ func TestClose(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	checked, err := s.pool.Check(t.Context(), `SELECT * FROM ORDERS, (SELECT 1 FROM "order-items.v2")`, s.tables)
+	checked, err := s.pool.Check(t.Context(), "", `SELECT * FROM ORDERS, (SELECT 1 FROM "order-items.v2")`, s.tables)
 	if err != nil || strings.Join(checked.Tables, " ") != "orders order-items.v2" {
 		t.Errorf("%v, %v", checked, err)
 	}
-	if _, err := s.pool.Check(t.Context(), "SELECT totl FROM orders", s.tables); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := s.pool.Check(t.Context(), "", "SELECT totl FROM orders", s.tables); !errors.Is(err, storage.ErrInvalid) {
 		t.Error(err)
 	}
 }

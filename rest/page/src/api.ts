@@ -228,8 +228,27 @@ export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
   call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
 
 /** runQuery runs a query over a namespace. The chart is of what answers the question. */
-export const runQuery = (n: Namespace, sql: string, question: string) =>
-  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question });
+export const runQuery = (n: Namespace, sql: string, question: string, signal?: AbortSignal) =>
+  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question }, signal);
+
+/** A query that was saved, with the question that it answers. */
+export interface SavedQuery {
+  id: string;
+  title?: string;
+  question: string;
+  query: string;
+}
+
+export interface SavedQueries {
+  access: 'owner' | Role;
+  queries: SavedQuery[];
+}
+
+export const savedQueries = (kind: string, n: Namespace) => call<SavedQueries>('GET', path`${kind}/${n.owner}/${n.name}`);
+
+export const save = (kind: string, n: Namespace, question: string, query: string) => call<void>('POST', path`${kind}/${n.owner}/${n.name}`, { question, query });
+
+export const removeSaved = (kind: string, n: Namespace, id: string) => call<void>('DELETE', path`${kind}/${n.owner}/${n.name}/${id}`);
 
 /** A link from columns of a dataset to those of another one. */
 export interface Link {

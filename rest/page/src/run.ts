@@ -16,6 +16,8 @@ export interface Step {
   total?: number;
   /** undefined where none helps to read the rows. */
   chart?: Spec;
+  /** Whether the query was verified for the question. */
+  verified?: boolean;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -133,6 +135,7 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     truncated: truncated === true,
     total: typeof totalRows === 'number' ? totalRows : undefined,
     chart: toSpec(result?.metadata?.chart),
+    verified: made.metadata?.verified === true,
   };
 }
 

@@ -36,7 +36,7 @@ export function QueryView({ sql, original, question, onInput }: { sql: string; o
         <span class="hint" role="status">{busy ? 'Running…' : ''}</span>
       </div>
       <Problem text={problem} />
-      {ran && <Result step={ran} name={question} ran />}
+      {ran && <Result step={ran} name={question} as="ran" />}
     </>
   );
 }
