@@ -63,6 +63,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		Lake:           plane.datasets,
 		Agents:         s.agents,
 		Describer:      scriptedDescriber{},
+		Models:         []rest.Model{{Name: "openai:gpt-x"}, {Name: "reader", BuiltIn: true}},
 		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),
 		MaxRowsBody:    1 << 20,
 		Store:          store,

@@ -38,6 +38,7 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 		Lake:           p.data.datasets,
 		Agents:         p.host,
 		Feedback:       p.feedback,
+		Models:         modelsOf(p.models),
 		Describer:      describer{p.models},
 		Objects:        p.data.objects,
 		Parts:          p.data.objects.parts,
