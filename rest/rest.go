@@ -45,6 +45,7 @@ type Config struct {
 	Uploads  Uploads
 	Lake     Lake
 	Agents   Agents
+	Charts   Charts
 	Feedback Feedback
 	// Models are the models that answer questions, the default first.
 	Models []Model

@@ -91,6 +91,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
 	s.handle(http.MethodPost, rowsForNew, http.StatusOK, s.queued(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", http.StatusAccepted, on(dataset, s.startIngestion))
+	s.handleLong(http.MethodPost, "/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))
@@ -116,6 +117,13 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/query/runs/:runId/resume", s.resumeRun)
 	s.handle(http.MethodPost, "/query/runs/:runId/input", http.StatusAccepted, s.answerRun)
 	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
+
+	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(storage.VerifiedQuery))
+	s.handle(http.MethodPost, "/verified"+inNamespace, http.StatusCreated, s.save(storage.VerifiedQuery))
+	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.VerifiedQuery))
+	s.handle(http.MethodGet, "/boards"+inNamespace, http.StatusOK, s.getSaved(storage.PinnedQuery))
+	s.handle(http.MethodPost, "/boards"+inNamespace, http.StatusCreated, s.save(storage.PinnedQuery))
+	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.PinnedQuery))
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)

@@ -19,6 +19,7 @@ type Store interface {
 	Runs
 	Tokens
 	Pinger
+	storage.SavedQueries
 	DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error)
 }
 

@@ -10,8 +10,8 @@ import (
 	"parley/cmd/parley/e2e/e2etest"
 )
 
-// demo opens the page of a demo that has no language model.
-func demo(t *testing.T) (e2etest.Client, *tab) {
+// demoServer starts a demo that has no language model, for alice.
+func demoServer(t testing.TB) e2etest.Client {
 	t.Helper()
 	p := e2etest.Start(t, t.TempDir(), []string{"TMPDIR=" + t.TempDir()}, "demo", "--listen", "127.0.0.1:0")
 	e2etest.Eventually(t, func() bool { return strings.Contains(p.More.String(), "Ctrl-C ends") })
@@ -19,7 +19,14 @@ func demo(t *testing.T) (e2etest.Client, *tab) {
 	if token == nil {
 		t.Fatalf("the screen is\n%s", &p.More)
 	}
-	return e2etest.Client{Process: p, Token: token[1]}, browse(t, p.URL+"/#token="+token[1])
+	return e2etest.Client{Process: p, Token: token[1]}
+}
+
+// demo opens the page of a demo.
+func demo(t *testing.T) (e2etest.Client, *tab) {
+	t.Helper()
+	c := demoServer(t)
+	return c, browse(t, c.URL+"/#token="+c.Token)
 }
 
 // suggested gives the questions that the page suggests.

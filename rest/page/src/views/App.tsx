@@ -8,6 +8,7 @@ import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
 import { datasets, namespaces, problem, shortcuts } from '../store';
+import { BoardView } from './Board';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
 import { DatasetView } from './Dataset';
@@ -88,6 +89,7 @@ function Offer(): VNode {
 function View(): VNode {
   if (place.value?.dataset) return <DatasetView name={place.value.dataset} />;
   if (place.value?.view === 'data') return <DataView />;
+  if (place.value?.view === 'board') return <BoardView key={here.value} />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
   return (

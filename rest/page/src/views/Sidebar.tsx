@@ -35,6 +35,9 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
           <a href={hrefOf(at.owner, at.namespace, 'data')} aria-current={at.view === 'data' ? 'page' : undefined} onClick={onLeave}>
             <Icon name="data" /> Data
           </a>
+          <a href={hrefOf(at.owner, at.namespace, 'board')} aria-current={at.view === 'board' ? 'page' : undefined} onClick={onLeave}>
+            <Icon name="pin" /> Board
+          </a>
           <button type="button" class="quiet" onClick={onUpload}><Icon name="file" /> Add a file</button>
         </div>
       )}
