@@ -3,6 +3,7 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
 import { lost } from './connection';
+import { models, modelToAsk } from './models';
 import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, place, settle } from './place';
 import { token, user } from './session';
@@ -92,6 +93,12 @@ export const readNamespaces = () =>
     if (!place.value && first) settle(hrefOf(first.owner, first.name));
   });
 
+const readModels = () =>
+  attempt('models', who, async (wanted) => {
+    const list = await api.models();
+    if (wanted()) models.value = list;
+  });
+
 export const readDatasets = () =>
   attempt('datasets', visit, async (wanted) => {
     const namespace = current();
@@ -123,7 +130,7 @@ export const readConversations = () =>
 export function ask(agent: Agent, text: string): void {
   const { owner, namespace, conversation } = place.value!;
   const id = conversation || uuid();
-  const turn = Turn.ask(agent, text, here.value, id);
+  const turn = Turn.ask(agent, { text, namespace: here.value, contextId: id, model: modelToAsk() });
   asker = user.value;
   recent = { user: asker, questions: [...(recent.user === asker ? recent.questions : []), text] };
   open = id;
@@ -183,11 +190,14 @@ export async function rename(id: string, title: string): Promise<void> {
 export function watch(): void {
   effect(() => {
     if (!token.value) {
-      namespaces.value = datasets.value = conversations.value = undefined;
+      namespaces.value = datasets.value = conversations.value = models.value = undefined;
       problems.value = {};
       return;
     }
-    untracked(() => void readNamespaces());
+    untracked(() => {
+      void readNamespaces();
+      void readModels();
+    });
   });
   effect(() => {
     const wanted = token.value && here.value;
@@ -202,7 +212,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readDatasets(), readConversations()]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readModels(), readDatasets(), readConversations()]));
     away = lost.value;
   });
   effect(() => {
