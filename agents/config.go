@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/storage"
 )
@@ -78,5 +79,5 @@ type Config struct {
 	RetryTimeout time.Duration
 
 	// NewExecutor sets it.
-	units *unitCache
+	units *lru.Cache[string, map[string]string]
 }

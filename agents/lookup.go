@@ -170,6 +170,9 @@ func (f Found) Metadata() map[string]any {
 	if f.Failure != "" {
 		metadata["answered"] = false
 	}
+	if f.Refusal != nil && len(f.Refusal.Suggestions) > 0 {
+		metadata["suggestions"] = plainTexts(f.Refusal.Suggestions)
+	}
 	if f.Alternative != "" {
 		metadata["alternative"] = f.Alternative
 	}

@@ -65,7 +65,7 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	config.units = &unitCache{}
+	config.units = newUnitCache()
 	return &Executor{config: config, result: result, find: find}
 }
 

@@ -125,7 +125,16 @@ func (s *Server) ensureDataset(r *request, ref storage.DatasetRef, patch storage
 
 func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
-	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: list(f, "files", maxIngestFiles, "", fields.ingestFile)}
+	ingestion := f.newIngestion(list(f, "files", maxIngestFiles, "", fields.ingestFile))
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return s.beginIngestion(r, ref, ingestion)
+}
+
+// newIngestion reads what ingestions of files have in common.
+func (f fields) newIngestion(files []storage.IngestFile) storage.NewIngestion {
+	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: files}
 	if f.has("id") {
 		ingestion.ID = f.uuid("id")
 	}
@@ -133,10 +142,58 @@ func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error)
 	mode := f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace))
 	ingestion.Mode = storage.IngestMode(mode)
 	ingestion.Options = f.ingestOptions()
+	return ingestion
+}
+
+type tableIngestionsJSON struct {
+	Ingestions []tableIngestionJSON `json:"ingestions"`
+}
+
+type tableIngestionJSON struct {
+	ID      string `json:"id"`
+	Dataset string `json:"dataset"`
+	Table   string `json:"table"`
+}
+
+func toTableIngestion(t storage.IngestTable) tableIngestionJSON { return tableIngestionJSON(t) }
+
+// ingestTables starts an ingestion for each table of a file, into a dataset of its own; for a
+// file that is one table, into the dataset. It is idempotent, like beginIngestion.
+func (s *Server) ingestTables(r *request, ref storage.DatasetRef) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	source := f.ingestFile()
+	ingestion := f.newIngestion([]storage.IngestFile{source})
+	ingestion.Define = &storage.DefinitionPatch{}
+	if ingestion.Options.Sheet != "" {
+		f.check("options.sheet", "cannot be given: all tables are read")
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return s.beginIngestion(r, ref, ingestion)
+	if err := s.mayIngest(r, ref); err != nil {
+		return nil, err
+	}
+	file, err := s.uploadedFile(r, source)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := s.cfg.Lake.Tables(r.ctx(), r.caller, file)
+	if err != nil {
+		return nil, err
+	}
+	started := []storage.IngestTable{{ID: ingestion.ID, Dataset: ref.Name}}
+	switch len(tables) {
+	case 0:
+	case 1:
+		started[0].Table = tables[0]
+	default:
+		started = storage.IngestTables(ref.Name, tables, func(table string) string { return derivedID(ingestion.ID, table) })
+		ingestion.Tables = started
+	}
+	if _, err := s.beginIngestion(r, ref, ingestion); err != nil {
+		return nil, err
+	}
+	return tableIngestionsJSON{Ingestions: toList(started, toTableIngestion)}, nil
 }
 
 // beginIngestion starts an ingestion; it is idempotent.

@@ -33,6 +33,8 @@ type Lake interface {
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
 	PreviewFile(ctx context.Context, caller storage.Caller, file storage.UploadFile, options storage.IngestOptions) (storage.FilePreview, error)
+	// Tables returns the names of the tables of an uploaded file, none for one table.
+	Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
 }

@@ -91,6 +91,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
 	s.handle(http.MethodPost, rowsForNew, http.StatusOK, s.queued(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", http.StatusAccepted, on(dataset, s.startIngestion))
+	s.handleLong(http.MethodPost, "/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))

@@ -94,6 +94,7 @@ var bodies = map[string]string{
 	"POST /ingest/:namespace/:datasetName":                             `{"data":[{"a":1}]}`,
 	"POST " + rest.RowsForNew:                                          `{"data":[{"a":1}]}`,
 	"POST /data/:username/:namespace/:datasetName/ingest":              `{"files":[{"sessionId":"{session}","fileId":"{file}"}]}`,
+	"POST /data/:username/:namespace/:datasetName/ingest/tables":       `{"sessionId":"{session}","fileId":"{file}"}`,
 	"POST /file-upload/:sessionId/files/:fileId/finish":                `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 	"PUT /data/:username/:namespace/:datasetName/links":                `{"links":[]}`,
 	"POST /file-upload/prepare":                                        `{"filesToUpload":[{"filename":"a.csv","size":1}]}`,

@@ -78,6 +78,12 @@ func scripts() map[string]func() *agentstest.Script {
 				return llm.Query{}, llm.Unanswerable("%s: the data does not say", task.Instruction)
 			}
 		}),
+		"suggestions": change(three[:1], func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{}, &llm.UnanswerableError{Reason: "Not understood: “prize”. Did you mean “price”?", Words: []string{"prize"},
+					Suggestions: []string{"What is the total price?", "![x](http://evil.example)"}}
+			}
+		}),
 		"unanswerable-plan": change(nil, func(s *agentstest.Script) {
 			s.PlanError = llm.Unanswerable("Nothing here speaks of it.")
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, s.PlanError }

@@ -79,7 +79,9 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
-	return &Datasets{config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder()}, nil
+	return &Datasets{
+		config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
+	}, nil
 }
 
 // Query runs a statement over the datasets of a scope that the caller may read.

@@ -159,7 +159,12 @@ describe('a task', () => {
       state: 'failed', failure: 'Not understood: “x”.', suggestions: ['How many?'], steps: [],
     });
     expect(refused({ code: 'NOT_UNDERSTOOD' }).suggestions).toEqual([]);
-    expect(refused({ code: 'QUERY_FAILED' }).suggestions).toBeUndefined();
+    expect(refused({ code: 'NOT_UNDERSTOOD' }).notUnderstood).toBe(true);
+    expect(refused({ code: 'QUERY_FAILED', suggestions: ['x'] })).toMatchObject({ notUnderstood: false, suggestions: [] });
+    const step = (n: number, suggestions?: string[]) => artifact(`step-${n}`, [{ text: '-- no query' }], { answered: !suggestions, suggestions });
+    const answered = (...steps: Event[]) => toRun(folded([status('WORKING'), ...steps, status('COMPLETED')]), 'Q');
+    expect(answered(step(0, ['a', 'b']), step(1, ['b']))).toMatchObject({ notUnderstood: true, suggestions: ['a', 'b'] });
+    expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [] });
   });
   test('says what it asks, and goes on from there', () => {
     const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];

@@ -40,8 +40,10 @@ export interface Run {
   /** Why it failed, and the query that did. */
   failure: string;
   failedQuery: string;
-  /** Questions that can be answered, where this one was not understood; undefined where it was. */
-  suggestions?: string[];
+  /** notUnderstood is true of a question that no query could be written for. */
+  notUnderstood: boolean;
+  /** Questions to ask in its place, which can be answered. */
+  suggestions: string[];
 }
 
 const states: Record<string, Run['state']> = {
@@ -68,14 +70,18 @@ export function toRun(task: Task, question: string): Run {
     answer: answerOf(task.artifacts),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
-    suggestions: suggestionsOf(failure),
+    ...refusalOf(task, failure),
   };
 }
 
-function suggestionsOf(failure: Message | undefined): string[] | undefined {
-  const { code, suggestions } = record(data(failure?.parts ?? []));
-  if (code !== 'NOT_UNDERSTOOD') return undefined;
-  return Array.isArray(suggestions) ? suggestions.map((each) => plain(string(each))).filter(Boolean) : [];
+/** refusalOf tells whether there is no answer, and what to ask: nl2ql says so in its failure, the assistant with each step. */
+function refusalOf(task: Task, failure: Message | undefined): Pick<Run, 'notUnderstood' | 'suggestions'> {
+  const said = record(data(failure?.parts ?? []));
+  const queries = task.artifacts.filter((a) => /^step-\d+$/.test(a.artifactId));
+  const refused = queries.length > 0 && queries.every((a) => a.metadata?.answered === false);
+  const lists = said.code === 'NOT_UNDERSTOOD' ? [said.suggestions] : refused ? queries.map((a) => a.metadata?.suggestions) : [];
+  const questions = lists.flatMap((list) => (Array.isArray(list) ? list : [])).map((each) => plain(string(each))).filter(Boolean);
+  return { notUnderstood: said.code === 'NOT_UNDERSTOOD' || refused, suggestions: [...new Set(questions)].slice(0, 4) };
 }
 
 /** questionOf gives the words of the message that began a task. */

@@ -27,6 +27,9 @@ export const conversations = signal<api.Summary[] | undefined>(undefined);
 export const turns = signal<Turn[] | undefined>([]);
 let open = '';
 
+/** The question that is being answered, or waits for an answer of its user. */
+export const working = computed(() => turns.value?.find((turn) => !turn.over.value));
+
 /** What a user has written and not asked yet, kept while they sign in again. */
 export const draft = signal({ user: '', text: '' });
 /** Who asked the questions that are open. */
@@ -119,6 +122,9 @@ export function ask(agent: Agent, text: string): void {
     untracked(() => void readConversations());
   });
 }
+
+/** focusQuestion gives the focus to the field for questions. */
+export const focusQuestion = (): void => document.getElementById('question')?.focus();
 
 function closeConversation(): void {
   opening.abort();

@@ -103,7 +103,7 @@ func (d *described) shares() {
 	for _, id := range []string{
 		"getNamespaceShares", "shareNamespace", "revokeNamespaceShare", "getDatasetShares", "shareDataset", "revokeDatasetShare",
 		"putLinks", "clearDataset", "renameDataset", "deleteDataset", "deleteDatasetByBalefire", "renameNamespace", "deleteNamespace",
-		"prepareDatasetUpload", "finishDatasetUpload", "startIngestion",
+		"prepareDatasetUpload", "finishDatasetUpload", "startIngestion", "ingestTables",
 	} {
 		d.call("bob "+id+" 403", set(e2etest.Object{"username": "carol"}))
 	}
@@ -162,6 +162,8 @@ func (d *described) uploads() {
 	d.call("alice abortUpload 422", session)
 	one := set(e2etest.Object{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID})
 	d.call("alice previewFile 200", one)
+	d.call("alice ingestTables 202", one, param("datasetName", "each"), set(e2etest.Object{"id": prepared.SessionID}))
+	d.call("alice ingestTables 409", one, param("datasetName", "other"), set(e2etest.Object{"id": prepared.SessionID}))
 	d.call("alice previewFile 422", one, set(e2etest.Object{"options": e2etest.Object{"colour": 1}}))
 	good := set(e2etest.Object{"files": []e2etest.Object{{"sessionId": prepared.SessionID, "fileId": prepared.Files[0].FileID}}})
 

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { agents, type Agent } from '../a2a';
 import { here, hrefOf, place } from '../place';
 import { user } from '../session';
-import { ask, datasets, draft, turns } from '../store';
+import { ask, datasets, draft, turns, working } from '../store';
 import { suggest } from '../suggest';
 import type { Turn } from '../turn';
 import { Icon } from './Icon';
@@ -20,7 +20,6 @@ const about: Record<Agent, string> = {
 
 export function ConversationView(): VNode {
   const list = turns.value;
-  const working = list?.find((turn) => !turn.over.value);
   const frame = useLast(list);
   return (
     <div class="conversation">
@@ -30,7 +29,7 @@ export function ConversationView(): VNode {
         {list && list.length > 0 && <h1 class="offscreen">A conversation in {here.value}</h1>}
         {list?.map((turn) => <TurnView key={turn.key} turn={turn} />)}
       </div>
-      <Composer working={working} />
+      <Composer working={working.value} />
     </div>
   );
 }
@@ -109,7 +108,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
       <div class="composer-row">
         <AgentChoice />
         {working && !asked ? (
-          <button type="button" class="round" aria-label="Cancel" title="Cancel" disabled={working.canceling.value}
+          <button type="button" class="round" aria-label="Stop" title="Stop" disabled={working.canceling.value}
             onClick={() => { void working.cancel(); box.current?.focus(); }}>
             <Icon name="stop" />
           </button>
