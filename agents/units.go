@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/agents/chart"
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/storage"
 )
@@ -18,8 +18,13 @@ type Profiles interface {
 	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
 }
 
-// maxProfiles limits the profiles that are read for one query.
-const maxProfiles = 4
+const (
+	// maxProfiles limits the profiles that are read for one query.
+	maxProfiles = 4
+	// maxCachedUnits is how many versions of datasets have their units cached: profiles can
+	// be large.
+	maxCachedUnits = 1000
+)
 
 // units gives the units of the numbers of a result, by column: that of the column of a
 // dataset with the same name, or of which it is a sum, an average, a minimum or a maximum.
@@ -86,7 +91,7 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
 		return byLowerName(w.attached[at].Units)
 	}
-	if units, ok := w.config.units.get(dataset.Version); ok {
+	if units, ok := w.config.units.Get(dataset.Version); ok {
 		return units
 	}
 	ref := storage.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
@@ -100,8 +105,13 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 			units[strings.ToLower(c.Name)] = c.Unit
 		}
 	}
-	w.config.units.put(dataset.Version, units)
+	w.config.units.Put(dataset.Version, units, 1)
 	return units
+}
+
+// newUnitCache makes a cache of units by version of a dataset.
+func newUnitCache() *lru.Cache[string, map[string]string] {
+	return lru.New[string, map[string]string](maxCachedUnits)
 }
 
 // byLowerName gives units by column in lower case.
@@ -111,31 +121,6 @@ func byLowerName(units map[string]string) map[string]string {
 		lower[strings.ToLower(name)] = unit
 	}
 	return lower
-}
-
-// maxCachedUnits is how many versions of datasets have their units cached.
-const maxCachedUnits = 1000
-
-// unitCache has the units of versions of datasets, whose profiles can be large.
-type unitCache struct {
-	mu        sync.Mutex
-	byVersion map[string]map[string]string
-}
-
-func (c *unitCache) get(version string) (map[string]string, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	units, ok := c.byVersion[version]
-	return units, ok
-}
-
-func (c *unitCache) put(version string, units map[string]string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.byVersion) >= maxCachedUnits || c.byVersion == nil {
-		c.byVersion = map[string]map[string]string{}
-	}
-	c.byVersion[version] = units
 }
 
 // ofColumn are words of names for what has the unit of the column that it is computed of.
@@ -161,6 +146,26 @@ func sourceColumns(name string) []string {
 		}
 	}
 	return sources
+}
+
+// Charts makes charts of the rows of queries that callers write.
+type Charts struct{ config Config }
+
+// NewCharts makes Charts. Of the config it uses Lake and Profiles.
+func NewCharts(config Config) *Charts {
+	config.units = newUnitCache()
+	return &Charts{config}
+}
+
+// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no chart
+// helps, and the units of their numbers by column.
+func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
+	w := &Run{config: c.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: in}}}
+	if all, err := c.config.Lake.Datasets(ctx, caller, w.scope()); err == nil { // without a unit the numbers are right too
+		w.task.Datasets = describe(all)
+	}
+	units := w.units(ctx, result.SQL, result.Columns)
+	return chartOf(question, result, units), units
 }
 
 // chartOf gives the chart of a result; nil if none helps.

@@ -92,21 +92,30 @@ func (s *Server) previewFile(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, ref.SessionID)
+	file, err := s.uploadedFile(r, ref)
 	if err != nil {
 		return nil, err
-	}
-	file, ok := session.File(ref.FileID)
-	if !ok {
-		return nil, storage.ErrNotFound
-	}
-	if file.Status != storage.UploadCompleted {
-		return nil, storage.Invalid(storage.FieldError{Field: "fileId", Message: "is not a file whose upload was finished"})
 	}
 	preview, err := s.cfg.Lake.PreviewFile(r.ctx(), r.caller, file, options)
 	return filePreviewJSON{
 		Tables: toList(preview.Tables, toTablePreview), Encoding: preview.Encoding, Delimiter: preview.Delimiter, HeaderRow: preview.HeaderRow,
 	}, err
+}
+
+// uploadedFile finds a file that the caller has uploaded.
+func (s *Server) uploadedFile(r *request, ref storage.IngestFile) (storage.UploadFile, error) {
+	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, ref.SessionID)
+	if err != nil {
+		return storage.UploadFile{}, err
+	}
+	file, ok := session.File(ref.FileID)
+	if !ok {
+		return file, storage.ErrNotFound
+	}
+	if file.Status != storage.UploadCompleted {
+		return file, storage.Invalid(storage.FieldError{Field: "fileId", Message: "is not a file whose upload was finished"})
+	}
+	return file, nil
 }
 
 // reportJSON says how files were read.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -87,13 +88,15 @@ func (s *Server) appendRows(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if err := s.ensureDataset(r, ref, patch); err != nil {
-		return nil, err
+	created, err := s.createFor(r, ref, patch.Definition, rows, options)
+	if err == nil && len(rows) > 0 {
+		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options)
 	}
-	if len(rows) > 0 {
-		if err := s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options); err != nil {
-			return nil, wrongRows("data", err)
-		}
+	if err == nil && !created && (patch.SetDescription || patch.SetSchema) {
+		err = s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	}
+	if err != nil {
+		return nil, wrongRows("data", err)
 	}
 	return indexedJSON{Indexed: len(rows)}, nil
 }
@@ -104,28 +107,39 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 	return s.appendRows(r)
 }
 
-// ensureDataset creates one of the caller's own datasets if necessary, and sets the given
-// parts of its definition.
-func (s *Server) ensureDataset(r *request, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
-	_, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, storage.ErrConflict) {
-			err = nil // created by another request in between
+// createFor creates one of the caller's own datasets if necessary. Rows that would be refused
+// leave none.
+func (s *Server) createFor(r *request, ref storage.DatasetRef, definition storage.Definition, rows []json.RawMessage, options storage.IngestOptions) (created bool, err error) {
+	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, storage.ErrNotFound) {
+		return false, err
+	}
+	if err := s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace); err != nil {
+		return false, err
+	}
+	if len(rows) > 0 {
+		if err := s.cfg.Lake.CheckRows(r.ctx(), r.caller, rows, options); err != nil {
+			return false, err
 		}
 	}
-	if err != nil || !patch.SetDescription && !patch.SetSchema {
-		return err
+	err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, definition)
+	if errors.Is(err, storage.ErrConflict) {
+		return false, nil // created by another request in between
 	}
-	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	return err == nil, err
 }
 
 func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
-	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: list(f, "files", maxIngestFiles, "", fields.ingestFile)}
+	ingestion := f.newIngestion(list(f, "files", maxIngestFiles, "", fields.ingestFile))
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return s.beginIngestion(r, ref, ingestion)
+}
+
+// newIngestion reads what ingestions of files have in common.
+func (f fields) newIngestion(files []storage.IngestFile) storage.NewIngestion {
+	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: files}
 	if f.has("id") {
 		ingestion.ID = f.uuid("id")
 	}
@@ -133,10 +147,58 @@ func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error)
 	mode := f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace))
 	ingestion.Mode = storage.IngestMode(mode)
 	ingestion.Options = f.ingestOptions()
+	return ingestion
+}
+
+type tableIngestionsJSON struct {
+	Ingestions []tableIngestionJSON `json:"ingestions"`
+}
+
+type tableIngestionJSON struct {
+	ID      string `json:"id"`
+	Dataset string `json:"dataset"`
+	Table   string `json:"table"`
+}
+
+func toTableIngestion(t storage.IngestTable) tableIngestionJSON { return tableIngestionJSON(t) }
+
+// ingestTables starts an ingestion for each table of a file, into a dataset of its own; for a
+// file that is one table, into the dataset. It is idempotent, like beginIngestion.
+func (s *Server) ingestTables(r *request, ref storage.DatasetRef) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	source := f.ingestFile()
+	ingestion := f.newIngestion([]storage.IngestFile{source})
+	ingestion.Define = &storage.DefinitionPatch{}
+	if ingestion.Options.Sheet != "" {
+		f.check("options.sheet", "cannot be given: all tables are read")
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return s.beginIngestion(r, ref, ingestion)
+	if err := s.mayIngest(r, ref); err != nil {
+		return nil, err
+	}
+	file, err := s.uploadedFile(r, source)
+	if err != nil {
+		return nil, err
+	}
+	tables, err := s.cfg.Lake.Tables(r.ctx(), r.caller, file)
+	if err != nil {
+		return nil, err
+	}
+	started := []storage.IngestTable{{ID: ingestion.ID, Dataset: ref.Name}}
+	switch len(tables) {
+	case 0:
+	case 1:
+		started[0].Table = tables[0]
+	default:
+		started = storage.IngestTables(ref.Name, tables, func(table string) string { return derivedID(ingestion.ID, table) })
+		ingestion.Tables = started
+	}
+	if _, err := s.beginIngestion(r, ref, ingestion); err != nil {
+		return nil, err
+	}
+	return tableIngestionsJSON{Ingestions: toList(started, toTableIngestion)}, nil
 }
 
 // beginIngestion starts an ingestion; it is idempotent.

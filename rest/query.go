@@ -20,28 +20,45 @@ type Lake interface {
 	// Query runs a statement over the datasets of a scope that the caller may read. An
 	// invalid statement is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
+	// QueryDatasets returns the ids of the datasets that a statement reads. Errors are those of
+	// Query.
+	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) ([]string, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
+	// CheckRows refuses rows that AppendRows refuses for a new dataset.
+	CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
 	PreviewFile(ctx context.Context, caller storage.Caller, file storage.UploadFile, options storage.IngestOptions) (storage.FilePreview, error)
+	// Tables returns the names of the tables of an uploaded file, none for one table.
+	Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
+}
+
+// Charts makes charts of rows.
+type Charts interface {
+	// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no
+	// chart helps, and the units of their numbers by column.
+	Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string)
 }
 
 type queryAnswer struct {
 	Data     []json.RawMessage `json:"data"`
 	Metadata queryMetadata     `json:"metadata"`
+	Chart    any               `json:"chart,omitempty"`
+	Units    map[string]string `json:"units,omitempty"`
 }
 
 type queryMetadata struct {
 	Count           int     `json:"count"`
 	Truncated       bool    `json:"truncated"`
+	TotalRows       int64   `json:"totalRows,omitempty"`
 	ExecutedQuery   string  `json:"executedQuery"`
 	OriginalQuery   string  `json:"originalQuery"`
 	StartingDataset *string `json:"startingDataset"`
@@ -57,6 +74,7 @@ func (s *Server) postQuery(r *request) error {
 		return s.answerInQueries(r, f)
 	}
 	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", storage.CheckName), f.text("query", anyText)
+	question := f.optionalText("question", "", storage.CheckQuestion)
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -69,7 +87,13 @@ func (s *Server) postQuery(r *request) error {
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, queryMetadata{OriginalQuery: query}, dataset)
+	answer := toRows(result, queryMetadata{OriginalQuery: query}, dataset)
+	if question != "" {
+		if chart, units := s.cfg.Charts.Chart(ctx, r.caller, ref, question, result); chart != nil {
+			answer.Chart, answer.Units = chart, units
+		}
+	}
+	r.PureJSON(http.StatusOK, answer)
 	return nil
 }
 
@@ -95,14 +119,14 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	metadata := queryMetadata{OriginalQuery: question.Text}
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
-			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
+			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
 			metadata.Reading = progress.Step.Reasoning
 		}
 	})
 	if err != nil {
 		return err
 	}
-	writeRows(r, result, metadata, dataset)
+	r.PureJSON(http.StatusOK, toRows(result, metadata, dataset))
 	return nil
 }
 
@@ -117,13 +141,9 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 	return err
 }
 
-// writeRows responds with rows; metadata says what was asked.
-func writeRows(r *request, result storage.QueryResult, metadata queryMetadata, dataset string) {
-	r.PureJSON(http.StatusOK, toRows(result, metadata, dataset))
-}
-
+// toRows converts rows; metadata says what was asked.
 func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
-	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
+	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
 	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
 }

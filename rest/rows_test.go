@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -122,5 +124,40 @@ func TestRowsByOddColumns(t *testing.T) {
 		if strings.Join(values, ",") != want {
 			t.Errorf("%s: %v", order, values)
 		}
+	}
+}
+
+// countingCharts makes a chart that says what it is of, where there is more than a row.
+type countingCharts struct{}
+
+func (countingCharts) Chart(_ context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
+	if len(result.Rows) < 2 {
+		return nil, nil
+	}
+	return map[string]any{"description": fmt.Sprint(caller.Username, " ", in, " ", question, " ", len(result.Rows))}, map[string]string{"n": "kg"}
+}
+
+// TestQueryChart has rows with a chart where the question is given that they answer.
+func TestQueryChart(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.send("alice", http.MethodPost, "/ingest/shop/rows", "application/json", `{"data":[{"n":1},{"n":2}]}`)
+	for body, want := range map[string]string{
+		`"SELECT n FROM rows"`:                             `""`,
+		`"SELECT n FROM rows","question":"What is there?"`: `"alice alice/shop What is there? 2"`,
+		`"SELECT 1 AS n","question":"What is there?"`:      `""`,
+	} {
+		got := s.send("alice", http.MethodPost, "/query", "application/json", `{"username":"self","namespace":"shop","query":`+body+`}`)
+		var answer struct {
+			Chart struct{ Description string }
+			Units map[string]string
+		}
+		if err := json.Unmarshal([]byte(got.body), &answer); err != nil || fmt.Sprintf("%q", answer.Chart.Description) != want || (answer.Units["n"] == "kg") != (want != `""`) {
+			t.Errorf("%s: %d %s %v", body, got.status, got.body, err)
+		}
+	}
+	got := s.subErrors(s.send("alice", http.MethodPost, "/query", "application/json", `{"username":"self","namespace":"shop","query":"SELECT 1","question":" "}`))
+	if !slices.Equal(got, []string{"question must not be blank"}) {
+		t.Errorf("a blank question: %q", got)
 	}
 }

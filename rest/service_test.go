@@ -62,6 +62,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		Parts:          plane.parts,
 		Lake:           plane.datasets,
 		Agents:         s.agents,
+		Charts:         countingCharts{},
 		Describer:      scriptedDescriber{},
 		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),
 		MaxRowsBody:    1 << 20,

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +250,73 @@ func TestIngestionAskedForAgain(t *testing.T) {
 			s.expand(`{"files":[{"sessionId":"{session}","fileId":"{file}"}],"mode":"replace","id":"`+id+`"}`))
 		s.checkError("another ingestion", again, http.StatusConflict, "CONFLICT")
 		s.checkError("no id", start("x"), http.StatusUnprocessableEntity, "VALIDATION_FAILED")
+	})
+}
+
+// TestEachTableOfAFile ingests the tables of one file, each into a dataset of its own.
+func TestEachTableOfAFile(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		upload := func(name, content string) map[string]any {
+			t.Helper()
+			session := s.prepare("alice", name, len(content))
+			file := session.Files[0]
+			etag := s.put(file.PresignedURLs[0].URL, content).header.Get("ETag")
+			s.post("alice", "/file-upload/"+session.SessionID+"/files/"+file.FileID+"/finish", map[string]any{
+				"uploadId": file.UploadID, "key": file.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}}}, nil)
+			return map[string]any{"sessionId": session.SessionID, "fileId": file.FileID, "id": uuid.NewString()}
+		}
+		type tables struct {
+			Ingestions []struct{ ID, Dataset, Table string }
+		}
+		var first, again, one tables
+		const at = "/data/self/shop/year/ingest/tables"
+		book := upload("year.json", `{"May":[{"id":1},{"id":2}],"may":[{"id":3}],"June 1":[{"name":"plum"}]}`)
+		for _, into := range []any{&first, &again} { // the second time changes nothing
+			if status := s.post("alice", at, book, into); status != http.StatusAccepted {
+				t.Fatalf("start: %d", status)
+			}
+		}
+		if !reflect.DeepEqual(first, again) || len(first.Ingestions) != 3 {
+			t.Fatalf("started %+v, then %+v", first, again)
+		}
+		for i, want := range []string{"year_May: May", "year_may_2: may 2", "year_June_1: June 1"} {
+			got := first.Ingestions[i]
+			if got.Dataset+": "+got.Table != want {
+				t.Errorf("%s, %s, want %s", got.Dataset, got.Table, want)
+			}
+			if ended := s.ingested("alice", "/data/self/shop/"+got.Dataset, got.ID); ended.Status != "completed" {
+				t.Errorf("%s: %+v", got.Table, ended)
+			}
+		}
+		s.post("alice", "/data/self/shop/single/ingest/tables", upload("a.csv", ordersCSV), &one)
+		if len(one.Ingestions) != 1 || one.Ingestions[0].Dataset != "single" || one.Ingestions[0].Table != "" {
+			t.Fatalf("one table: %+v", one)
+		}
+		s.ingested("alice", "/data/self/shop/single", one.Ingestions[0].ID)
+		s.golden("ingest-tables", `
+alice GET /schema/datasets/all
+alice POST /query {"username":"self","namespace":"shop","query":"SELECT (SELECT count(*) FROM year_May) AS may, (SELECT count(*) FROM year_may_2) AS may2, (SELECT count(*) FROM year_June_1) AS june, (SELECT count(*) FROM single) AS single"}
+`)
+		// What is refused starts nothing.
+		refused := map[string]any{"options": map[string]any{"sheet": "May"}}
+		maps.Copy(refused, book)
+		if status := s.post("alice", at, refused, nil); status != http.StatusUnprocessableEntity {
+			t.Errorf("a table chosen: %d", status)
+		}
+		if status := s.post("bob", "/data/alice/shop/year/ingest/tables", book, nil); status != http.StatusNotFound {
+			t.Errorf("another user: %d", status)
+		}
+		other := upload("other.json", `{"a":[{"id":1}],"b":[{"id":2}]}`)
+		taken := uuid.NewSHA1(uuid.MustParse(other["id"].(string)), []byte("b"))
+		s.post("alice", "/data/self/shop/single/ingest", map[string]any{"files": []any{other}, "id": taken}, nil)
+		if status := s.post("alice", "/data/self/shop/other/ingest/tables", other, nil); status != http.StatusConflict {
+			t.Errorf("an id that is taken: %d", status)
+		}
+		if got := s.send("alice", http.MethodGet, "/data/self/shop/other_a", "", ""); got.status != http.StatusNotFound {
+			t.Errorf("one of the tables: %d %s", got.status, got.body)
+		}
 	})
 }
 

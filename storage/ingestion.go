@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"iter"
+	"strings"
 	"time"
 )
 
@@ -69,6 +71,46 @@ type NewIngestion struct {
 	// Define is what of the dataset's definition is set with it; the caller's own
 	// dataset is then made when there is none. nil for a dataset as it is.
 	Define *DefinitionPatch
+	// Tables, unless empty, become an ingestion each, into datasets of their own in the
+	// same namespace, instead of one into the dataset. All are started or none.
+	Tables []IngestTable
+}
+
+// IngestTable is an ingestion of one table of a file.
+type IngestTable struct {
+	ID string
+	// Dataset is the name of the dataset, Table that of the table.
+	Dataset, Table string
+}
+
+// IngestTables gives the tables of a file as ingestions into datasets that are named after
+// a dataset and a table each. newID gives the id of a table's ingestion.
+func IngestTables(dataset string, tables []string, newID func(table string) string) []IngestTable {
+	taken := map[string]bool{}
+	all := make([]IngestTable, len(tables))
+	for i, table := range tables {
+		name := UniqueName(TableName(dataset, table), func(name string) bool { return taken[strings.ToLower(name)] })
+		taken[strings.ToLower(name)] = true
+		all[i] = IngestTable{ID: newID(table), Dataset: name, Table: table}
+	}
+	return all
+}
+
+// Each gives the ingestions to start, and the names of their datasets.
+func (i NewIngestion) Each(dataset string) iter.Seq2[string, NewIngestion] {
+	return func(yield func(string, NewIngestion) bool) {
+		if len(i.Tables) == 0 {
+			yield(dataset, i)
+			return
+		}
+		for _, table := range i.Tables {
+			one := i
+			one.ID, one.Options.Sheet = table.ID, table.Table
+			if !yield(table.Dataset, one) {
+				return
+			}
+		}
+	}
 }
 
 // IngestionJob is an ingestion that was claimed, with all that doing it takes.

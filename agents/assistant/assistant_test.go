@@ -78,6 +78,12 @@ func scripts() map[string]func() *agentstest.Script {
 				return llm.Query{}, llm.Unanswerable("%s: the data does not say", task.Instruction)
 			}
 		}),
+		"suggestions": change(three[:1], func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{}, &llm.UnanswerableError{Reason: "Not understood: “prize”. Did you mean “price”?", Words: []string{"prize"},
+					Suggestions: []string{"What is the total price?", "![x](http://evil.example)"}}
+			}
+		}),
 		"unanswerable-plan": change(nil, func(s *agentstest.Script) {
 			s.PlanError = llm.Unanswerable("Nothing here speaks of it.")
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, s.PlanError }
@@ -92,7 +98,11 @@ func scripts() map[string]func() *agentstest.Script {
 				return query, err
 			}
 		}),
-		"no-data": change(nil, func(s *agentstest.Script) { s.Data = nil }),
+		"verified": change(three, func(s *agentstest.Script) {
+			s.Verified, s.Results["SELECT 7"] = "SELECT 7", agentstest.Rows("SELECT 7", []string{"7"}, `{"7":7}`)
+		}),
+		"verified-gone": change(three[:1], func(s *agentstest.Script) { s.Verified = "SELECT * FROM gone" }),
+		"no-data":       change(nil, func(s *agentstest.Script) { s.Data = nil }),
 		"follow-up": change(three[:1], func(s *agentstest.Script) {
 			s.Turns = []storage.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {

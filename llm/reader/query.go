@@ -70,7 +70,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
-	return llm.Query{}, r.refusal(ctx, &result, tokens)
+	return llm.Query{}, r.refusal(ctx, &result, question)
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -156,7 +156,7 @@ func (f *interpretation) columnName(n int) string {
 
 // refusal returns the error of a question without an answer: there are no rows, two
 // readings are about equally likely, or words are not understood.
-func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.Token) error {
+func (r *Reader) refusal(ctx context.Context, f *interpretation, question string) error {
 	var unread []string
 	guess := ""
 	if len(f.readings) > 0 {
@@ -169,11 +169,28 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, tokens []link.T
 			return dialog.Ambiguous(guess, other)
 		}
 	}
-	examples, err := r.exampleQuestions(ctx, f.source, tokens)
+	meant, names, err := r.meant(ctx, f, question, unread, guess)
 	if err != nil {
 		return err
 	}
-	return dialog.NotUnderstood(unread, guess, examples)
+	examples, err := r.exampleQuestions(ctx, f.source, link.Tokenize(question))
+	if err != nil {
+		return err
+	}
+	return dialog.NotUnderstood(dialog.Refusal{Unread: unread, Guess: guess, Names: names, Meant: meant, Examples: examples})
+}
+
+// meant returns questions that the asker may mean, which the reader answers: corrections, or
+// else the guess; and the names in the corrections.
+func (r *Reader) meant(ctx context.Context, f *interpretation, question string, unread []string, guess string) (questions, names []string, err error) {
+	if len(unread) > 0 || guess == "" {
+		return r.corrections(ctx, f.source, question, unread)
+	}
+	guess = sentenceCase(guess)
+	if ok, err := r.answers(ctx, f.source, guess); !ok {
+		return nil, nil, err
+	}
+	return []string{guess}, nil, nil
 }
 
 // otherGuess describes a reading that is about as likely as the first, where neither is
@@ -203,14 +220,11 @@ func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.
 		if len(examples) == maxExamples {
 			break
 		}
-		result, err := r.read(ctx, question, s, nil)
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case err != nil:
-			return examples, nil // the refusal stands without more examples
+		ok, err := r.answers(ctx, s, question)
+		if err != nil {
+			return nil, err
 		}
-		if len(result.readings) > 0 && len(result.readings[0].Unread) == 0 && rank.IsConfident(result.readings[0].Confidence, nil) {
+		if ok {
 			examples = append(examples, question)
 		}
 	}

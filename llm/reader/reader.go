@@ -17,10 +17,10 @@ import (
 	"runtime"
 	"sync"
 
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
-	"parley/llm/reader/lru"
 	"parley/llm/reader/net"
 	"parley/llm/reader/profile"
 )

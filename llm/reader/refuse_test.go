@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 			t.Logf("%s: %v", question, err)
 		}
 		refused++
-		if !strings.Contains(err.Error(), "You can ask, for example: “") && !strings.Contains(err.Error(), "two ways") {
+		if !strings.Contains(err.Error(), "You can ask, for example: “") && !strings.Contains(err.Error(), "two ways") && !strings.Contains(err.Error(), "Did you mean “") {
 			t.Errorf("%s: %v", question, err)
 		}
 	}
@@ -107,6 +107,31 @@ func TestRefusalExamples(t *testing.T) {
 	for _, reply := range []string{"yes", "Yes, please.", "(2)", "2"} {
 		if _, err := r.WriteQuery(t.Context(), step(d, datasets, reply)); err == nil || !strings.Contains(err.Error(), "a reply") {
 			t.Errorf("%s: %v", reply, err)
+		}
+	}
+}
+
+// TestCorrections suggests the question with a name of the data in the place of a word that is
+// similar, and asks what is suggested.
+func TestCorrections(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	r := reader.New()
+	for question, want := range map[string]string{
+		"What is the average prize of bars?":        "What is the average price of bars?",
+		"How many orders are there for each stats?": "How many orders are there for each status?",
+		"How many bars are there for each markerr?": "How many bars are there for each maker?",
+	} {
+		_, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		var refused *llm.UnanswerableError
+		if !errors.As(err, &refused) || len(refused.Suggestions) == 0 || refused.Suggestions[0] != want {
+			t.Errorf("%s: %v %q", question, err, refused)
+			continue
+		}
+		for _, suggested := range refused.Suggestions {
+			if _, err := r.WriteQuery(t.Context(), step(d, datasets, suggested)); err != nil {
+				t.Errorf("%s suggests %q: %v", question, suggested, err)
+			}
 		}
 	}
 }

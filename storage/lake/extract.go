@@ -53,7 +53,8 @@ func (d *Datasets) extracts(definition storage.Definition) bool {
 }
 
 // extractSources replaces texts among the sources by their rows, where the dataset's
-// definition has fields. It reads all before it extracts, so that a wrong one costs nothing.
+// definition has fields. Workers read all before it extracts, so that a wrong one costs
+// nothing.
 func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 	data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
 	if err != nil {
@@ -70,7 +71,11 @@ func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 	}
 	texts := make([]*string, len(a.sources))
 	for i, source := range a.sources {
-		text, ok, err := ingest.ReadProse(ctx, source, maxProse)
+		if !ingest.MayBeText(source.Name) {
+			continue
+		}
+		dir := filepath.Join(a.dir, fmt.Sprint("text", i))
+		text, ok, err := d.config.Ingester.Text(ctx, Admission{User: a.caller.Username, Unbounded: true}, source, a.options, dir, maxProse)
 		if err != nil {
 			return err
 		}

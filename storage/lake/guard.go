@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/internal/lru"
 	"parley/internal/sqltext"
 	"parley/storage"
 	"parley/storage/lake/joinguard"
@@ -28,7 +29,7 @@ var errUnguarded = errors.New("the join guard could not measure")
 func (p *Pool) guard(ctx context.Context, w *queryWorker, q Query, s *statement) (keep bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, maxGuardTime)
 	defer cancel()
-	e := &guardEngine{worker: w, query: q, tables: s.Tables, threads: p.config.Threads, facts: &p.facts, keep: true}
+	e := &guardEngine{worker: w, query: q, tables: s.Tables, threads: p.config.Threads, facts: p.facts, keep: true}
 	guarded, err := joinguard.Guard(limited, s.Tree, columnsOf(q.Tables), e)
 	if err != nil {
 		// A fault of a measurement says nothing about the statement.
@@ -58,7 +59,7 @@ type guardEngine struct {
 	// tables are those of the guarded statement.
 	tables  []string
 	threads int
-	facts   *versionCache[json.RawMessage]
+	facts   *lru.Cache[string, json.RawMessage]
 	// keep says that the worker can be reused.
 	keep bool
 }
@@ -72,7 +73,7 @@ func (e *guardEngine) Parse(ctx context.Context, sql string) (tree []byte, err e
 
 func (e *guardEngine) Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error) {
 	key := e.key(sql)
-	if row, ok := e.facts.get(key); ok && lasting {
+	if row, ok := e.facts.Get(key); ok && lasting {
 		return row, nil
 	}
 	var checked sqlcheck.Checked
@@ -82,7 +83,7 @@ func (e *guardEngine) Query(ctx context.Context, sql string, lasting bool) (json
 	}
 	row, err := e.row(ctx, checked)
 	if err == nil && lasting {
-		e.facts.put(key, row)
+		e.facts.Put(key, row, len(key)+len(row))
 	}
 	return row, err
 }

@@ -3,11 +3,14 @@ package lake
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,6 +30,9 @@ type IngesterConfig struct {
 	Jobs int
 	// Timeout limits one job; an hour by default.
 	Timeout time.Duration
+	// Dir is the folder for compiled programs, which workers then need not compile for each
+	// job; "" for none.
+	Dir string
 	// Command says how to run engine.IngestMain in another process: by default this
 	// executable with the arguments "worker" and "ingest", and no environment.
 	Command func() (path string, args, env []string)
@@ -40,6 +46,10 @@ type Ingester struct {
 	queue  *fair.Queue
 	wait   time.Duration
 	warned sync.Once
+	// programs is the folder with compiled programs once they are there, compiling says that
+	// a job has begun to compile them.
+	programs  atomic.Pointer[string]
+	compiling atomic.Bool
 }
 
 // Admission is how a job is queued.
@@ -118,6 +128,20 @@ func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest
 	return reply.Parts, err
 }
 
+// Text gives the text of a source from which rows can be extracted, as [ingest.Text] does;
+// not ok for a source of tables. It works in a folder.
+func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options storage.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
+	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
+	if err != nil || reply.Text == "" {
+		return "", false, err
+	}
+	content, err := os.ReadFile(reply.Text)
+	if err != nil {
+		return "", false, fmt.Errorf("read a text: %w", err)
+	}
+	return strings.ToValidUTF8(string(content), "\ufffd"), true, nil
+}
+
 func (i *Ingester) run(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (ingest.Result, error) {
 	reply, err := i.ask(ctx, admission, request, progress)
 	if err != nil {
@@ -140,17 +164,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
 		return worker.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
 	}
-	path, args, env := i.config.Command()
-	process, err := worker.Start(worker.Spec{
-		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(),
-		// By default the C library keeps freed memory for each thread.
-		Env: append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...),
-	})
-	if err != nil {
-		return worker.IngestReply{}, err
-	}
-	i.warn(process.Lacks)
-	reply, err := process.Ingest(ctx, request, progress)
+	reply, err := i.start(ctx, request, i.compiled(ctx, request.Sources), progress)
 	switch {
 	case err != nil:
 		return worker.IngestReply{}, err
@@ -162,6 +176,65 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 		return worker.IngestReply{}, fmt.Errorf("make files: %s", reply.Fault)
 	}
 	return reply, nil
+}
+
+// start starts a worker for a request, and runs it.
+func (i *Ingester) start(ctx context.Context, request worker.IngestRequest, programs string, progress func(ingest.Progress)) (worker.IngestReply, error) {
+	path, args, env := i.config.Command()
+	process, err := worker.Start(worker.Spec{
+		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(), Programs: programs,
+		// By default the C library keeps freed memory for each thread.
+		Env: append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...),
+	})
+	if err != nil {
+		return worker.IngestReply{}, err
+	}
+	i.warn(process.Lacks)
+	// Without Landlock another worker may have changed them.
+	if !slices.Contains(process.Lacks, "landlock") {
+		request.Programs = programs
+	}
+	return process.Ingest(ctx, request, progress)
+}
+
+// compiled gives the folder with compiled programs, "" where there is none. The first job
+// with a PDF file compiles them, in a worker that reads no source.
+func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string {
+	if dir := i.programs.Load(); dir != nil {
+		return *dir
+	}
+	if i.config.Dir == "" || !slices.ContainsFunc(sources, isPDF) || !i.compiling.CompareAndSwap(false, true) {
+		return ""
+	}
+	dir, remove, err := makeWorkDir(i.config.Dir, i.config.Log)
+	if err == nil {
+		var reply worker.IngestReply
+		reply, err = i.start(ctx, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
+		if err == nil && reply.Fault != "" {
+			err = errors.New(reply.Fault)
+		}
+		if err != nil {
+			remove()
+		}
+	}
+	if err != nil {
+		i.compiling.Store(false)
+		i.config.Log.WarnContext(ctx, "programs of ingest workers not compiled", "error", err)
+		return ""
+	}
+	i.programs.Store(&dir)
+	return dir
+}
+
+func isPDF(source ingest.Source) bool {
+	file, err := os.Open(source.Path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	magic := make([]byte, len("%PDF-"))
+	_, _ = file.Read(magic)
+	return string(magic) == "%PDF-"
 }
 
 // warn logs missing protections, once.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -44,6 +45,76 @@ func TestContainersInTheWorker(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s: a table that it does not have was read", name)
 		}
+	}
+}
+
+// PDFium is compiled once, by a worker that reads no source, and loaded by the others. One
+// that cannot load it compiles it.
+func TestCompiledOnce(t *testing.T) {
+	t.Parallel()
+	path, err := plainWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, programs := t.TempDir(), t.TempDir()
+	ingester := NewIngester(IngesterConfig{Dir: programs, Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }})
+	source := ingest.Source{Path: filepath.Join(dir, "text.pdf"), Name: "text.pdf"}
+	if err := os.WriteFile(source.Path, containerFiles(t)["text.pdf"], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func() {
+		t.Helper()
+		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, source, storage.IngestOptions{}, t.TempDir(), 1000)
+		if err != nil || !ok || strings.TrimSpace(text) != "Hello world." {
+			t.Fatalf("%q, %v, %v", text, ok, err)
+		}
+	}
+	compiled := func() os.FileInfo {
+		t.Helper()
+		found, _ := filepath.Glob(filepath.Join(programs, "work-*", "*", "*"))
+		if len(found) != 1 {
+			t.Fatalf("compiled %v", found)
+		}
+		info, err := os.Stat(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	read()
+	first := compiled()
+	if first.Size() < 1<<20 {
+		t.Errorf("%d bytes", first.Size())
+	}
+	read()
+	if again := compiled(); !os.SameFile(first, again) || again.ModTime() != first.ModTime() {
+		t.Error("compiled again")
+	}
+	found, _ := filepath.Glob(filepath.Join(programs, "work-*", "*", "*"))
+	if err := os.WriteFile(found[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read()
+}
+
+// BenchmarkPDF reads the text of a short PDF file in a worker: one that compiles PDFium, and
+// one that loads it.
+func BenchmarkPDF(b *testing.B) {
+	for name, programs := range map[string]string{"compile": "", "load": b.TempDir()} {
+		b.Run(name, func(b *testing.B) {
+			ingester := NewIngester(IngesterConfig{Dir: programs})
+			source := ingest.Source{Path: filepath.Join(b.TempDir(), "text.pdf"), Name: "text.pdf"}
+			if err := os.WriteFile(source.Path, containerFiles(b)["text.pdf"], 0o600); err != nil {
+				b.Fatal(err)
+			}
+			ingester.compiled(b.Context(), []ingest.Source{source})
+			b.ResetTimer()
+			for range b.N {
+				if _, ok, err := ingester.Text(b.Context(), Admission{User: "alice"}, source, storage.IngestOptions{}, b.TempDir(), 1000); err != nil || !ok {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

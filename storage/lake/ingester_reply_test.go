@@ -130,6 +130,18 @@ func wicked(kind string) {
 	case "long parts":
 		say(worker.IngestReply{Parts: []string{strings.Repeat("x", 2_000)}})
 		return
+	case "text elsewhere":
+		say(worker.IngestReply{Text: elsewhere(request)})
+		return
+	case "linked text", "long text":
+		text := filepath.Join(request.OutDir, "text")
+		if kind == "long text" {
+			_ = os.WriteFile(text, make([]byte, request.MaxText+1), 0o600)
+		} else {
+			_ = os.Symlink(elsewhere(request), text) // where the system lets it
+		}
+		say(worker.IngestReply{Text: text})
+		return
 	case "noise":
 		fmt.Fprintln(server, "noise")
 		return

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"parley/internal/lru"
 	"parley/internal/sqltext"
 	"parley/storage"
 )
@@ -28,37 +28,19 @@ const (
 	// maxSuggesting is how many datasets a namespace has at most for links to be suggested
 	// between all of them.
 	maxSuggesting = 60
-	// maxKnown limits the entries of a cache.
-	maxKnown = 10_000
+	// maxCachedLinks limits the entries of each cache.
+	maxCachedLinks = 10_000
 )
 
-// versionCache remembers what was found out about versions of datasets. It is safe for
-// concurrent use: its keys name versions, and what it tells is for those who may read them.
-type versionCache[T any] struct {
-	mu    sync.Mutex
-	known map[string]T
-}
-
-func (c *versionCache[T]) get(key string) (T, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	value, ok := c.known[key]
-	return value, ok
-}
-
-func (c *versionCache[T]) put(key string, value T) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxKnown {
-		c.known = map[string]T{}
-	}
-	c.known[key] = value
-}
-
-// linkCache has measures and suggestions.
+// linkCache has measures and suggestions. Its keys name versions of datasets, and what it
+// tells is for those who may read them.
 type linkCache struct {
-	measures  versionCache[knownMeasure]
-	suggested versionCache[[]storage.MeasuredLink]
+	measures  *lru.Cache[string, knownMeasure]
+	suggested *lru.Cache[string, []storage.MeasuredLink]
+}
+
+func newLinkCache() linkCache {
+	return linkCache{lru.New[string, knownMeasure](maxCachedLinks), lru.New[string, []storage.MeasuredLink](maxCachedLinks)}
 }
 
 // knownMeasure is a measure, or nil until a time, for one that took too much.
@@ -227,7 +209,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 		return nil, err
 	}
 	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
-	if known, ok := m.links.measures.get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
+	if known, ok := m.links.measures.Get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
 		return known.LinkMeasure, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -247,7 +229,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 			return nil, err
 		}
 	}
-	m.links.measures.put(key, knownMeasure{measured, time.Now().Add(remeasureAfter)})
+	m.links.measures.Put(key, knownMeasure{measured, time.Now().Add(remeasureAfter)}, 1)
 	return measured, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/lru"
 	"parley/storage"
 	"parley/storage/lake/worker"
 )
@@ -55,7 +56,7 @@ type Pool struct {
 	work   sync.WaitGroup
 	warned sync.Once
 	// facts are what the join guard has measured.
-	facts versionCache[json.RawMessage]
+	facts *lru.Cache[string, json.RawMessage]
 
 	mu    sync.Mutex
 	idle  []*idleWorker
@@ -75,6 +76,9 @@ type Stats struct {
 	// Refused the queries that found the queue full.
 	Started, Ended, Refused int64
 }
+
+// maxFacts limits what is cached of the join guard's measures, in bytes.
+const maxFacts = 8 << 20
 
 // maxUses limits the queries of one worker, and so what it can leak.
 const maxUses = 10_000
@@ -96,7 +100,7 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
 	}
-	p := &Pool{config: config, queue: fair.New(fair.Config{
+	p := &Pool{config: config, facts: lru.New[string, json.RawMessage](maxFacts), queue: fair.New(fair.Config{
 		What:  "queries",
 		Slots: config.Workers, SlotsPerUser: config.UserWorkers,
 		MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,

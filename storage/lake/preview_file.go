@@ -59,6 +59,21 @@ func (d *Datasets) PreviewFile(ctx context.Context, caller storage.Caller, file 
 	return p.preview, p.addAll(ctx, names)
 }
 
+// Tables gives the names of the tables of an uploaded file, none for a file that is one
+// table.
+func (d *Datasets) Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error) {
+	dir, done, err := d.workDir()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	path, err := d.config.Objects.Source(ctx, file.Key, dir)
+	if err != nil {
+		return nil, err
+	}
+	return d.config.Ingester.Parts(ctx, Admission{User: caller.Username}, ingest.Source{Path: path, Name: file.Filename}, filepath.Join(dir, "parts"))
+}
+
 // filePreview is a preview in the making.
 type filePreview struct {
 	*Datasets

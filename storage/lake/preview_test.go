@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/worker"
 )
 
 // newPreview makes a Datasets that can preview, and needs no records for it.
@@ -105,6 +108,7 @@ func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	var pieces []Piece
 	d := &Datasets{config: DatasetsConfig{
+		Ingester: NewIngester(IngesterConfig{}),
 		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
 			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
 		}}},
@@ -153,9 +157,68 @@ func TestExtractSources(t *testing.T) {
 	// One that is refused costs nothing.
 	before := len(pieces)
 	for name, text := range map[string]string{"bad.txt": "fine\nneither UTF-8 nor \x81 Windows-1252", "huge.txt": strings.Repeat("x", maxProse+1)} {
-		a = &addition{dir: dir, sources: []ingest.Source{sources[0], write(name, text)}, extracted: a.extracted}
+		a = &addition{dir: t.TempDir(), sources: []ingest.Source{sources[0], write(name, text)}, extracted: a.extracted}
 		if err := d.extractSources(t.Context(), a); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), name) || len(pieces) != before {
 			t.Errorf("%s: %v after %d pieces", name, err, len(pieces)-before)
+		}
+	}
+}
+
+// Rows are extracted from the text of documents, which a worker reads.
+func TestExtractDocuments(t *testing.T) {
+	t.Parallel()
+	path, err := plainWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	d := &Datasets{config: DatasetsConfig{
+		Ingester: NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }}),
+		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
+			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
+		}}},
+		Extract: func(_ context.Context, piece Piece) ([]json.RawMessage, error) {
+			texts = append(texts, piece.Document+": "+strings.TrimSpace(piece.Text))
+			return rawRows(`{"n":1}`), nil
+		},
+	}}
+	dir := t.TempDir()
+	files := containerFiles(t)
+	files["page.htm"] = []byte("<p>Some words.</p>")
+	files["texts.zip"] = zipOf(t, "a.txt", "One.", "b.md", "Two.")
+	a := &addition{dir: dir, extracted: func(int, float64, int64) {}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		source := ingest.Source{Path: filepath.Join(dir, name), Name: name}
+		if err := os.WriteFile(source.Path, files[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.sources = append(a.sources, source)
+	}
+	if err := d.extractSources(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(texts, "\n")
+	if want := "page.htm: Some words.\ntext.docx: Hello.\ntext.pdf: Hello world.\ntexts.zip: One.\n\nTwo."; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, source := range a.sources {
+		if want := slices.Contains([]string{"page.htm", "text.docx", "text.pdf", "texts.zip"}, source.Name); source.Extracted != want {
+			t.Errorf("%+v", source)
+		}
+	}
+}
+
+// A worker that a file has taken over gives no text but its own.
+func TestWickedText(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(source, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"noise", "text elsewhere", "linked text", "long text"} {
+		text, ok, err := wickedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, storage.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
+		if !errors.Is(err, worker.ErrBadReply) || ok {
+			t.Errorf("%s: believed %.100q, %v", kind, text, err)
 		}
 	}
 }

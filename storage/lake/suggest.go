@@ -112,13 +112,13 @@ type suggester struct {
 // confirm: one at most for each column that is not taken.
 func (m linkMeter) suggest(ctx context.Context, from storage.DatasetData, taken map[string]bool) ([]storage.MeasuredLink, error) {
 	key := fmt.Sprintf("%s %v %x", from.ID, taken, m.versions)
-	if known, ok := m.links.suggested.get(key); ok {
+	if known, ok := m.links.suggested.Get(key); ok {
 		return slices.Clone(known), nil
 	}
 	s := suggester{linkMeter: m, from: from, taken: taken}
 	found, err := s.search(ctx)
 	if err == nil {
-		m.links.suggested.put(key, found)
+		m.links.suggested.Put(key, found, 1)
 	}
 	return slices.Clone(found), err
 }

@@ -92,10 +92,10 @@ func TestSuggestedLinks(t *testing.T) {
 	expect("SHIPMENTS", "email>customers.email many-to-one 4000/4000")
 	expect("customers", "")
 	// Of what the profiles rule out, nothing is measured.
-	before := len(s.links.measures.known)
+	before := s.links.measures.Len()
 	expect("visits", "")
 	expect("empty", "")
-	if after := len(s.links.measures.known); after != before {
+	if after := s.links.measures.Len(); after != before {
 		t.Errorf("%d pairs were measured that profiles rule out", after-before)
 	}
 

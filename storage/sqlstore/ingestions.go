@@ -48,15 +48,21 @@ ORDER BY i.id DESC`)
 // StartIngestion implements storage.Ingestions.
 func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error {
 	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
-		datasetID, err := s.datasetToFill(ctx, tx, caller, ref, ingestion.Define)
-		if err != nil {
-			return err
+		for name, one := range ingestion.Each(ref.Name) {
+			ref.Name = name
+			datasetID, err := s.datasetToFill(ctx, tx, caller, ref, one.Define)
+			if err != nil {
+				return err
+			}
+			files, err := completedUploads(ctx, tx, caller, one.Files)
+			if err != nil {
+				return err
+			}
+			if err := s.addIngestion(ctx, tx, caller, datasetID, one, files); err != nil {
+				return err
+			}
 		}
-		files, err := completedUploads(ctx, tx, caller, ingestion.Files)
-		if err != nil {
-			return err
-		}
-		return s.addIngestion(ctx, tx, caller, datasetID, ingestion, files)
+		return nil
 	})
 }
 

@@ -56,20 +56,41 @@ func NoPreviousQuestion() error {
 	return llm.Unanswerable("The question points at something that was not named before. Ask in full, with the name of what you mean.")
 }
 
-// NotUnderstood refuses a question, and names the words that were not understood and
-// example questions. guess describes the most likely reading; "" for none.
-func NotUnderstood(unread []string, guess string, examples []string) error {
+// Refusal has what is known of a question that was not understood.
+type Refusal struct {
+	// Unread are the words that were not understood, and Names are names of the data that
+	// are similar to them.
+	Unread, Names []string
+	// Guess describes the most likely reading; "" for none.
+	Guess string
+	// Meant are questions that the asker may mean, and Examples other questions about the
+	// data.
+	Meant, Examples []string
+}
+
+// NotUnderstood refuses a question, and names the words that were not understood, and
+// questions that can be asked.
+func NotUnderstood(r Refusal) error {
 	text := "It is not clear what the question asks for."
 	switch {
-	case len(unread) > 0:
-		text = "Not understood: " + quoteWords(unread) + "."
-	case guess != "":
-		text = "The question is not clear. It may mean: " + guess + "."
+	case len(r.Unread) > 0:
+		text = "Not understood: " + quoteWords(r.Unread) + "."
+	case r.Guess != "":
+		text = "The question is not clear. It may mean: " + r.Guess + "."
 	}
-	if len(examples) > 0 {
-		text += " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
+	switch {
+	case len(r.Names) > 0:
+		text += " Did you mean “" + strings.Join(r.Names, "” or “") + "”?"
+	case len(r.Examples) > 0:
+		text += " You can ask, for example: “" + strings.Join(r.Examples, "” or “") + "”"
 	}
-	return &llm.UnanswerableError{Reason: text, Words: unread, Suggestions: examples}
+	questions := slices.Clone(r.Meant)
+	for _, example := range r.Examples {
+		if !slices.Contains(questions, example) {
+			questions = append(questions, example)
+		}
+	}
+	return &llm.UnanswerableError{Reason: text, Words: r.Unread, Suggestions: questions}
 }
 
 // NothingFound refuses a question whose most likely reading has no rows.

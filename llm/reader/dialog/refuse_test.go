@@ -20,14 +20,16 @@ func TestRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{dialog.NotUnderstood([]string{"refunded"}, "", []string{"How many orders are there for each status?", "What is the average amount of orders?"}),
+		{dialog.NotUnderstood(dialog.Refusal{Unread: []string{"refunded"}, Examples: []string{"How many orders are there for each status?", "What is the average amount of orders?"}}),
 			"Not understood: “refunded”. You can ask, for example: “How many orders are there for each status?” or “What is the average amount of orders?”"},
-		{dialog.NotUnderstood([]string{"organic", "fair"}, "", []string{"How many orders are there?"}), "Not understood: “organic” and “fair”. You can ask, for example: “How many orders are there?”"},
-		{dialog.NotUnderstood(nil, "", nil), "It is not clear what the question asks for."},
-		{dialog.NotUnderstood(many, "", nil), "Not understood: “xxx"},
+		{dialog.NotUnderstood(dialog.Refusal{Unread: []string{"organic", "fair"}, Examples: []string{"How many orders are there?"}}), "Not understood: “organic” and “fair”. You can ask, for example: “How many orders are there?”"},
+		{dialog.NotUnderstood(dialog.Refusal{}), "It is not clear what the question asks for."},
+		{dialog.NotUnderstood(dialog.Refusal{Unread: many}), "Not understood: “xxx"},
 		{dialog.Ambiguous("total amount of orders", "average amount of orders"),
 			"The question can be read in two ways: (1) total amount of orders; (2) average amount of orders. Ask again in words that fit only the one you mean."},
-		{dialog.NotUnderstood(nil, "number of orders", nil), "The question is not clear. It may mean: number of orders."},
+		{dialog.NotUnderstood(dialog.Refusal{Guess: "number of orders"}), "The question is not clear. It may mean: number of orders."},
+		{dialog.NotUnderstood(dialog.Refusal{Unread: []string{"prize"}, Names: []string{"price", "size"}, Examples: []string{"How many orders are there?"}}),
+			"Not understood: “prize”. Did you mean “price” or “size”?"},
 		{dialog.NothingFound("orders with amount above “900”"), "Nothing was found. The question was read as: orders with amount above “900”."},
 		{dialog.NoData(), "There is no data to answer from."},
 		{dialog.EmptyQuestion(), "The question has no words."},

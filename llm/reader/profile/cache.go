@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/lru"
 )
 
 // Cache is a least-recently-used cache of profiles with a limit in bytes. It is safe for

@@ -9,6 +9,7 @@ import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
 import { fieldsOf, scores, shown } from './rows';
 import { toRun } from './run';
+import { format, piecesOf } from './sql';
 import { suggest } from './suggest';
 import { ended, fold, waits, type Event, type Task } from './task';
 
@@ -49,6 +50,27 @@ describe('a CSV file', () => {
   });
   test('keeps numbers, written ones too', () => {
     expect(toCSV([{ a: -1, b: '-12345678901234567890', c: '-1.50' }])).toBe('a,b,c\r\n-1,-12345678901234567890,-1.50\r\n');
+  });
+});
+
+describe('a query', () => {
+  test('is cut into pieces that make it up', () => {
+    const sql = `SELECT a, 'it''s -- no', "b "" c", 1.5e3 -- note\nFROM t /* x */ WHERE ü = 'open`;
+    expect(piecesOf(sql).map((piece) => piece.text).join('')).toBe(sql);
+    expect(piecesOf(sql).filter((piece) => piece.kind === 'keyword').map((piece) => piece.text)).toEqual(['SELECT', 'FROM', 'WHERE']);
+    expect(piecesOf(sql).filter((piece) => piece.kind === 'text').map((piece) => piece.text)).toEqual(["'it''s -- no'", "'open"]);
+  });
+  test('has each clause on a line', () => {
+    expect(format('SELECT city, sum(x ORDER BY y) FROM a LEFT JOIN b USING (id) WHERE extract(year FROM d) IS DISTINCT FROM 1 GROUP BY 1')).toBe(
+      'SELECT city, sum(x ORDER BY y)\nFROM a\nLEFT JOIN b USING (id)\nWHERE extract(year FROM d) IS DISTINCT FROM 1\nGROUP BY 1');
+    expect(format('WITH t AS (SELECT left(a, 1) FROM b) SELECT * FROM t UNION ALL SELECT 1')).toBe(
+      'WITH t AS (SELECT left(a, 1)\n  FROM b)\nSELECT *\nFROM t\nUNION ALL\nSELECT 1');
+  });
+  test('stays as it is where it has lines, or texts of another kind', () => {
+    for (const sql of ['SELECT 1\nFROM t', 'SELECT $$ a  FROM b $$', "SELECT E'a\\' FROM b'"]) expect(format(sql)).toBe(sql);
+  });
+  test('is cut in time, whatever it is', () => {
+    for (const text of ["'".repeat(1e5), '/*'.repeat(1e5), '"'.repeat(1e5 + 1), '('.repeat(1e5)]) expect(piecesOf(text).length).toBeGreaterThan(0);
   });
 });
 
@@ -137,7 +159,12 @@ describe('a task', () => {
       state: 'failed', failure: 'Not understood: “x”.', suggestions: ['How many?'], steps: [],
     });
     expect(refused({ code: 'NOT_UNDERSTOOD' }).suggestions).toEqual([]);
-    expect(refused({ code: 'QUERY_FAILED' }).suggestions).toBeUndefined();
+    expect(refused({ code: 'NOT_UNDERSTOOD' }).notUnderstood).toBe(true);
+    expect(refused({ code: 'QUERY_FAILED', suggestions: ['x'] })).toMatchObject({ notUnderstood: false, suggestions: [] });
+    const step = (n: number, suggestions?: string[]) => artifact(`step-${n}`, [{ text: '-- no query' }], { answered: !suggestions, suggestions });
+    const answered = (...steps: Event[]) => toRun(folded([status('WORKING'), ...steps, status('COMPLETED')]), 'Q');
+    expect(answered(step(0, ['a', 'b']), step(1, ['b']))).toMatchObject({ notUnderstood: true, suggestions: ['a', 'b'] });
+    expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [] });
   });
   test('says what it asks, and goes on from there', () => {
     const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];

@@ -12,8 +12,12 @@ export interface Step {
   /** undefined while they are on their way. */
   rows?: Row[];
   truncated: boolean;
+  /** How many rows a truncated result has in all, where they were counted. */
+  total?: number;
   /** undefined where none helps to read the rows. */
   chart?: Spec;
+  /** Whether the query was verified for the question. */
+  verified?: boolean;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -38,8 +42,10 @@ export interface Run {
   /** Why it failed, and the query that did. */
   failure: string;
   failedQuery: string;
-  /** Questions that can be answered, where this one was not understood; undefined where it was. */
-  suggestions?: string[];
+  /** notUnderstood is true of a question that no query could be written for. */
+  notUnderstood: boolean;
+  /** Questions to ask in its place, which can be answered. */
+  suggestions: string[];
 }
 
 const states: Record<string, Run['state']> = {
@@ -66,14 +72,18 @@ export function toRun(task: Task, question: string): Run {
     answer: answerOf(task.artifacts),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
-    suggestions: suggestionsOf(failure),
+    ...refusalOf(task, failure),
   };
 }
 
-function suggestionsOf(failure: Message | undefined): string[] | undefined {
-  const { code, suggestions } = record(data(failure?.parts ?? []));
-  if (code !== 'NOT_UNDERSTOOD') return undefined;
-  return Array.isArray(suggestions) ? suggestions.map((each) => plain(string(each))).filter(Boolean) : [];
+/** refusalOf tells whether there is no answer, and what to ask: nl2ql says so in its failure, the assistant with each step. */
+function refusalOf(task: Task, failure: Message | undefined): Pick<Run, 'notUnderstood' | 'suggestions'> {
+  const said = record(data(failure?.parts ?? []));
+  const queries = task.artifacts.filter((a) => /^step-\d+$/.test(a.artifactId));
+  const refused = queries.length > 0 && queries.every((a) => a.metadata?.answered === false);
+  const lists = said.code === 'NOT_UNDERSTOOD' ? [said.suggestions] : refused ? queries.map((a) => a.metadata?.suggestions) : [];
+  const questions = lists.flatMap((list) => (Array.isArray(list) ? list : [])).map((each) => plain(string(each))).filter(Boolean);
+  return { notUnderstood: said.code === 'NOT_UNDERSTOOD' || refused, suggestions: [...new Set(questions)].slice(0, 4) };
 }
 
 /** questionOf gives the words of the message that began a task. */
@@ -115,7 +125,7 @@ function stepsOf(artifacts: Artifact[]): Step[] {
 }
 
 function toStep(made: Artifact, result: Artifact | undefined): Step {
-  const { rows, truncated } = record(data(result?.parts ?? []));
+  const { rows, truncated, totalRows } = record(data(result?.parts ?? []));
   return {
     id: made.artifactId,
     instruction: plain(string(made.metadata?.instruction)),
@@ -123,7 +133,9 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     query: text(made.parts),
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,
+    total: typeof totalRows === 'number' ? totalRows : undefined,
     chart: toSpec(result?.metadata?.chart),
+    verified: made.metadata?.verified === true,
   };
 }
 
@@ -131,7 +143,7 @@ function answerOf(artifacts: Artifact[]): string {
   const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');
   const words = answer ? text(answer.parts) : '';
   // How many rows there are is said where they are shown.
-  return answer?.artifactId === 'result-data' && /^\d+ rows?$/.test(words) ? '' : words;
+  return answer?.artifactId === 'result-data' && /^\d+ (of \d+ )?rows?(, and there are more)?$/.test(words) ? '' : words;
 }
 
 const text = (parts: Part[]): string => parts.flatMap((p) => (typeof p.text === 'string' ? [p.text] : [])).join('\n');

@@ -62,7 +62,7 @@ export class Turn {
     if (!id) {
       this.leave();
       this.lost.value = false;
-      this.problem.value = 'Canceled before the server had answered.';
+      this.problem.value = 'Stopped before the server had answered.';
       return;
     }
     this.canceling.value = true;

@@ -26,8 +26,15 @@ const progressEvery = 200 * time.Millisecond
 func IngestMain() int { return worker.ServeIngest(answerIngest) }
 
 func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
-	if request.ListParts {
-		return listParts(context.Background(), request)
+	ingest.UseCompiled(request.Programs)
+	switch {
+	case request.Compile:
+		if err := ingest.Compile(request.OutDir); err != nil {
+			return worker.IngestReply{Fault: err.Error()}
+		}
+		return worker.IngestReply{}
+	case request.ListParts, request.MaxText > 0:
+		return openSource(context.Background(), request)
 	}
 	result, err := ingestFiles(context.Background(), request, throttled(progress))
 	if err != nil {
@@ -36,15 +43,21 @@ func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) 
 	return worker.IngestReply{Result: &result}
 }
 
-func listParts(ctx context.Context, request worker.IngestRequest) worker.IngestReply {
+// openSource lists the parts of a source, or writes its text: neither needs DuckDB.
+func openSource(ctx context.Context, request worker.IngestRequest) (reply worker.IngestReply) {
 	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
 		return worker.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
 	}
-	names, err := ingest.Parts(ctx, request.Sources[0], request.OutDir)
+	var err error
+	if request.ListParts {
+		reply.Parts, err = ingest.Parts(ctx, request.Sources[0], request.OutDir)
+	} else {
+		reply.Text, err = ingest.Text(ctx, request.Sources[0], request.Options, request.OutDir, request.MaxText)
+	}
 	if err != nil {
 		return refusalOf(request, err)
 	}
-	return worker.IngestReply{Parts: names}
+	return reply
 }
 
 // refusalOf gives the reply for an error.

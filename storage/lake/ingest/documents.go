@@ -211,15 +211,48 @@ const (
 	instanceWait = time.Minute
 )
 
-// pdfPool compiles PDFium's WebAssembly, which takes seconds and some 300 MiB, once in a
-// process. It has no files, and its memory is bounded.
+// compiledDir is the folder of UseCompiled.
+var compiledDir string
+
+// UseCompiled has this process load PDFium from a folder into which [Compile] compiled it,
+// where it can. It is called before the first job.
+func UseCompiled(dir string) { compiledDir = dir }
+
+// Compile compiles PDFium's WebAssembly, which takes seconds and some 300 MiB, into a folder.
+// What is in the folder is executed: no process that reads a source may write there.
+func Compile(dir string) error {
+	pool, err := newPDFPool(dir)
+	if err != nil {
+		return fmt.Errorf("compile PDFium: %w", err)
+	}
+	return pool.Close()
+}
+
+// pdfPool starts PDFium, once in a process.
 var pdfPool = sync.OnceValues(func() (pdfium.Pool, error) {
-	return webassembly.Init(webassembly.Config{
-		MaxIdle: 1, MaxTotal: 1, Stdout: io.Discard, Stderr: io.Discard,
-		FSConfig:      wazero.NewFSConfig(),
-		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfPages),
-	})
+	if compiledDir != "" {
+		if pool, err := newPDFPool(compiledDir); err == nil {
+			return pool, nil
+		}
+	}
+	return newPDFPool("")
 })
+
+// newPDFPool loads PDFium from a folder or compiles it, into the folder unless that is "". It
+// has no files, and its memory is bounded.
+func newPDFPool(dir string) (pdfium.Pool, error) {
+	runtime := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfPages)
+	if dir != "" {
+		cache, err := wazero.NewCompilationCacheWithDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		runtime = runtime.WithCompilationCache(cache)
+	}
+	return webassembly.Init(webassembly.Config{
+		MaxIdle: 1, MaxTotal: 1, Stdout: io.Discard, Stderr: io.Discard, FSConfig: wazero.NewFSConfig(), RuntimeConfig: runtime,
+	})
+}
 
 // openPDF gives the text of a PDF file, a paragraph for each page at least.
 func (r *run) openPDF(ctx context.Context, in input) (*container, error) {

@@ -26,42 +26,52 @@ func gzipped(t *testing.T, text string) string {
 	return packed.String()
 }
 
-func TestReadProse(t *testing.T) {
+func TestText(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Some words.\n", 200_000)
 	for _, test := range []struct {
 		name, content, want string
-		ok                  bool
 		wrong               string
 	}{
-		{name: "a.txt", content: "one\r\ntwo", want: "one\r\ntwo", ok: true},
-		{name: "a.md", content: byteOrderMark + "# é\n", want: "# é\n", ok: true},
-		{name: "a.md.gz", content: gzipped(t, "# One\n"), want: "# One\n", ok: true},
-		{name: "zipped.txt", content: gzipped(t, long), want: long, ok: true},
+		{name: "a.txt", content: "one\r\ntwo", want: "one\r\ntwo"},
+		{name: "a.md", content: byteOrderMark + "# é\n", want: "# é\n"},
+		{name: "a.md.gz", content: gzipped(t, "# One\n"), want: "# One\n"},
+		{name: "zipped.txt", content: gzipped(t, long), want: long},
 		{name: "a.csv", content: "a,b\n1,2\n"},
 		{name: "a.json", content: `[{"a":1}]`},
-		{name: "empty.txt", content: " \n"},
-		{name: "not.txt.gz", content: "plain"},
-		{name: "a.txt", content: "%PDF-1.7 and more"},
-		{name: "latin.txt", content: "caf\xe9", want: "café", ok: true},
-		{name: "utf16.txt", content: "\xff\xfeh\x00i\x00", want: "hi", ok: true},
-		{name: "wrong.txt", content: "é è\n\xff", ok: true, wrong: "wrong.txt, line 2"},
-		{name: "long.txt", content: strings.Repeat("x", 4<<20+1), ok: true, wrong: "long.txt is longer than"},
-		{name: "bomb.txt.gz", content: gzipped(t, strings.Repeat("x", 5<<20)), ok: true, wrong: "bomb.txt.gz is longer than"},
-		{name: "half.txt.gz", content: gzipped(t, long)[:3000], ok: true, wrong: "half.txt.gz is damaged"},
+		{name: "page.html", content: "<h1>One</h1><p>Some words.</p>", want: "One\n\n\n\nSome words."},
+		{name: "table.html", content: "<p>Words</p><table><tr><th>a</th></tr><tr><td>1</td></tr></table>"},
+		{name: "empty.txt", content: " \n", wrong: "empty.txt is empty"},
+		{name: "not.txt.gz", content: "plain", wrong: "not.txt.gz is not gzipped"},
+		{name: "latin.txt", content: "caf\xe9", want: "café"},
+		{name: "utf16.txt", content: "\xff\xfeh\x00i\x00", want: "hi"},
+		{name: "wrong.txt", content: "é è\n\xff", wrong: "wrong.txt, line 2"},
+		{name: "long.txt", content: strings.Repeat("x", 4<<20+1), wrong: "long.txt is longer than"},
+		{name: "bomb.txt.gz", content: gzipped(t, strings.Repeat("x", 5<<20)), wrong: "bomb.txt.gz is longer than"},
+		{name: "half.txt.gz", content: gzipped(t, long)[:3000], wrong: "half.txt.gz is damaged"},
 	} {
-		path := filepath.Join(t.TempDir(), "source")
+		dir := t.TempDir()
+		path := filepath.Join(dir, "source")
 		if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		text, ok, err := ReadProse(t.Context(), Source{Path: path, Name: test.name}, 4<<20)
+		made, err := Text(t.Context(), Source{Path: path, Name: test.name}, storage.IngestOptions{}, dir, 4<<20)
+		var text []byte
+		if made != "" {
+			text, _ = os.ReadFile(made)
+		}
 		switch {
 		case test.wrong != "":
 			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), test.wrong) {
 				t.Errorf("%s: %v", test.name, err)
 			}
-		case err != nil || ok != test.ok || text != test.want:
-			t.Errorf("%s: %.40q, %v, %v", test.name, text, ok, err)
+		case err != nil || strings.TrimSpace(string(text)) != strings.TrimSpace(test.want):
+			t.Errorf("%s: %.40q, %v", test.name, text, err)
+		}
+	}
+	for name, want := range map[string]bool{"a.txt": true, "a.MD.gz": true, "a.pdf": true, "a.docx": true, "a.htm": true, "a.zip": true, "a": true, "a.csv": false, "a.json.gz": false, "a.xlsx": false} {
+		if MayBeText(name) != want {
+			t.Errorf("%s: may be text: %v", name, !want)
 		}
 	}
 }

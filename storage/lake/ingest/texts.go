@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -273,49 +275,91 @@ func (s *splitter) finish() {
 	s.endPassage()
 }
 
-// ReadProse gives the text of a source that is plain text or Markdown, checked
-// as for passages, so that rows can be extracted from it. For another source, or
-// one of an unknown format, ok is false. It refuses a text of more than limit
-// bytes, unpacked.
-func ReadProse(ctx context.Context, source Source, limit int64) (text string, ok bool, err error) {
-	file, err := os.Open(source.Path)
+// MayBeText reports whether the source of a name may be a text to [Text]: it does not name
+// a format of tables.
+func MayBeText(name string) bool {
+	extension := strings.ToLower(path.Ext(trimGzip(name)))
+	f := extensions[extension]
+	return extension != ".xlsx" && extension != ".xlsm" && (f == nil || f.prose || f == formatHTML || f == formatPDF)
+}
+
+// Text writes the text of a source, from which rows can be extracted, to a file in a folder
+// and gives its path: plain text and Markdown, checked as for passages, a document, or a page
+// or an archive that holds no table. For a source that holds a table the path is "". It
+// refuses a text of more than limit bytes, unpacked. Errors are as those of [Run].
+func Text(ctx context.Context, source Source, options storage.IngestOptions, dir string, limit int64) (string, error) {
+	work, err := os.MkdirTemp(dir, ".ingest-*")
 	if err != nil {
-		return "", false, fmt.Errorf("open source: %w", err)
+		return "", fmt.Errorf("create work folder: %w", err)
 	}
-	defer file.Close()
-	magic := make([]byte, 3)
-	file.ReadAt(magic, 0) //nolint:errcheck // a short file is not gzip, and the decoder meets other errors
-	content, _, err := decoder(ctx, file, "")
-	if err != nil || !isGzip(magic) && trimGzip(source.Name) != source.Name {
-		return "", false, nil //nolint:nilerr // the ingestion says what is wrong with it
+	defer os.RemoveAll(work)
+	r := newRun(nil, Job{Options: options}, work)
+	if err := r.progress.start(nil, []Source{source}); err != nil {
+		return "", err
 	}
-	head, err := content.Peek(headSize)
-	if err != nil && err != io.EOF {
-		return "", false, nil //nolint:nilerr // the same
+	in, format, err := r.openInput(ctx, source.Path, source.Name)
+	if err != nil {
+		return "", err
 	}
-	if f, err := sniff(source.Name, head); err != nil || !f.prose {
-		return "", false, nil //nolint:nilerr // the same
+	c, err := r.openContainer(ctx, in, format)
+	if err != nil {
+		return "", err
 	}
-	// The text fits into memory: whether it is UTF-8, the whole of it decides.
-	all, err := io.ReadAll(io.LimitReader(content, limit+1))
-	if !utf8.Valid(all) {
-		var decoded bytes.Buffer
-		if possible, _ := decodeWindows1252(bytes.NewReader(all), &decoded); possible {
-			all = decoded.Bytes()
+	parts := []part{{format: format, in: in}}
+	if c != nil {
+		defer c.close()
+		if parts, err = c.choose(in.name, options.Sheet); err != nil {
+			return "", nil //nolint:nilerr // the ingestion says what is wrong with it
 		}
 	}
-	if err == nil && int64(len(all)) <= limit {
-		err = eachLine(ctx, bytes.NewReader(all), source.Name, func([]byte, int) {})
+	var all []byte
+	for _, p := range parts {
+		if !p.format.prose {
+			return "", nil
+		}
+		text, err := r.partText(ctx, p, limit)
+		if all = append(all, text...); err == nil && int64(len(all)) > limit {
+			err = refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, limit)
+		}
+		if err != nil {
+			return "", err
+		}
+		all = append(all, "\n\n"...)
 	}
-	switch {
-	case int64(len(all)) > limit:
-		return "", true, refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, limit)
-	case ctx.Err() != nil:
-		return "", true, ctx.Err()
-	case errors.Is(err, errDamaged):
-		return "", true, refuse("%s is damaged: it does not unpack to its end", source.Name)
+	out := filepath.Join(dir, "text")
+	if err := os.WriteFile(out, bytes.TrimSuffix(all, []byte("\n\n")), 0o600); err != nil {
+		return "", fmt.Errorf("write text: %w", err)
 	}
-	return string(all), true, err
+	return out, nil
+}
+
+// partText gives the text of a part, or its first limit bytes and one more. It fits into
+// memory: whether it is UTF-8, the whole of it decides.
+func (r *run) partText(ctx context.Context, p part, limit int64) (text []byte, err error) {
+	from := p.in.path
+	if p.write != nil {
+		if from, err = r.writePart(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	defer file.Close()
+	if text, err = io.ReadAll(io.LimitReader(file, limit+1)); err != nil {
+		return nil, fmt.Errorf("read source: %w", err)
+	}
+	if !utf8.Valid(text) {
+		var decoded bytes.Buffer
+		if possible, _ := decodeWindows1252(bytes.NewReader(text), &decoded); possible {
+			text = decoded.Bytes()
+		}
+	}
+	if int64(len(text)) > limit {
+		return text, nil
+	}
+	return text, eachLine(ctx, bytes.NewReader(text), p.in.name, func([]byte, int) {})
 }
 
 // SplitProse cuts a text into pieces of at most size bytes: between paragraphs,

@@ -18,7 +18,7 @@ import (
 )
 
 // IngestRequest asks an ingest worker to ingest sources, to merge files, or to list the
-// parts of a source.
+// parts or write the text of a source.
 type IngestRequest struct {
 	Memory  int64
 	Threads int
@@ -34,6 +34,12 @@ type IngestRequest struct {
 	Columns []storage.Column
 	// ListParts asks for the names of the parts of the first source.
 	ListParts bool
+	// MaxText, unless 0, asks for the text of the first source, of at most so many bytes.
+	MaxText int64
+	// Programs is a folder with compiled programs; with Compile, the worker writes them into
+	// OutDir, and does nothing else.
+	Programs string
+	Compile  bool
 }
 
 // Reads gives the files that the worker reads.
@@ -54,6 +60,8 @@ type IngestReply struct {
 	Result   *ingest.Result   `json:",omitempty"`
 	// Parts are the names of parts, where these were asked for.
 	Parts []string `json:",omitempty"`
+	// Text is the file with the text, where that was asked for; "" for a source of tables.
+	Text string `json:",omitempty"`
 	// Refused is for the source's owner, Fault for the log.
 	Refused string `json:",omitempty"`
 	Fault   string `json:",omitempty"`
@@ -126,11 +134,18 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	switch {
 	case r.Refused != "" || r.Fault != "":
 		return IngestReply{Refused: shortReason(r.Refused), Fault: shortReason(r.Fault)}, nil
+	case request.Compile:
+		return IngestReply{}, nil
 	case request.ListParts:
 		if err := checkParts(r.Parts); err != nil {
 			return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
 		}
 		return IngestReply{Parts: r.Parts}, nil
+	case request.MaxText > 0:
+		if err := checkText(request, r.Text); err != nil {
+			return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
+		}
+		return IngestReply{Text: r.Text}, nil
 	case r.Result == nil:
 		return IngestReply{}, fmt.Errorf("%w: it says nothing", ErrBadReply)
 	}
@@ -179,22 +194,44 @@ func checkResult(request IngestRequest, made ingest.Result) error {
 	return checkColumns(request.Have, made.Columns)
 }
 
+// checkText refuses a text that is not a file in the worker's folder, or too long.
+func checkText(request IngestRequest, path string) error {
+	if path == "" {
+		return nil
+	}
+	size, err := checkRegular(request.OutDir, path)
+	if err == nil && size > request.MaxText {
+		err = fmt.Errorf("a text of %d bytes", size)
+	}
+	return err
+}
+
 var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// checkFile refuses a file that is not directly in dir, regular and of its size, so that
-// neither a path nor a link leads elsewhere.
-func checkFile(dir string, file ingest.File) error {
-	if file.Path != filepath.Join(dir, filepath.Base(file.Path)) {
-		return fmt.Errorf("the file %.200q, which is not in its folder", file.Path)
+// checkRegular refuses a file that is not directly in dir, or not regular, so that neither a
+// path nor a link leads elsewhere. It gives the size.
+func checkRegular(dir, path string) (int64, error) {
+	if path != filepath.Join(dir, filepath.Base(path)) {
+		return 0, fmt.Errorf("the file %.200q, which is not in its folder", path)
 	}
-	info, err := os.Lstat(file.Path)
+	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("a file that cannot be looked at: %w", err)
+		return 0, fmt.Errorf("a file that cannot be looked at: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("the file %.200q, which is none: %v", file.Path, info.Mode())
-	case info.Size() != file.Bytes:
-		return fmt.Errorf("a file of %d bytes, which has %d", file.Bytes, info.Size())
+		return 0, fmt.Errorf("the file %.200q, which is none: %v", path, info.Mode())
+	}
+	return info.Size(), nil
+}
+
+// checkFile refuses a file that is not in dir, or not as it is said to be.
+func checkFile(dir string, file ingest.File) error {
+	size, err := checkRegular(dir, file.Path)
+	switch {
+	case err != nil:
+		return err
+	case size != file.Bytes:
+		return fmt.Errorf("a file of %d bytes, which has %d", file.Bytes, size)
 	case file.Rows < 1 || file.Rows > maxFileRows:
 		return fmt.Errorf("a file of %d rows", file.Rows)
 	case !sha256Text.MatchString(file.SHA256):

@@ -24,6 +24,8 @@ type Spec struct {
 	// that it reads; "" is for a query worker.
 	Dir     string
 	Sources []string
+	// Programs is a folder with compiled programs that an ingest worker reads; "" for none.
+	Programs string
 	// Unconfined omits the sandbox, for tests of the other isolation layers.
 	Unconfined bool
 }

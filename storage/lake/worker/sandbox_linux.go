@@ -34,7 +34,7 @@ func confine(spec Spec) (lacks []string, err error) {
 	for _, path := range facts {
 		paths[path] = readFile
 	}
-	paths[spec.Tables] = readFile
+	paths[spec.Tables], paths[spec.Programs] = readFile, readFile
 	for _, path := range spec.Sources {
 		paths[path] = readFile
 	}

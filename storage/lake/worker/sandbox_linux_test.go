@@ -83,6 +83,18 @@ func confinedIngester(secret string) {
 	if err := os.WriteFile(source, nil, 0o600); !errors.Is(err, os.ErrPermission) {
 		wrong = append(wrong, fmt.Sprintf("write over a source: %v", err))
 	}
+	program := filepath.Join(request.Programs, "program")
+	if _, err := os.ReadFile(program); err != nil {
+		wrong = append(wrong, fmt.Sprintf("read a program: %v", err))
+	}
+	for name, err := range map[string]error{
+		"write over": os.WriteFile(program, nil, 0o600), "remove": os.Remove(program), "add": os.WriteFile(program+"2", nil, 0o600),
+		"move": os.Rename(program, filepath.Join(request.OutDir, "c")), "put": os.Rename(filepath.Join(request.OutDir, "b"), program),
+	} {
+		if !errors.Is(err, os.ErrPermission) && !errors.Is(err, unix.EXDEV) {
+			wrong = append(wrong, fmt.Sprintf("%s a program: %v", name, err))
+		}
+	}
 	_ = json.NewEncoder(server).Encode(IngestReply{Fault: "tried: " + strings.Join(wrong, "; ")})
 }
 
@@ -93,8 +105,11 @@ func TestIngestWorkerSandbox(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	secret, source := filepath.Join(dir, "secret"), filepath.Join(dir, "source.csv")
-	for _, path := range []string{secret, source} {
+	secret, source, program := filepath.Join(dir, "secret"), filepath.Join(dir, "source.csv"), filepath.Join(dir, "programs", "program")
+	if err := os.Mkdir(filepath.Dir(program), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{secret, source, program} {
 		if err := os.WriteFile(path, []byte(treasure), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -103,15 +118,15 @@ func TestIngestWorkerSandbox(t *testing.T) {
 	if err := os.Mkdir(out, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Start(Spec{Path: Executable(), Args: []string{"confined-ingester", secret}, Sources: []string{source}, Dir: out})
+	p, err := Start(Spec{Path: Executable(), Args: []string{"confined-ingester", secret}, Sources: []string{source}, Dir: out, Programs: filepath.Dir(program)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	reply, err := p.Ingest(t.Context(), IngestRequest{Sources: []ingest.Source{{Path: source, Name: "source.csv"}}, OutDir: out}, nil)
+	reply, err := p.Ingest(t.Context(), IngestRequest{Sources: []ingest.Source{{Path: source, Name: "source.csv"}}, OutDir: out, Programs: filepath.Dir(program)}, nil)
 	if err != nil || reply.Fault != "tried: " {
 		t.Errorf("not as it should be: %+v, %v", reply, err)
 	}
-	for _, path := range []string{secret, source} {
+	for _, path := range []string{secret, source, program} {
 		if data, err := os.ReadFile(path); err != nil || string(data) != treasure {
 			t.Errorf("%s is now %q, %v", path, data, err)
 		}

@@ -7,6 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"parley/cmd/parley/e2e/e2etest"
 )
 
@@ -130,14 +133,38 @@ func TestPageAsksServerThatIsAway(t *testing.T) {
 	b.caughtUp()
 }
 
-// TestPageCancels ends a run that is being worked on.
-func TestPageCancels(t *testing.T) {
+// TestPageStops stops a run that is being worked on, asks its question again, and edits it.
+func TestPageStops(t *testing.T) {
 	t.Parallel()
-	_, b, _ := begun(t)
-	b.press("Cancel")
-	b.sees("[role=status]", "Canceled.")
+	_, b, letGo := begun(t)
+	b.press("Stop")
+	b.sees("[role=status]", "Stopped.")
 	b.is(`document.querySelector('article.turn').dataset.state === 'canceled'`)
 	b.sees(".step", "Count the orders")
+
+	// Nothing else is asked while a run goes on.
+	b.press("Try again")
+	b.is(`document.querySelectorAll('article.turn').length === 2 && document.querySelector('.retry').disabled`)
+	b.is(`document.activeElement.id === 'question'`)
+	letGo()
+	b.sees("article.turn:last-of-type .answer", "Four orders, in three cities.")
+
+	edit := func() {
+		t.Helper()
+		b.do(chromedp.Focus(chromedp.CSS("article.turn:last-of-type [aria-label='Edit the question']")), chromedp.KeyEvent("\r"))
+		b.is(`document.activeElement.matches('.edit-question textarea')`)
+	}
+	edit()
+	b.do(chromedp.KeyEvent(" Not this."), chromedp.KeyEvent(kb.Escape))
+	b.is(`document.activeElement.getAttribute('aria-label') === 'Edit the question'`)
+	edit()
+	b.do(chromedp.KeyEvent(" Please."), chromedp.KeyEvent("\r"))
+	b.sees("article.turn:last-of-type .question", "How many orders, and where? Please.")
+	b.is(`document.querySelectorAll('article.turn').length === 3 && document.activeElement.id === 'question'`)
+	b.sees("article.turn:last-of-type .answer", "Four orders, in three cities.")
+	if hash := get[string](b, `location.hash`); b.count(".conversations li") != 1 {
+		t.Errorf("%s is not the only conversation", hash)
+	}
 }
 
 // TestPageOpensRunThatGoesOn follows a run that was asked before the page was

@@ -41,7 +41,7 @@ func TestPageIsAskedBack(t *testing.T) {
 
 	b.asks("nl2ql", e2etest.WhichDate)
 	b.press("Never mind")
-	b.sees("article.turn:last-of-type .progress", "Canceled.")
+	b.sees("article.turn:last-of-type .progress", "Stopped.")
 	b.asks("nl2ql", "How many work orders are there?")
 	b.sees("article.turn:last-of-type td.number", "4")
 }

@@ -104,7 +104,7 @@ func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, model
 		Records:    b.store,
 		Objects:    files,
 		Pool:       pool,
-		Ingester:   lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Log: b.log}),
+		Ingester:   lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log}),
 		Dir:        filepath.Join(cfg.data, datadir.WorkDir),
 		Extract:    extractor(models),
 		Log:        b.log,

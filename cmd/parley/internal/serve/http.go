@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/a2aserver"
+	"parley/agents"
 	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/llm"
@@ -37,6 +38,7 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 		Uploads:        p.data.uploads,
 		Lake:           p.data.datasets,
 		Agents:         p.host,
+		Charts:         agents.NewCharts(agents.Config{Lake: p.data.datasets, Profiles: b.store}),
 		Feedback:       p.feedback,
 		Describer:      describer{p.models},
 		Objects:        p.data.objects,

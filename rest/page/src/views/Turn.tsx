@@ -1,12 +1,14 @@
 import type { VNode } from 'preact';
-import { useErrorBoundary, useRef } from 'preact/hooks';
+import { useErrorBoundary, useMemo, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
 import type { Run, Step } from '../run';
-import { ask } from '../store';
+import { ask, datasets, focusQuestion, turns, working } from '../store';
+import { followUps } from '../suggest';
 import type { Turn } from '../turn';
 import { Problem } from './Dialog';
 import { Feedback } from './Feedback';
 import { Icon } from './Icon';
+import { Question, Retry } from './Question';
 import { Result } from './Result';
 
 /** TurnView shows a turn. One that cannot be shown does not take the others with it. */
@@ -19,7 +21,7 @@ function Unshown({ turn }: { turn: Turn }): VNode {
   const run = turn.run.value;
   return (
     <article class="turn" data-run={run?.id} data-state={run?.state}>
-      <h2 class="question">{run?.question || turn.question.text}</h2>
+      <div class="asked"><h2 class="question">{run?.question || turn.question.text}</h2></div>
       <Problem text="This page cannot show all of the answer. Load it again, or ask another question." />
       {run?.answer && <div class="answer plain">{run.answer}</div>}
     </article>
@@ -38,24 +40,31 @@ function Shown({ turn }: { turn: Turn }): VNode {
   };
   return (
     <article class="turn" ref={article} data-run={run?.id} data-state={turn.problem.value ? 'failed' : (run?.state ?? 'working')}>
-      <h2 class="question">{run?.question || turn.question.text}</h2>
+      <Question turn={turn} />
       {run && <Steps run={run} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
       {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
-      {run?.state === 'failed' && (run.suggestions ? <NotUnderstood turn={turn} run={run} suggestions={run.suggestions} /> : <Failed run={run} />)}
+      {run?.state === 'failed' && (run.notUnderstood ? <p class="answer">{run.failure}</p> : <Failed run={run} />)}
+      {run?.notUnderstood && <Suggestions turn={turn} label="Questions that can be answered" questions={run.suggestions} />}
       <Problem text={turn.problem.value} />
+      {mayRetry(turn, run) && <Retry turn={turn} />}
       {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
+      {run?.state === 'completed' && turns.value?.at(-1) === turn && <FollowUps turn={turn} run={run} />}
     </article>
   );
 }
 
+/** mayRetry tells of a question that failed or was stopped: the same words may have an answer now. */
+const mayRetry = (turn: Turn, run: Run | undefined): boolean =>
+  turn.problem.value !== '' || run?.state === 'canceled' || (run?.state === 'failed' && !run.notUnderstood);
+
 function progressOf(turn: Turn, run: Run | undefined): VNode | null {
   if (turn.lost.value && !turn.over.value) return <><span class="spinner" /> Reconnecting…</>;
   if (run?.state === 'completed') return <span class="offscreen">Answered{run.answer && `: ${firstWords(run.answer)}`}</span>;
-  if (turn.over.value) return run?.state === 'canceled' ? <>Canceled.</> : null;
+  if (turn.over.value) return run?.state === 'canceled' ? <>Stopped.</> : null;
   if (run?.asks) return <span class="offscreen">{run.asks.question}</span>;
-  if (turn.canceling.value) return <><span class="spinner" /> Canceling…</>;
+  if (turn.canceling.value) return <><span class="spinner" /> Stopping…</>;
   return <><span class="spinner" /> {run ? run.current || 'Writing the answer' : 'Sending'}</>;
 }
 
@@ -107,27 +116,33 @@ function StepView({ step, number, last, question }: { step: Step; number: number
       <summary>
         <span class="step-mark">{number || <Icon name="check" />}</span>
         <span class="step-title">{title}</span>
+        {step.verified && <span class="badge">Verified</span>}
       </summary>
       {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
-      <Result step={step} name={question} />
+      <Result step={step} name={(number && step.instruction) || question} />
     </details>
   );
 }
 
-/** NotUnderstood says why there is no answer, with questions that have one. */
-function NotUnderstood({ turn, run, suggestions }: { turn: Turn; run: Run; suggestions: string[] }): VNode {
+/** Suggestions has a button for each question. */
+function Suggestions({ turn, label, questions }: { turn: Turn; label: string; questions: string[] }): VNode | null {
+  if (!questions.length) return null;
   return (
-    <>
-      <p class="answer">{run.failure}</p>
-      {suggestions.length > 0 && (
-        <ul class="suggestions">
-          {suggestions.map((question) => (
-            <li><button type="button" onClick={() => ask(turn.agent, question)}>{question}</button></li>
-          ))}
-        </ul>
-      )}
-    </>
+    <ul class="suggestions" aria-label={label}>
+      {questions.map((question) => (
+        <li key={question}><button type="button" disabled={!!working.value} onClick={() => { ask(turn.agent, question); focusQuestion(); }}>{question}</button></li>
+      ))}
+    </ul>
   );
+}
+
+/** FollowUps suggests how to go on from the last result. */
+function FollowUps({ turn, run }: { turn: Turn; run: Run }): VNode | null {
+  const step = run.steps.findLast((each) => each.rows);
+  const known = datasets.value;
+  const asked = turns.value?.map((each) => each.run.value?.question ?? each.question.text) ?? [];
+  const questions = useMemo(() => (step && known ? followUps(step, known) : []), [step?.query, step?.rows, known]);
+  return <Suggestions turn={turn} label="Questions to go on with" questions={questions.filter((question) => !asked.includes(question))} />;
 }
 
 function Failed({ run }: { run: Run }): VNode {

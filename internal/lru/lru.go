@@ -1,5 +1,5 @@
-// Package lru is a least-recently-used cache with a limit in bytes. Callers give the size
-// of each value.
+// Package lru is a least-recently-used cache with a limit of the total size. Callers give
+// the size of each value, in bytes, or 1 to count them.
 package lru
 
 import (
@@ -19,10 +19,10 @@ type Cache[K comparable, V any] struct {
 type entry[K comparable, V any] struct {
 	key   K
 	value V
-	bytes int
+	size  int
 }
 
-// New returns a [Cache] with a limit in bytes.
+// New returns a [Cache] with a limit of the total size.
 func New[K comparable, V any](limit int) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, byKey: map[K]*list.Element{}, order: list.New()}
 }
@@ -39,18 +39,18 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
-// Put stores a value of about this many bytes. A value larger than the limit is not stored.
-func (c *Cache[K, V]) Put(key K, value V, bytes int) {
+// Put stores a value of about this size. A value larger than the limit is not stored.
+func (c *Cache[K, V]) Put(key K, value V, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.byKey[key]; ok {
 		c.drop(e)
 	}
-	if bytes > c.limit {
+	if size > c.limit {
 		return
 	}
-	c.byKey[key] = c.order.PushFront(entry[K, V]{key, value, bytes})
-	for c.used += bytes; c.used > c.limit; {
+	c.byKey[key] = c.order.PushFront(entry[K, V]{key, value, size})
+	for c.used += size; c.used > c.limit; {
 		c.drop(c.order.Back())
 	}
 }
@@ -59,5 +59,12 @@ func (c *Cache[K, V]) drop(e *list.Element) {
 	old := e.Value.(entry[K, V])
 	c.order.Remove(e)
 	delete(c.byKey, old.key)
-	c.used -= old.bytes
+	c.used -= old.size
+}
+
+// Len returns the number of values.
+func (c *Cache[K, V]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byKey)
 }

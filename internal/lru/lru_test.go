@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"parley/llm/reader/lru"
+	"parley/internal/lru"
 )
 
 func TestSizeLimit(t *testing.T) {
