@@ -41,6 +41,12 @@ type Memory interface {
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 }
 
+// Verified finds the query that was verified for a question: storage.SavedQueries describes
+// it.
+type Verified interface {
+	VerifiedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error)
+}
+
 // Models gives the model that does the jobs; "" and "" for the default.
 type Models interface {
 	Jobs(provider, model string) (llm.Jobs, error)
@@ -57,6 +63,8 @@ type Config struct {
 	Lake   Lake
 	Memory Memory
 	Models Models
+	// Verified has the verified queries of questions; nil for none.
+	Verified Verified
 	// Profiles have the units of numbers; nil for none.
 	Profiles Profiles
 	// Log gets the causes of failures, which readers of a run do not see.

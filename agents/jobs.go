@@ -34,6 +34,11 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 // model gives none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
+	if found, err := w.verified(ctx); err != nil {
+		return plan, err
+	} else if found != nil {
+		return w.clip(llm.Plan{Reasoning: verifiedReasoning}), nil
+	}
 	// Without data there is nothing to plan; the one step will report it.
 	if len(w.task.Datasets) > 0 {
 		var err error

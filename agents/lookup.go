@@ -35,6 +35,8 @@ type Found struct {
 	// Alternative describes another reading that is about as likely, of a question whose
 	// asker must not be asked; "" for none.
 	Alternative string
+	// Verified says that the query was verified for the question. It runs as it is.
+	Verified bool
 	// Chart is a Vega-Lite specification of the rows; nil if no chart helps.
 	Chart map[string]any
 	// Notes are sentences about the rows, which Reasoning has too.
@@ -55,6 +57,15 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 	chosen, err := w.chosen(ctx, step, instruction)
 	if err != nil {
 		return Found{}, err
+	}
+	if chosen == nil && w.asks(instruction) {
+		found, err := w.verified(ctx)
+		if err != nil {
+			return Found{}, err
+		}
+		if found != nil {
+			return *found, nil
+		}
 	}
 	var shown string
 	for {
@@ -110,7 +121,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 		found.Query = fmt.Sprintf("-- search %s: %s", oneLine(found.Search.Dataset, 200), oneLine(found.Search.Words, maxReason))
 		result, err = w.search(ctx, *found.Search)
 	} else {
-		result, err = w.query(ctx, found.Query)
+		result, err = w.query(ctx, found.Query, !found.Verified)
 	}
 	if err != nil {
 		return fmt.Errorf("look up: %w", err)
@@ -165,6 +176,9 @@ func (f Found) Metadata() map[string]any {
 	if f.Alternative != "" {
 		metadata["alternative"] = f.Alternative
 	}
+	if f.Verified {
+		metadata["verified"] = true
+	}
 	if len(f.Notes) > 0 {
 		metadata["notes"] = f.Notes
 	}
@@ -172,11 +186,14 @@ func (f Found) Metadata() map[string]any {
 }
 
 // RowsMetadata gives the metadata of the artifact that has the step's rows: how they are
-// shown.
+// shown, and whether their query was verified.
 func (f Found) RowsMetadata() map[string]any {
 	metadata := map[string]any{}
 	if f.Chart != nil {
 		metadata["chart"] = f.Chart
+	}
+	if f.Verified {
+		metadata["verified"] = true
 	}
 	if len(f.Rows.Units) > 0 {
 		units := map[string]any{}
@@ -191,7 +208,7 @@ func (f Found) RowsMetadata() map[string]any {
 // LookUpAgain runs the query of an artifact that was emitted before, or the search in its
 // metadata.
 func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
-	found := Found{Step: ReadStep(artifact)}
+	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
 	if found.Failure != "" {
 		return found, nil
 	}
@@ -217,6 +234,12 @@ func ReadStep(artifact *a2a.Artifact) llm.Step {
 		step.Failure = step.Reasoning
 	}
 	return step
+}
+
+// isVerified reports whether the query of an artifact was verified.
+func isVerified(artifact *a2a.Artifact) bool {
+	verified, _ := artifact.Metadata["verified"].(bool)
+	return verified
 }
 
 // searchOf gives a search with its limits applied.

@@ -37,6 +37,7 @@ type resultStep struct {
 	Data        []json.RawMessage `json:"data"`
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
+	Verified    bool              `json:"verified,omitempty"`
 }
 
 // Result renders a completed task of either agent for readers of runs.
@@ -64,7 +65,7 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 	r.Steps = append(r.Steps, resultStep{
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows),
-		Chart: rows.Metadata["chart"], Units: step.Rows.Units,
+		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 	})
 }
 

@@ -37,6 +37,10 @@ type Run struct {
 	task llm.Task
 	// attached are the datasets of attachments.
 	attached []storage.DatasetData
+	// verifiedFound is the answer of the question's verified query, nil for none, once
+	// verifiedRead is set.
+	verifiedFound *Found
+	verifiedRead  bool
 	// usage counts the tokens of models since the run started or was resumed.
 	usage llm.Usage
 	// looked has the metadata of the steps that were looked up.
@@ -293,8 +297,16 @@ func (w *Run) scope() storage.DataScope {
 	return storage.DataScope{Namespace: w.request.Namespace, ConversationID: w.request.ConversationID}
 }
 
-func (w *Run) query(ctx context.Context, sql string) (storage.QueryResult, error) {
+// query runs a query, with the join guard or as it is.
+func (w *Run) query(ctx context.Context, sql string, guarded bool) (storage.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
+		if !guarded {
+			datasets, err := w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
+			if err != nil {
+				return storage.QueryResult{}, err
+			}
+			return w.config.Lake.QueryOver(ctx, w.request.Caller, datasets, sql)
+		}
 		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.scope(), sql)
 	})
 }

@@ -34,6 +34,7 @@ type stepEvent struct {
 	Data      []json.RawMessage `json:"data"`
 	Chart     any               `json:"chart,omitempty"`
 	Units     map[string]string `json:"units,omitempty"`
+	Verified  bool              `json:"verified,omitempty"`
 }
 
 type answerEvent struct {
@@ -55,7 +56,7 @@ func toEvent(p storage.Progress) any {
 	case storage.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case storage.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Chart, p.Step.Units}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Chart, p.Step.Units, p.Step.Verified}
 	case storage.Answered:
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:

@@ -125,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 	if len(cfg.CORSOrigins) > 0 {
 		s.handler = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
-			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete},
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
 			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),

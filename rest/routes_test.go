@@ -44,7 +44,7 @@ func (s *service) at(path string) string {
 		":username", "alice", ":user", "alice", ":namespace", "shop", ":datasetName", "orders",
 		":conversationId", s.vars["conversation"], ":runId", s.vars["completed"], ":tokenId", s.vars["dataset-id"],
 		":sessionId", s.vars["session"], ":fileId", s.vars["file"], ":ingestionId", s.vars["ingestion"],
-		":agent", "nl2ql",
+		":agent", "nl2ql", ":queryId", s.vars["conversation"],
 	).Replace(path)
 }
 
@@ -76,6 +76,8 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	}
 }
 
+const aQuery = `{"question":"How many?","query":"SELECT 1"}`
+
 const aGrant = `{"username":"bob","role":"viewer"}`
 
 // bodies are those of operations that need one, aimed at alice's namespace shop.
@@ -99,11 +101,13 @@ var bodies = map[string]string{
 	"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
-	"POST /query":                      `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
-	"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/runs/:runId/input":    `{"text":"1"}`,
-	"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
+	"POST /query":                                `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+	"POST /query/ask":                            `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/autorag":                        `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/runs/:runId/input":              `{"text":"1"}`,
+	"PATCH /query/conversations/:conversationId": `{"title":"x"}`,
+	"POST /query/runs/:runId/feedback":           `{"thumbsUp":true}`,
+	"POST /verified/:username/:namespace":        aQuery, "POST /boards/:username/:namespace": aQuery,
 }
 
 // try sends an operation with a token, aimed at what the service has.
@@ -128,6 +132,8 @@ alice GET /data/alice/shop/orders
 alice GET /data/alice/shop/orders/links
 alice GET /permissions/namespaces/alice/shop/shares
 alice GET /permissions/datasets/alice/shop/orders/shares
+alice GET /verified/alice/shop
+alice GET /boards/alice/shop
 alice GET /query/conversations/{conversation}
 alice GET /schema/datasets/all
 alice GET /file-upload/{session}/files
@@ -190,6 +196,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /data/:username/:namespace/:datasetName/links", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
+		"GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
 		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",

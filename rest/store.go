@@ -19,6 +19,7 @@ type Store interface {
 	Runs
 	Tokens
 	Pinger
+	storage.SavedQueries
 	DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error)
 }
 
@@ -67,6 +68,7 @@ type Ingestions interface {
 type Conversations interface {
 	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
 	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error)
+	RenameConversation(ctx context.Context, caller storage.Caller, id, title string) error
 	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
 }
 

@@ -41,11 +41,15 @@ type Step struct {
 	Instruction string
 	Query       string
 	Reasoning   string
-	// Data are the rows, JSON objects; Truncated says that there were more.
+	// Data are the rows, JSON objects; Truncated says that there were more, and Total how
+	// many in all, if they were counted.
 	Data      []json.RawMessage
 	Truncated bool
+	Total     int64
 	// Chart is a Vega-Lite specification of the rows, a JSON object; nil for none. Units has
 	// the units of numbers, by column.
 	Chart any
 	Units map[string]string
+	// Verified says that the query was verified for the question.
+	Verified bool
 }

@@ -1,9 +1,14 @@
 package storage
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxQuestion is the longest question, in bytes.
@@ -44,6 +49,15 @@ func CheckQuestion(text string) string {
 		return fmt.Sprintf("must be at most %d bytes", MaxQuestion)
 	}
 	return CheckText(text, MaxQuestion)
+}
+
+// QuestionKey is the same for questions that differ only in case, in blanks or in the
+// punctuation at their end.
+func QuestionKey(text string) string {
+	text = strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
+	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
 }
 
 // CheckHelperPrompt returns what is wrong with a helper prompt, "" when it is right.

@@ -98,7 +98,11 @@ func scripts() map[string]func() *agentstest.Script {
 				return query, err
 			}
 		}),
-		"no-data": change(nil, func(s *agentstest.Script) { s.Data = nil }),
+		"verified": change(three, func(s *agentstest.Script) {
+			s.Verified, s.Results["SELECT 7"] = "SELECT 7", agentstest.Rows("SELECT 7", []string{"7"}, `{"7":7}`)
+		}),
+		"verified-gone": change(three[:1], func(s *agentstest.Script) { s.Verified = "SELECT * FROM gone" }),
+		"no-data":       change(nil, func(s *agentstest.Script) { s.Data = nil }),
 		"follow-up": change(three[:1], func(s *agentstest.Script) {
 			s.Turns = []storage.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {

@@ -131,7 +131,11 @@ func scripts() map[string]func() *agentstest.Script {
 			s.Data[0].Columns = []storage.Column{{Name: "![x](http://evil.example)", Type: "VARCHAR"}}
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there") }
 		}),
-		"attachment": change(func(s *agentstest.Script) { s.Filename = "orders.csv" }),
+		"verified": change(func(s *agentstest.Script) {
+			s.Verified, s.Results["SELECT 7"] = "SELECT 7", agentstest.Rows("SELECT 7", []string{"7"}, `{"7":7}`)
+		}),
+		"verified-gone": change(func(s *agentstest.Script) { s.Verified = "SELECT * FROM gone" }),
+		"attachment":    change(func(s *agentstest.Script) { s.Filename = "orders.csv" }),
 		"attachment-refused": change(func(s *agentstest.Script) {
 			s.Filename, s.AttachError = "orders.xls", storage.Errorf(storage.ErrInvalid, "orders.xls is an Excel file of the format before 2007; save it as .xlsx")
 		}),
@@ -162,6 +166,31 @@ func TestAttachment(t *testing.T) {
 		if got := strings.Join(s.Ran, " "); got != want {
 			t.Errorf("with %q it ran %q, want %q", filename, got, want)
 		}
+	}
+}
+
+// A verified query takes the place of the job that writes one. It is not used where there
+// are attachments, which the question may be about.
+func TestVerified(t *testing.T) {
+	t.Parallel()
+	for name, used := range map[string]bool{"verified": true, "verified-gone": false} {
+		s := scripts()[name]()
+		events := s.Run(t, newExecutor(s.Config()), nil)
+		if used != (len(s.Asked) == 0) {
+			t.Errorf("%s: the jobs are %q", name, s.Asked)
+		}
+		result, err := agents.Result(s.Fold(t, events, true))
+		if err != nil || bytes.Contains(result, []byte(`"verified":true`)) != used {
+			t.Errorf("%s: the result is %s, %v", name, result, err)
+		}
+	}
+	s := scripts()["verified"]()
+	for i := range s.Data {
+		s.Data[i].Namespace = ""
+	}
+	s.Run(t, newExecutor(s.Config()), nil)
+	if len(s.Asked) == 0 {
+		t.Error("with attachments, the verified query was used")
 	}
 }
 

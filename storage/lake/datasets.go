@@ -116,9 +116,30 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 		return storage.QueryResult{}, err
 	}
 	return storage.QueryResult{
-		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated,
+		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated, Total: result.Total,
 		Rewritten: result.Rewritten, Notes: result.Notes,
 	}, nil
+}
+
+// QueryDatasets gives the ids of the datasets of a namespace that a statement reads, without
+// running it. Errors are those of Query.
+func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, sql string) ([]string, error) {
+	all, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
+	if err != nil {
+		return nil, err
+	}
+	tables, _ := d.tables(all)
+	checked, err := d.config.Pool.Check(ctx, caller.Username, sql, tables)
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	for _, table := range tables {
+		if slices.Contains(checked.Tables, table.Name) {
+			ids = append(ids, table.ID)
+		}
+	}
+	return ids, nil
 }
 
 // Search ranks the passages of a dataset of a scope by how well they match some words.

@@ -102,13 +102,13 @@ func (p *Pool) try(ctx context.Context, q Query, known *statement) (result Resul
 	return result, checked, err
 }
 
-// Check checks a statement without running it. Errors are those of Query.
-func (p *Pool) Check(ctx context.Context, sql string, tables []Table) (sqlcheck.Checked, error) {
+// Check checks a statement of a user without running it. Errors are those of Query.
+func (p *Pool) Check(ctx context.Context, user, sql string, tables []Table) (sqlcheck.Checked, error) {
 	if err := sqlcheck.CheckRequest(sql, columnsOf(tables)); err != nil {
 		return sqlcheck.Checked{}, err
 	}
 	var checked sqlcheck.Checked
-	err := p.leaseWithRetry(ctx, Query{Tables: tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (keep bool, err error) {
+	err := p.leaseWithRetry(ctx, Query{Tables: tables, User: user}.withDefaults(), func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		checked, keep, err = w.check(ctx, sql, tables)
 		return keep, err
 	})
@@ -203,7 +203,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
-	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: checked.SQL}, true, nil
+	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, nil
 }
 
 // explain gives an error whose cause is the query a message for its author.

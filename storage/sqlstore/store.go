@@ -77,16 +77,17 @@ type Store struct {
 }
 
 var (
-	_ storage.Tasks       = (*Store)(nil)
-	_ storage.Hosts       = (*Store)(nil)
-	_ storage.PushConfigs = (*Store)(nil)
-	_ storage.PushOutbox  = (*Store)(nil)
-	_ storage.Ratings     = (*Store)(nil)
-	_ storage.Uploads     = (*Store)(nil)
-	_ storage.Ingestions  = (*Store)(nil)
-	_ storage.Lake        = (*Store)(nil)
-	_ storage.Attachments = (*Store)(nil)
-	_ storage.Leases      = (*Store)(nil)
+	_ storage.Tasks        = (*Store)(nil)
+	_ storage.Hosts        = (*Store)(nil)
+	_ storage.PushConfigs  = (*Store)(nil)
+	_ storage.PushOutbox   = (*Store)(nil)
+	_ storage.Ratings      = (*Store)(nil)
+	_ storage.Uploads      = (*Store)(nil)
+	_ storage.Ingestions   = (*Store)(nil)
+	_ storage.Lake         = (*Store)(nil)
+	_ storage.Attachments  = (*Store)(nil)
+	_ storage.Leases       = (*Store)(nil)
+	_ storage.SavedQueries = (*Store)(nil)
 )
 
 // Open connects to the database. The schema is not looked at: see Migrate.

@@ -218,7 +218,7 @@ export const profileOf = (d: Dataset, signal: AbortSignal) =>
 
 export interface Rows {
   data: Record<string, unknown>[];
-  metadata: { count: number; truncated: boolean };
+  metadata: { count: number; truncated: boolean; totalRows?: number };
 }
 
 export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?: string; order?: 'asc' | 'desc' }, signal: AbortSignal) => {
@@ -230,8 +230,27 @@ export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
   call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
 
 /** runQuery runs a query over a namespace. The chart is of what answers the question. */
-export const runQuery = (n: Namespace, sql: string, question: string) =>
-  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question });
+export const runQuery = (n: Namespace, sql: string, question: string, signal?: AbortSignal) =>
+  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question }, signal);
+
+/** A query that was saved, with the question that it answers. */
+export interface SavedQuery {
+  id: string;
+  title?: string;
+  question: string;
+  query: string;
+}
+
+export interface SavedQueries {
+  access: 'owner' | Role;
+  queries: SavedQuery[];
+}
+
+export const savedQueries = (kind: string, n: Namespace) => call<SavedQueries>('GET', path`${kind}/${n.owner}/${n.name}`);
+
+export const save = (kind: string, n: Namespace, question: string, query: string) => call<void>('POST', path`${kind}/${n.owner}/${n.name}`, { question, query });
+
+export const removeSaved = (kind: string, n: Namespace, id: string) => call<void>('DELETE', path`${kind}/${n.owner}/${n.name}/${id}`);
 
 /** A link from columns of a dataset to those of another one. */
 export interface Link {
@@ -283,6 +302,8 @@ export const conversationsOf = async (n: Namespace) => {
   const query = new URLSearchParams({ username: n.owner, namespace: n.name });
   return (await call<{ conversations: Summary[] }>('GET', `query/conversations?${query}`)).conversations;
 };
+
+export const retitle = (conversation: string, title: string) => call<void>('PATCH', path`query/conversations/${conversation}`, { title });
 
 export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
 

@@ -1,6 +1,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { here, listen } from './place';
+import { watchSaved } from './saved';
 import { takeFragment } from './session';
 import { watch } from './store';
 import './styles/base.css';
@@ -8,10 +9,12 @@ import './styles/layout.css';
 import './styles/parts.css';
 import './styles/import.css';
 import './styles/dataset.css';
+import './styles/saved.css';
 import { App } from './views/App';
 
 listen(takeFragment);
 watch();
+watchSaved();
 effect(() => {
   document.title = here.value ? `${here.value} · Parley` : 'Parley';
 });

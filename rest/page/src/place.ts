@@ -3,6 +3,7 @@
 //   #/owner/namespace                  a question to be asked
 //   #/owner/namespace/data             the datasets
 //   #/owner/namespace/data/dataset     one of them
+//   #/owner/namespace/board            what is pinned there
 //   #/owner/namespace/conversation-id  a conversation
 import { computed, signal } from '@preact/signals';
 import { isUUID } from './names';
@@ -10,7 +11,7 @@ import { isUUID } from './names';
 export interface Place {
   owner: string;
   namespace: string;
-  view: 'new' | 'data' | 'conversation';
+  view: 'new' | 'data' | 'board' | 'conversation';
   /** The conversation's id, else ''. */
   conversation: string;
   /** The dataset's name, else ''. */
@@ -32,7 +33,7 @@ export function parse(hash: string): Place | undefined {
   if (!owner || !namespace || names.some((name) => name === '.' || name === '..')) return undefined;
   if (names.length > 3 && rest !== 'data') return undefined;
   if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest, dataset: '' };
-  return { owner, namespace, view: rest === 'data' ? 'data' : 'new', conversation: '', dataset };
+  return { owner, namespace, view: rest === 'data' || rest === 'board' ? rest : 'new', conversation: '', dataset };
 }
 
 export function hrefOf(owner: string, namespace: string, ...rest: string[]): string {

@@ -12,8 +12,12 @@ export interface Step {
   /** undefined while they are on their way. */
   rows?: Row[];
   truncated: boolean;
+  /** How many rows a truncated result has in all, where they were counted. */
+  total?: number;
   /** undefined where none helps to read the rows. */
   chart?: Spec;
+  /** Whether the query was verified for the question. */
+  verified?: boolean;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -121,7 +125,7 @@ function stepsOf(artifacts: Artifact[]): Step[] {
 }
 
 function toStep(made: Artifact, result: Artifact | undefined): Step {
-  const { rows, truncated } = record(data(result?.parts ?? []));
+  const { rows, truncated, totalRows } = record(data(result?.parts ?? []));
   return {
     id: made.artifactId,
     instruction: plain(string(made.metadata?.instruction)),
@@ -129,7 +133,9 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     query: text(made.parts),
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,
+    total: typeof totalRows === 'number' ? totalRows : undefined,
     chart: toSpec(result?.metadata?.chart),
+    verified: made.metadata?.verified === true,
   };
 }
 
@@ -137,7 +143,7 @@ function answerOf(artifacts: Artifact[]): string {
   const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');
   const words = answer ? text(answer.parts) : '';
   // How many rows there are is said where they are shown.
-  return answer?.artifactId === 'result-data' && /^\d+ rows?$/.test(words) ? '' : words;
+  return answer?.artifactId === 'result-data' && /^\d+ (of \d+ )?rows?(, and there are more)?$/.test(words) ? '' : words;
 }
 
 const text = (parts: Part[]): string => parts.flatMap((p) => (typeof p.text === 'string' ? [p.text] : [])).join('\n');

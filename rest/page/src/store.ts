@@ -30,6 +30,19 @@ let open = '';
 /** The question that is being answered, or waits for an answer of its user. */
 export const working = computed(() => turns.value?.find((turn) => !turn.over.value));
 
+/** shortcuts is true while the list of keys is shown. */
+export const shortcuts = signal(false);
+
+/** The questions that were asked since the page was loaded, and by whom. */
+let recent: { user: string; questions: string[] } = { user: '', questions: [] };
+
+/** askedBefore gives the questions that can be recalled, the last one last: those of the conversation, else the recent ones. */
+export function askedBefore(): string[] {
+  const here = (turns.value ?? []).map((turn) => turn.run.value?.question || turn.question.text);
+  const all = here.length || recent.user !== user.value ? here : recent.questions;
+  return all.filter((question, i) => question !== all[i + 1]);
+}
+
 /** What a user has written and not asked yet, kept while they sign in again. */
 export const draft = signal({ user: '', text: '' });
 /** Who asked the questions that are open. */
@@ -119,6 +132,7 @@ export function ask(agent: Agent, text: string): void {
   const id = conversation || uuid();
   const turn = Turn.ask(agent, text, here.value, id);
   asker = user.value;
+  recent = { user: asker, questions: [...(recent.user === asker ? recent.questions : []), text] };
   open = id;
   turns.value = [...(turns.value ?? []), turn];
   if (!conversation) go(hrefOf(owner, namespace, id));
@@ -163,6 +177,12 @@ async function openConversation(id: string, namespace: string): Promise<void> {
 export async function forget(id: string): Promise<void> {
   await api.forget(id);
   if (place.value?.conversation === id) go(hrefOf(place.value.owner, place.value.namespace));
+  await readConversations();
+}
+
+/** rename gives a conversation another title. */
+export async function rename(id: string, title: string): Promise<void> {
+  await api.retitle(id, title);
   await readConversations();
 }
 

@@ -261,6 +261,7 @@ func (d *described) questions() {
 	d.call("alice getConversation 200", conversation, query("limit=1"))
 	d.call("alice getConversation 422", conversation, query("limit=0&before=x"))
 
+	d.savedQueries()
 	d.askedBack()
 	failed := d.heldRuns()
 	d.call("alice getRun 200", failed)
@@ -275,6 +276,25 @@ func (d *described) questions() {
 	d.call("alice askAndWait 200", set(e2etest.Object{"conversationId": mixed.ConversationID}))
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
+}
+
+// savedQueries saves queries, which bob may read.
+func (d *described) savedQueries() {
+	for get, change := range map[string][2]string{"getVerified": {"verifyQuery", "deleteVerified"}, "getBoard": {"pinQuery", "deletePin"}} {
+		var saved struct{ ID string }
+		d.call("alice "+change[0]+" 201").into(d.t, &saved)
+		d.call("bob " + get + " 200")
+		d.call("bob " + change[0] + " 403")
+		d.call("bob "+change[1]+" 403", param("queryId", saved.ID))
+		if get == "getVerified" {
+			var answer struct{ Steps []struct{ Verified bool } }
+			d.call("bob askAndWait 200", set(e2etest.Object{"username": "alice", "query": "how many orders are there"})).into(d.t, &answer)
+			if len(answer.Steps) != 1 || !answer.Steps[0].Verified {
+				d.t.Errorf("a verified question is answered with %+v", answer)
+			}
+		}
+		d.call("alice "+change[1]+" 204", param("queryId", saved.ID))
+	}
 }
 
 // askedBack has a run ask which of two readings is meant, and answers it.

@@ -7,13 +7,15 @@ import { pasted } from '../data/paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
-import { datasets, namespaces, problem } from '../store';
+import { datasets, namespaces, problem, shortcuts } from '../store';
+import { BoardView } from './Board';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
 import { DatasetView } from './Dataset';
 import { Dialog, ReadProblem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
+import { Shortcuts, useShortcuts } from './Shortcuts';
 import { SignIn } from './SignIn';
 import { UploadDialog } from './Upload';
 
@@ -25,6 +27,7 @@ function Console(): VNode {
   const [menu, setMenu] = useState(false);
   const dragging = useDrop((files) => add([...files]));
   usePaste();
+  useShortcuts();
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
@@ -52,6 +55,7 @@ function Console(): VNode {
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop files to add their data</div>}
       {offered.value && <Offer />}
+      {shortcuts.value && <Shortcuts />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
     </div>
   );
@@ -85,6 +89,7 @@ function Offer(): VNode {
 function View(): VNode {
   if (place.value?.dataset) return <DatasetView name={place.value.dataset} />;
   if (place.value?.view === 'data') return <DataView />;
+  if (place.value?.view === 'board') return <BoardView key={here.value} />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
   return (

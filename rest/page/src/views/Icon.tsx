@@ -18,8 +18,11 @@ const paths = {
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
   check: 'M5 12.500l4.500 4.500L19 7.500',
   alert: 'M12 8v5M12 16.500v.500M12 3l9.500 17h-19z',
+  verified: 'M12 3l8 3v6c0 4.500-3.300 7.800-8 9-4.700-1.200-8-4.500-8-9V6zM8.500 12l2.500 2.500 4.500-4.500',
+  pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
   expand: 'M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5',
   leave: 'M14 4H5v16h9M10 12h11M17 8l4 4-4 4',
+  keyboard: 'M3 6h18v12H3zM7 10h.010M11 10h.010M15 10h.010M8 14h8',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
 } as const;
 

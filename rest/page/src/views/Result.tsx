@@ -10,17 +10,19 @@ import { ChartView } from './Chart';
 import { IconButton } from './Icon';
 import { QueryView } from './Query';
 import { Cell } from './Rows';
+import { useSave } from './Save';
 
 type View = 'Chart' | 'Table' | 'Query';
 
 /** Result shows a query and its rows, as the server's chart of them or as a table; of a query that was run by hand its rows alone. */
-export function Result({ step, name, ran }: { step: Step; name: string; ran?: boolean }): VNode {
+export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
   const [edited, edit] = useState<string>();
   const query = edited ?? original;
+  const save = useSave(name, query);
   const [chosen, choose] = useState<View>();
-  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), ...(ran ? [] : ['Query' as const])];
+  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), ...(as === 'ran' ? [] : ['Query' as const])];
   const view = chosen && views.includes(chosen) ? chosen : views[0]!;
   const file = datasetName(name).slice(0, 60);
   return (
@@ -31,7 +33,8 @@ export function Result({ step, name, ran }: { step: Step; name: string; ran?: bo
             <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
           ))}
         </div>
-        <span class="result-count">{rows && countWords(rows.length, step.truncated)}</span>
+        <span class="result-count">{rows && countWords(rows.length, step)}</span>
+        {!as && save.buttons}
         {view === 'Query' ? (
           <>
             <CopyButton label="Copy the query" text={() => query} />
@@ -46,6 +49,7 @@ export function Result({ step, name, ran }: { step: Step; name: string; ran?: bo
           )
         )}
       </div>
+      {save.problem}
       {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
       {view === 'Query' && <QueryView sql={query} original={original} question={name} onInput={edit} />}
@@ -53,8 +57,10 @@ export function Result({ step, name, ran }: { step: Step; name: string; ran?: bo
   );
 }
 
-const countWords = (count: number, truncated: boolean): string =>
-  truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+function countWords(count: number, { truncated, total }: Step): string {
+  if (total) return `the first ${count.toLocaleString('en')} of ${rowsWords(total)}`;
+  return truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+}
 
 /** cells gives rows as spreadsheets take them from the clipboard. */
 function cells(rows: Row[]): { text: () => string; html: () => string } {

@@ -116,9 +116,10 @@ function StepView({ step, number, last, question }: { step: Step; number: number
       <summary>
         <span class="step-mark">{number || <Icon name="check" />}</span>
         <span class="step-title">{title}</span>
+        {step.verified && <span class="badge">Verified</span>}
       </summary>
       {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
-      <Result step={step} name={question} />
+      <Result step={step} name={(number && step.instruction) || question} />
     </details>
   );
 }

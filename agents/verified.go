@@ -1,0 +1,46 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"parley/llm"
+	"parley/storage"
+)
+
+// verifiedReasoning says how a question with a verified query was read.
+const verifiedReasoning = "This question has a verified query."
+
+// verified answers the question with its verified query; nil when there is none, or it no
+// longer runs for the asker. A conversation with attachments has none: its questions may be
+// about them.
+func (w *Run) verified(ctx context.Context) (*Found, error) {
+	if w.config.Verified == nil || w.request.Namespace == (storage.NamespaceRef{}) || len(w.attached) > 0 {
+		return nil, nil
+	}
+	if w.verifiedRead {
+		return w.verifiedFound, nil
+	}
+	sql, err := retryWhileUnavailable(ctx, w, func() (string, error) {
+		return w.config.Verified.VerifiedQuery(ctx, w.request.Caller, w.request.Namespace, w.request.Text)
+	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return nil, fmt.Errorf("find the verified query: %w", err)
+	}
+	if err == nil {
+		found := Found{Step: llm.Step{Instruction: w.request.Text, Query: sql, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true}
+		if err = w.run(ctx, &found); err == nil {
+			w.verifiedFound = &found
+		} else if !errors.Is(err, storage.ErrInvalid) {
+			return nil, &queryError{query: sql, err: err}
+		}
+	}
+	w.verifiedRead = true
+	return w.verifiedFound, nil
+}
+
+// asks reports whether a step is the whole question.
+func (w *Run) asks(instruction string) bool {
+	return instruction == w.request.Text || instruction == clean(w.request.Text, maxInstruction)
+}

@@ -1,0 +1,93 @@
+package page
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+
+	"parley/cmd/parley/e2e/e2etest"
+)
+
+// TestPageVerified saves a query as verified and asks its question again. A viewer sees the
+// badge and no controls.
+func TestPageVerified(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.asks("nl2ql", "How many orders are there per city?")
+	if b.count(".badge") != 0 {
+		t.Error("nothing is verified yet")
+	}
+	b.press("Query")
+	b.write(".query textarea", "SELECT 'Atlantis' AS city, 99 AS orders")
+	b.press("Save as verified")
+	b.is(`document.querySelector('[aria-label="Remove from verified"][aria-pressed=true]')`)
+	for _, agent := range []string{"nl2ql", "assistant"} {
+		b.asks(agent, "how many orders are there  per city")
+		b.sees("article.turn:last-of-type .badge", "Verified")
+		b.sees("article.turn:last-of-type .result", "Atlantis")
+	}
+
+	grant := e2etest.Object{"username": "bob", "role": "viewer"}
+	if status := c.Ask("POST", "/permissions/namespaces/alice/shop/shares", grant, nil); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	bob := browse(t, c.URL)
+	bob.signIn(c.Process.Token("bob"))
+	bob.asks("nl2ql", "HOW MANY orders are there per city?!")
+	bob.sees(".badge", "Verified")
+	bob.sees(".result", "Atlantis")
+	bob.press("Query")
+	bob.sees(".query", "Atlantis")
+	if bob.count(`[aria-label="Remove from verified"], [aria-label="Save as verified"], [aria-label="Pin to the board"]`) != 0 {
+		t.Error("a viewer sees what an editor may do")
+	}
+
+	b.pressIn(b.last("article.turn"), "Remove from verified")
+	b.is(`!document.querySelector('[aria-label="Remove from verified"]')`)
+	b.asks("nl2ql", "How many orders are there per city?")
+	b.is(`!document.querySelector('article.turn:last-of-type .badge')`)
+}
+
+// TestPageBoard pins results, by keyboard too, and sees them with the rows of now.
+func TestPageBoard(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.press("Board")
+	b.sees(".empty", "pin its result to the board")
+	b.press("New question")
+	b.asks("nl2ql", "How many orders are there per city?")
+	b.is(`document.querySelector('[aria-label="Pin to the board"]').focus() === undefined`)
+	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", WindowsVirtualKeyCode: 13, Text: "\r"})
+	b.is(`document.querySelector('[aria-label="Remove from the board"][aria-pressed=true]')`)
+	b.asks("nl2ql", "How many orders are there in Berlin?")
+	b.pressIn(b.last("article.turn"), "Pin to the board")
+	b.is(`document.querySelectorAll('[aria-label="Remove from the board"]').length === 2`)
+
+	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "lime", "city": "Rome", "amount": 1, "day": "2025-01-01"}}}, nil)
+	c.Ask("POST", "/boards/alice/shop", e2etest.Object{"title": "All of it", "question": "What is there?", "query": "SELECT item FROM orders"}, nil)
+	b.press("Board")
+	b.do(chromedp.Reload())
+	b.is(`document.querySelectorAll('.pins .card').length === 3`)
+	b.bars(4)
+	b.sees(".pins .card td.number", "2")
+	b.sees(".pins .card:last-child h2", "All of it")
+	b.sees(".pins .card:last-child td", "lime")
+	for _, width := range []int64{1440, 768, 390} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		b.is(`document.documentElement.scrollWidth <= innerWidth`)
+	}
+	b.do(chromedp.EmulateViewport(1200, 850))
+
+	if status := c.Ask("DELETE", "/data/alice/shop/orders", nil, nil); status != http.StatusNoContent {
+		t.Fatal(status)
+	}
+	b.mayFail = true // 422
+	b.press("Run all again")
+	b.sees(".pins [role=alert]", "orders")
+	b.press("Remove “All of it”")
+	b.is(`document.querySelectorAll('.pins .card').length === 2`)
+}

@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/storage"
+)
+
+var (
+	selectVerified = parse(`
+SELECT q.query
+FROM saved_queries q
+WHERE q.kind = 'verified'
+	AND q.question_key = :key
+	AND q.namespace_id = (SELECT n.id` + fromNamespaces + namedNamespace + `)`)
+	readableIDs = parse(`SELECT d.id` + fromDatasets + ` AND n.id = :namespace_id`)
+)
+
+type savedQueryRow struct {
+	storage.SavedQuery
+	Datasets jsonText[[]string]
+	SavedAt  int64
+}
+
+func (r savedQueryRow) query() storage.SavedQuery {
+	r.SavedQuery.Datasets, r.SavedQuery.SavedAt = r.Datasets.value, fromMillis(r.SavedAt)
+	return r.SavedQuery
+}
+
+// SavedQueries implements storage.SavedQueries.
+func (s *Store) SavedQueries(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind) ([]storage.SavedQuery, storage.Access, error) {
+	found, err := findNamespace(ctx, s, caller, in)
+	if err != nil {
+		return nil, storage.Access{}, wrap("find namespace", err)
+	}
+	var rows []savedQueryRow
+	err = s.SelectContext(ctx, &rows, `
+SELECT q.id, q.title, q.question, q.query, q.datasets, q.saved_by, q.saved_at
+FROM saved_queries q
+WHERE q.namespace_id = $1
+	AND q.kind = $2
+ORDER BY q.saved_at, q.id`, found.ID, kind)
+	if err != nil {
+		return nil, storage.Access{}, wrap("list saved queries", err)
+	}
+	if found.Role == "" {
+		readable, err := s.readable(ctx, caller, found.ID)
+		if err != nil {
+			return nil, storage.Access{}, err
+		}
+		rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return !readable(row.Datasets.value) })
+	}
+	return each(rows, savedQueryRow.query), found.Access, nil
+}
+
+// readable gives a function that reports whether the caller may read all of some datasets
+// of a namespace.
+func (s *Store) readable(ctx context.Context, caller storage.Caller, namespaceID string) (func(ids []string) bool, error) {
+	var known []string
+	if err := readableIDs.list(ctx, s, &known, by(caller, args{"namespace_id": namespaceID})); err != nil {
+		return nil, wrap("list readable datasets", err)
+	}
+	return func(ids []string) bool {
+		return !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
+	}, nil
+}
+
+// VerifiedQuery implements storage.SavedQueries.
+func (s *Store) VerifiedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error) {
+	var query string
+	a := inNamespace(caller, in)
+	a["key"] = storage.QuestionKey(question)
+	return query, wrap("find verified query", selectVerified.get(ctx, s, &query, a))
+}
+
+// SaveQuery implements storage.SavedQueries. A verified query replaces that of the same
+// question.
+func (s *Store) SaveQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind, query storage.SavedQuery) error {
+	return s.inOwnerTx(ctx, "save query", in.Owner, func(tx *sqlx.Tx) error {
+		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
+		if err != nil {
+			return err
+		}
+		key := storage.QuestionKey(query.Question)
+		if kind == storage.VerifiedQuery {
+			if _, err := exec(ctx, tx, `DELETE FROM saved_queries WHERE namespace_id = $1 AND kind = $2 AND question_key = $3`, found.ID, kind, key); err != nil {
+				return err
+			}
+		}
+		var count int
+		if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM saved_queries WHERE namespace_id = $1 AND kind = $2`, found.ID, kind); err != nil {
+			return err
+		}
+		if count >= kind.Limit() {
+			return storage.Errorf(storage.ErrTooMany, "this namespace has %d %s queries already; delete one first", count, kind)
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO saved_queries (id, namespace_id, kind, title, question, question_key, query, datasets, saved_by, saved_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			query.ID, found.ID, kind, query.Title, query.Question, key, query.Query, jsonText[[]string]{query.Datasets}, caller.Username, s.millis())
+		return err
+	})
+}
+
+// DeleteSavedQuery implements storage.SavedQueries.
+func (s *Store) DeleteSavedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind, id string) error {
+	return s.inOwnerTx(ctx, "delete saved query", in.Owner, func(tx *sqlx.Tx) error {
+		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
+		if err != nil {
+			return err
+		}
+		return execOne(ctx, tx, `DELETE FROM saved_queries WHERE id = $1 AND namespace_id = $2 AND kind = $3`, id, found.ID, kind)
+	})
+}
+
+// editableNamespace passes on a namespace that was found to its owner and editors.
+func editableNamespace(found resource, err error) (resource, error) {
+	if err == nil && found.Role != storage.Owner && found.Role != storage.Editor {
+		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this")
+	}
+	return writable(found, err)
+}
