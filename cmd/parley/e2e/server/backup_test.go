@@ -68,7 +68,9 @@ func churn(c e2etest.Client, done <-chan struct{}) *sync.WaitGroup {
 		})
 	})
 	work.Go(func() {
-		until(done, func() { uploadAndIngest(c.Process, c.Token, "shop/churn2", upload{"a.csv", []byte(e2etest.CSV(20))}) })
+		until(done, func() {
+			uploadAndIngest(c.Process, c.Token, "shop/churn2", upload{name: "a.csv", content: []byte(e2etest.CSV(20))})
+		})
 	})
 	return &work
 }
