@@ -54,7 +54,7 @@ func TestPageAccessible(t *testing.T) {
 			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			}})
-			for _, width := range []int64{1440, 390} {
+			for _, width := range []int64{1440, 768, 390} {
 				b.do(chromedp.EmulateViewport(width, 900))
 				found := ""
 				for range 5 { // a change of colors may still be under way
