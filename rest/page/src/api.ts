@@ -187,6 +187,8 @@ export const previewOf = (file: Sent, options: Options, signal: AbortSignal) => 
 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 
+export const allDatasets = () => call<Dataset[]>('GET', 'schema/datasets/all');
+
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 
 export const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;

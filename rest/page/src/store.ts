@@ -89,8 +89,8 @@ export const readNamespaces = () =>
     if (!wanted()) return;
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
-    const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? list[0];
-    if (!place.value && first) settle(hrefOf(first.owner, first.name));
+    const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? (await firstWithData(list));
+    if (wanted() && !place.value && first) settle(hrefOf(first.owner, first.name));
   });
 
 const readModels = () =>
@@ -98,6 +98,13 @@ const readModels = () =>
     const list = await api.models();
     if (wanted()) models.value = list;
   });
+
+/** firstWithData is the first namespace of a list that has a dataset, else the first one. */
+async function firstWithData(list: api.Namespace[]): Promise<api.Namespace | undefined> {
+  if (list.length < 2 || place.value) return list[0];
+  const all = await api.allDatasets();
+  return list.find((n) => all.some((d) => d.owner === n.owner && d.namespace === n.name)) ?? list[0];
+}
 
 export const readDatasets = () =>
   attempt('datasets', visit, async (wanted) => {

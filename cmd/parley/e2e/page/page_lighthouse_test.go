@@ -56,7 +56,7 @@ func lighthouse(t testing.TB, url, category string) (score float64, failed []str
 // TestPageLighthouse has Lighthouse look at how accessible the demo is.
 func TestPageLighthouse(t *testing.T) {
 	t.Parallel()
-	c := demoServer(t)
+	c, _ := demoServer(t)
 	if score, failed := lighthouse(t, c.URL+"/#token="+c.Token, "accessibility"); score < lowestScore {
 		t.Errorf("the score is %v: %q", score, failed)
 	}
@@ -65,7 +65,7 @@ func TestPageLighthouse(t *testing.T) {
 // BenchmarkPageLighthouse measures how fast the demo is there on a phone. The best of up to
 // three scores counts: what else runs on this machine can only make it worse.
 func BenchmarkPageLighthouse(b *testing.B) {
-	c := demoServer(b)
+	c, _ := demoServer(b)
 	for b.Loop() {
 		best := 0.0
 		var failed []string
