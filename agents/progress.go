@@ -99,7 +99,7 @@ func (p *progress) end(step llm.Step, rows *a2a.Artifact) []storage.Progress {
 		Kind:  storage.StepDone,
 		Index: p.done,
 		Step: storage.Step{
-			Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated,
+			Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 			Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 		},
 	}}

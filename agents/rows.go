@@ -31,7 +31,11 @@ func NewRows(rows llm.Rows) *a2a.Part {
 		}
 		b.Write(row)
 	}
-	fmt.Fprintf(&b, `],"rowCount":%d,"truncated":%t}`, len(rows.Rows), rows.Truncated)
+	fmt.Fprintf(&b, `],"rowCount":%d,"truncated":%t`, len(rows.Rows), rows.Truncated)
+	if rows.Total > 0 {
+		fmt.Fprintf(&b, `,"totalRows":%d`, rows.Total)
+	}
+	b.WriteByte('}')
 	return a2a.NewDataPart(json.RawMessage(b.Bytes()))
 }
 
@@ -63,11 +67,12 @@ func readRows(artifact *a2a.Artifact) llm.Rows {
 	var data struct {
 		Rows      []json.RawMessage `json:"rows"`
 		Truncated bool              `json:"truncated"`
+		TotalRows int64             `json:"totalRows"`
 	}
 	if !readData(artifact.Parts, &data) || len(data.Rows) == 0 {
 		return llm.Rows{Truncated: data.Truncated}
 	}
-	rows := llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated}
+	rows := llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated, Total: data.TotalRows}
 	if units, ok := artifact.Metadata["units"]; ok {
 		_ = decode(units, &rows.Units) // without them the numbers are right too
 	}
@@ -76,7 +81,7 @@ func readRows(artifact *a2a.Artifact) llm.Rows {
 
 // rowsOf converts a query result for jobs.
 func rowsOf(result storage.QueryResult) llm.Rows {
-	rows := llm.Rows{Rows: result.Rows, Truncated: result.Truncated}
+	rows := llm.Rows{Rows: result.Rows, Truncated: result.Truncated, Total: result.Total}
 	for _, column := range result.Columns {
 		rows.Columns = append(rows.Columns, column.Name)
 	}
@@ -92,6 +97,9 @@ func bounded(steps []llm.Step) []llm.Step {
 		for n, row := range rows {
 			if size += len(row); n == maxRowsBefore || size > maxBytesBefore {
 				few[i].Rows.Rows, few[i].Rows.Truncated = rows[:n:n], true
+				if !step.Rows.Truncated {
+					few[i].Rows.Total = int64(len(rows))
+				}
 				break
 			}
 		}
@@ -101,9 +109,14 @@ func bounded(steps []llm.Step) []llm.Step {
 
 // CountRows describes the number of rows.
 func CountRows(rows llm.Rows) string {
-	count := strconv.Itoa(len(rows.Rows)) + " rows"
-	if len(rows.Rows) == 1 {
-		count = "1 row"
+	count := strconv.Itoa(len(rows.Rows))
+	switch {
+	case rows.Total > 0:
+		return count + " of " + strconv.FormatInt(rows.Total, 10) + " rows"
+	case count == "1":
+		count += " row"
+	default:
+		count += " rows"
 	}
 	if rows.Truncated {
 		count += ", and there are more"

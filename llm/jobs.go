@@ -108,8 +108,9 @@ type Rows struct {
 	Columns []string
 	// Rows has JSON objects; keys that start with __ are internal.
 	Rows []json.RawMessage
-	// Truncated says that there were more.
+	// Truncated says that there were more, and Total how many in all, if they were counted.
 	Truncated bool
+	Total     int64
 	// Units has the units of numbers, by column, where they are known.
 	Units map[string]string
 }

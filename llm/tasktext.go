@@ -110,6 +110,8 @@ func rowsText(rows Rows, limits rowLimits) string {
 	switch {
 	case len(rows.Rows) == 0:
 		out.WriteString("(no rows)\n")
+	case rows.Total > 0:
+		fmt.Fprintf(&out, "(%d rows shown of %d)\n", shown, rows.Total)
 	case rows.Truncated:
 		fmt.Fprintf(&out, "(%d rows shown of %d; there are more)\n", shown, len(rows.Rows))
 	case shown < len(rows.Rows):

@@ -150,6 +150,17 @@ func quote(text string) []byte {
 	return encoded
 }
 
+// renameConversation sets the title.
+func (s *Server) renameConversation(r *request) (any, error) {
+	f := r.fields(s.cfg.MaxBody)
+	id := r.fieldID("conversationId")
+	title := f.text("title", storage.CheckTitle)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return nil, s.cfg.Store.RenameConversation(r.ctx(), r.caller, id, storage.Title(title))
+}
+
 func (s *Server) deleteConversation(r *request, id string) (any, error) {
 	if err := s.stopRuns(r, id); err != nil {
 		return nil, err

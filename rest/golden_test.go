@@ -141,6 +141,9 @@ alice DELETE /permissions/datasets/alice/shop/orders/shares {"username":"bob","r
 bob GET /data/alice/shop/orders
 bob GET /schema/alice/shop/datasets
 `,
+	"models": `
+alice GET /query/models
+`,
 	"conversations": `
 alice GET /query/conversations
 alice GET /query/conversations?username=self&namespace=SHOP
@@ -150,6 +153,12 @@ alice GET /query/conversations?username=a/b&namespace=not%20a%20name
 alice GET /query/conversations/{conversation}
 bob GET /query/conversations
 bob GET /query/conversations/{conversation}
+bob PATCH /query/conversations/{conversation} {"title":"Mine"}
+alice PATCH /query/conversations/{conversation} {"title":" \n"}
+alice PATCH /query/conversations/{conversation} {}
+alice PATCH /query/conversations/not-an-id {"title":7}
+alice PATCH /query/conversations/{conversation} {"title":"  What the\nshop sold "}
+alice GET /query/conversations
 bob DELETE /query/conversations/{conversation}
 alice GET /query/conversations/00000000-0000-4000-8000-000000000000
 alice GET /query/conversations/not-an-id
@@ -282,6 +291,9 @@ alice POST /file-upload/not-an-id/abort
 # Rows are there before the answer, in a dataset that is made if need be.
 alice POST /ingest/lab/plants {"data":[{"name":"oak","height":30},{"name":"fern","height":0.5,"shade":true}],"dataDescription":"Plants"}
 alice GET /data/alice/lab/plants
+# Rows that are refused make no dataset.
+alice POST /ingest/lab/refused {"data":[{"name":"oak"}],"options":{"types":{"name":"integer"}}}
+alice GET /data/alice/lab/refused
 alice POST /ingest/lab/plants {"data":[]}
 alice POST /ingest/lab/plants {"data":[1,{"name":"moss"},[]]}
 alice POST /ingest/lab/plants {"data":{}}
@@ -313,6 +325,10 @@ bob GET /data/alice/shop/orders/rows
 alice GET /data/alice/shop/orders/profile
 alice POST /ingest/lab/plants {"data":[{"name":"oak","height":31,"planted":"2024-05-01"}]}
 alice GET /data/alice/lab/plants/profile
+# Values are written as in rows.
+alice POST /ingest/lab/extremes {"data":[{"big":12345678901234567890,"long":9007199254740993,"far":1e300},{"big":1,"long":1,"far":0.5}]}
+alice GET /data/alice/lab/extremes/profile
+alice GET /data/alice/lab/extremes/rows
 bob GET /data/alice/shop/orders/profile
 # What would become of a file.
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}

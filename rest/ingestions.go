@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -87,13 +88,15 @@ func (s *Server) appendRows(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	if err := s.ensureDataset(r, ref, patch); err != nil {
-		return nil, err
+	created, err := s.createFor(r, ref, patch.Definition, rows, options)
+	if err == nil && len(rows) > 0 {
+		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options)
 	}
-	if len(rows) > 0 {
-		if err := s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options); err != nil {
-			return nil, wrongRows("data", err)
-		}
+	if err == nil && !created && (patch.SetDescription || patch.SetSchema) {
+		err = s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	}
+	if err != nil {
+		return nil, wrongRows("data", err)
 	}
 	return indexedJSON{Indexed: len(rows)}, nil
 }
@@ -104,23 +107,25 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 	return s.appendRows(r)
 }
 
-// ensureDataset creates one of the caller's own datasets if necessary, and sets the given
-// parts of its definition.
-func (s *Server) ensureDataset(r *request, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
-	_, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
-		if err == nil {
-			return nil
-		}
-		if errors.Is(err, storage.ErrConflict) {
-			err = nil // created by another request in between
+// createFor creates one of the caller's own datasets if necessary. Rows that would be refused
+// leave none.
+func (s *Server) createFor(r *request, ref storage.DatasetRef, definition storage.Definition, rows []json.RawMessage, options storage.IngestOptions) (created bool, err error) {
+	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, storage.ErrNotFound) {
+		return false, err
+	}
+	if err := s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace); err != nil {
+		return false, err
+	}
+	if len(rows) > 0 {
+		if err := s.cfg.Lake.CheckRows(r.ctx(), r.caller, rows, options); err != nil {
+			return false, err
 		}
 	}
-	if err != nil || !patch.SetDescription && !patch.SetSchema {
-		return err
+	err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, definition)
+	if errors.Is(err, storage.ErrConflict) {
+		return false, nil // created by another request in between
 	}
-	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	return err == nil, err
 }
 
 func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {

@@ -190,7 +190,7 @@ func TestPreflightAllowsProtocolHeaders(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.CORSOrigins = []string{"https://app.example"} })
 	for _, header := range []string{"a2a-extensions", "a2a-version", "last-event-id", "authorization", "content-type", "a2a-extensions,a2a-version,authorization,last-event-id"} {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, s.server.URL+rest.Root+"/a2a/nl2ql", http.NoBody)
 			if err != nil {
 				t.Fatal(err)

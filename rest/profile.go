@@ -2,6 +2,9 @@ package rest
 
 import (
 	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"parley/storage"
@@ -62,12 +65,7 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 		return column
 	}
 	column.Missing, column.Distinct = &c.Missing, &c.Distinct
-	value := func(text string) any {
-		if number := json.Number(text); storage.KindOf(c.Type) == storage.KindNumber && json.Valid([]byte(number)) {
-			return number
-		}
-		return text
-	}
+	value := func(text string) any { return profileValue(c.Type, text) }
 	if c.Min != nil && c.Max != nil {
 		column.Min, column.Max = value(*c.Min), value(*c.Max)
 	}
@@ -86,6 +84,32 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 		column.Length = &length
 	}
 	return column
+}
+
+// profileValue gives a value of a type as rows have it: numbers that are exact in a double as
+// such, others as text.
+func profileValue(typ, text string) any {
+	switch {
+	case storage.KindOf(typ) != storage.KindNumber, strings.HasPrefix(typ, "DECIMAL"):
+		return text
+	case typ != "DOUBLE" && typ != "FLOAT":
+		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n > 1<<53 || n < -1<<53 {
+			return text
+		}
+		return json.Number(text)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil:
+		return text
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	}
+	return v
 }
 
 // bound gives the bound of a bin as a value of the column's type.

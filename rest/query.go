@@ -29,6 +29,8 @@ type Lake interface {
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error
+	// CheckRows refuses rows that AppendRows refuses for a new dataset.
+	CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
@@ -56,6 +58,7 @@ type queryAnswer struct {
 type queryMetadata struct {
 	Count           int     `json:"count"`
 	Truncated       bool    `json:"truncated"`
+	TotalRows       int64   `json:"totalRows,omitempty"`
 	ExecutedQuery   string  `json:"executedQuery"`
 	OriginalQuery   string  `json:"originalQuery"`
 	StartingDataset *string `json:"startingDataset"`
@@ -116,7 +119,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	metadata := queryMetadata{OriginalQuery: question.Text}
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
-			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated}
+			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
 			metadata.Reading = progress.Step.Reasoning
 		}
 	})
@@ -140,7 +143,7 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 
 // toRows converts rows; metadata says what was asked.
 func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
-	metadata.Count, metadata.Truncated, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.SQL
+	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
 	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
 }

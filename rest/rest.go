@@ -47,6 +47,8 @@ type Config struct {
 	Agents   Agents
 	Charts   Charts
 	Feedback Feedback
+	// Models are the models that answer questions, the default first.
+	Models []Model
 	// Describer describes datasets from sample rows.
 	Describer Describer
 	// Objects is the object store. The server is ready when it and Store are available.
@@ -125,7 +127,7 @@ func New(cfg Config) (*Server, error) {
 	if len(cfg.CORSOrigins) > 0 {
 		s.handler = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
-			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete},
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
 			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),

@@ -101,12 +101,13 @@ var bodies = map[string]string{
 	"POST /upload/multipart/:username/:namespace/:datasetName/prepare": `{"filename":"a.csv","size":1}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/finish":  `{"uploadId":"{uploadId}","key":"{key}","parts":[{"partNumber":1,"etag":"x"}]}`,
 	"POST /upload/multipart/:username/:namespace/:datasetName/abort":   `{"uploadId":"{uploadId}","key":"{key}"}`,
-	"POST /query":                         `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
-	"POST /verified/:username/:namespace": aQuery, "POST /boards/:username/:namespace": aQuery,
-	"POST /query/ask":                  `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/autorag":              `{"username":"alice","namespace":"shop","query":"How many?"}`,
-	"POST /query/runs/:runId/input":    `{"text":"1"}`,
-	"POST /query/runs/:runId/feedback": `{"thumbsUp":true}`,
+	"POST /query":                                `{"username":"alice","namespace":"shop","query":"SELECT 1"}`,
+	"POST /query/ask":                            `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/autorag":                        `{"username":"alice","namespace":"shop","query":"How many?"}`,
+	"POST /query/runs/:runId/input":              `{"text":"1"}`,
+	"PATCH /query/conversations/:conversationId": `{"title":"x"}`,
+	"POST /query/runs/:runId/feedback":           `{"thumbsUp":true}`,
+	"POST /verified/:username/:namespace":        aQuery, "POST /boards/:username/:namespace": aQuery,
 }
 
 // try sends an operation with a token, aimed at what the service has.
@@ -148,7 +149,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 	t.Parallel()
 	// What is not about any namespace: it is for every token, and its own.
 	free := append([]string{
-		"POST /file-upload/prepare", "PUT " + rest.PartPath, "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
+		"POST /file-upload/prepare", "PUT " + rest.PartPath, "GET /query/models", "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 	}, publicOperations...)
 	// What an agent's host decides, which is told of the restriction.
 	hosted := append([]string{"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",
@@ -198,7 +199,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /shared/:shareId", "GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
-		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
+		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",

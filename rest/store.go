@@ -69,6 +69,7 @@ type Ingestions interface {
 type Conversations interface {
 	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
 	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error)
+	RenameConversation(ctx context.Context, caller storage.Caller, id, title string) error
 	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
 }
 

@@ -28,6 +28,15 @@ type TurnPage struct {
 	Limit  int
 }
 
+// CheckTitle returns what is wrong with a title that a user gives a conversation, "" when it
+// is right.
+func CheckTitle(title string) string {
+	if strings.TrimSpace(title) == "" {
+		return "must not be blank"
+	}
+	return CheckText(title, maxTitle)
+}
+
 // Title makes a conversation's title from its first question: one line, cut
 // on a word.
 func Title(question string) string {

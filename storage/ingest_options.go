@@ -80,9 +80,22 @@ var ingestTypes = map[string]string{
 
 var decimalType = regexp.MustCompile(`^decimal\( *([0-9]{1,2}) *, *([0-9]{1,2}) *\)$`)
 
+// dateOrders are the orders of day, month and year that may follow a type of dates.
+var dateOrders = []string{"dmy", "mdy", "ymd"}
+
+// CutDateOrder cuts the order of day, month and year off a type such as DATE:dmy.
+func CutDateOrder(typ string) (bare, order string) {
+	bare, order, _ = strings.Cut(typ, ":")
+	return bare, order
+}
+
 // ingestType gives the type that a name stands for.
 func ingestType(name string) (string, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
+	if bare, order := CutDateOrder(name); order != "" {
+		typ := ingestTypes[bare]
+		return typ + ":" + order, (typ == "DATE" || typ == "TIMESTAMP") && slices.Contains(dateOrders, order)
+	}
 	if parts := decimalType.FindStringSubmatch(name); parts != nil {
 		var precision, scale int
 		_, _ = fmt.Sscan(parts[1]+" "+parts[2], &precision, &scale)
@@ -136,7 +149,7 @@ func (o *IngestOptions) normalizeTypes() []FieldError {
 			wrong = append(wrong, FieldError{"types", fmt.Sprintf("column name %.40q %s", column, problem)})
 		} else if !ok {
 			wrong = append(wrong, FieldError{"types." + column,
-				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone"})
+				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone; date and timestamp may have an order: date:dmy, date:mdy"})
 		}
 		types[column] = typ
 	}

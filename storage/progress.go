@@ -41,9 +41,11 @@ type Step struct {
 	Instruction string
 	Query       string
 	Reasoning   string
-	// Data are the rows, JSON objects; Truncated says that there were more.
+	// Data are the rows, JSON objects; Truncated says that there were more, and Total how
+	// many in all, if they were counted.
 	Data      []json.RawMessage
 	Truncated bool
+	Total     int64
 	// Chart is a Vega-Lite specification of the rows, a JSON object; nil for none. Units has
 	// the units of numbers, by column.
 	Chart any

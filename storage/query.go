@@ -16,6 +16,8 @@ type QueryResult struct {
 	Rows []json.RawMessage
 	// Truncated says that there were more rows.
 	Truncated bool
+	// Total counts the rows of a truncated result; 0 if that took too long.
+	Total int64
 	// Rewritten says that SQL is not the query itself: the join guard rewrote it.
 	Rewritten bool
 	// Notes are sentences about the result: which rows count once although joins repeat

@@ -24,9 +24,9 @@ type document struct {
 type tag struct{ Name, Description string }
 
 type pathItem struct {
-	Servers                []yaml.Node
-	Parameters             []parameter
-	Get, Put, Post, Delete *operation
+	Servers                       []yaml.Node
+	Parameters                    []parameter
+	Get, Put, Post, Patch, Delete *operation
 }
 
 type operation struct {
@@ -207,6 +207,6 @@ func (d *document) target(s *schema) *schema {
 
 // operations returns the operations of a path by their methods.
 func (p pathItem) operations() ordered[*operation] {
-	all := ordered[*operation]{{"GET", p.Get}, {"POST", p.Post}, {"PUT", p.Put}, {"DELETE", p.Delete}}
+	all := ordered[*operation]{{"GET", p.Get}, {"POST", p.Post}, {"PUT", p.Put}, {"PATCH", p.Patch}, {"DELETE", p.Delete}}
 	return slices.DeleteFunc(all, func(e entry[*operation]) bool { return e.Value == nil })
 }

@@ -18,6 +18,29 @@ const commitTries = 5
 
 // AppendRows adds JSON objects to a dataset, all or none, for its owner and editors.
 func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error {
+	return d.withRows(rows, func(dir, path string) error {
+		data, err := d.config.Records.DatasetData(ctx, caller, ref)
+		if err != nil {
+			return err
+		}
+		if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}); err != nil {
+			return err
+		}
+		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files)+1)
+		return nil
+	})
+}
+
+// CheckRows refuses rows that AppendRows refuses for a new dataset.
+func (d *Datasets) CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error {
+	return d.withRows(rows, func(dir, path string) error {
+		_, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, Options: options, OutDir: filepath.Join(dir, "made")})
+		return err
+	})
+}
+
+// withRows calls f with a folder, and with a file in it that has the rows.
+func (d *Datasets) withRows(rows []json.RawMessage, f func(dir, path string) error) error {
 	dir, done, err := d.workDir()
 	if err != nil {
 		return err
@@ -27,15 +50,7 @@ func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref st
 	if err := writeRows(path, rows); err != nil {
 		return err
 	}
-	data, err := d.config.Records.DatasetData(ctx, caller, ref)
-	if err != nil {
-		return err
-	}
-	if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}); err != nil {
-		return err
-	}
-	d.compactSoon(ctx, data.ID, data.Owner, len(data.Files)+1)
-	return nil
+	return f(dir, path)
 }
 
 // writeRows writes rows a line each.

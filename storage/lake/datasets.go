@@ -116,7 +116,7 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 		return storage.QueryResult{}, err
 	}
 	return storage.QueryResult{
-		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated,
+		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated, Total: result.Total,
 		Rewritten: result.Rewritten, Notes: result.Notes,
 	}, nil
 }

@@ -57,6 +57,8 @@ type Result struct {
 	RowCount int
 	// Truncated says that there were more rows than the bounds let through.
 	Truncated bool
+	// Total counts the rows of a truncated result; 0 if that took too long.
+	Total int64
 	// SQL is the statement that ran: the query's own, perhaps with a score added or
 	// rewritten by the join guard.
 	SQL       string

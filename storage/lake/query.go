@@ -203,7 +203,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
-	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, SQL: checked.SQL}, true, nil
+	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, nil
 }
 
 // explain gives an error whose cause is the query a message for its author.

@@ -222,6 +222,24 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 	return page, wrap("read conversation", err)
 }
 
+// RenameConversation sets the title of one. ErrForbidden for a restricted token, for which
+// the title is the first question that it covers.
+func (s *Store) RenameConversation(ctx context.Context, caller storage.Caller, id, title string) error {
+	return s.inTx(ctx, "rename conversation", func(tx *sqlx.Tx) error {
+		var before string
+		if err := selectTitle.get(ctx, tx, &before, by(caller, args{"conversation": id})); err != nil {
+			return err
+		}
+		if err := mayWrite(ctx, tx, caller); err != nil {
+			return err
+		}
+		if caller.Restricted() {
+			return storage.Errorf(storage.ErrForbidden, "a restricted token cannot rename conversations")
+		}
+		return execOne(ctx, tx, `UPDATE conversations SET title = $3 WHERE owner = $1 AND id = $2`, caller.Username, id, title)
+	})
+}
+
 // DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the
 // caller's token does not cover.
 func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {

@@ -81,6 +81,7 @@ func TestRunLife(t *testing.T) {
 				_, _, err := w.Conversation(ctx, bob, started.ConversationID, storage.TurnPage{})
 				return err
 			}(),
+			"rename conversation":      w.RenameConversation(ctx, bob, started.ConversationID, "mine"),
 			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
 			"ask in alice's namespace": func() error { _, err := w.tryToAsk(bob, "ns", started.ConversationID, "?"); return err }(),
 		} {
@@ -107,6 +108,17 @@ func TestConversationIDsAreKeptByOwner(t *testing.T) {
 		w.ask(bob, "ns", id, "bob's question")
 		if got := w.questions(alice, id); got != "alice's question" {
 			t.Errorf("alice's turns: %q", got)
+		}
+		w.must(w.RenameConversation(ctx, alice, id, "alice's title"))
+		w.ask(alice, "ns", id, "another question")
+		for caller, want := range map[*storage.Caller]string{&alice: "alice's title", &bob: "bob's question"} {
+			list, err := w.Conversations(ctx, *caller, storage.NamespaceRef{})
+			w.must(err)
+			title, _, err := w.Conversation(ctx, *caller, id, storage.TurnPage{})
+			w.must(err)
+			if len(list) != 1 || list[0].Title != want || title != want {
+				t.Errorf("%s has %+v and %q, want %q", caller.Username, list, title, want)
+			}
 		}
 		w.must(w.DeleteConversation(ctx, alice, id))
 		if got := w.questions(bob, id); got != "bob's question" {

@@ -136,6 +136,7 @@ func TestReadOnlyTokenChangesNothing(t *testing.T) {
 			return w.StartIngestion(ctx, whole, dsRef("alice", "ns", "new"), storage.NewIngestion{ID: uuid.NewString(), Define: &storage.DefinitionPatch{}})
 		}
 		doings["delete run"] = func() error { return w.DeleteRun(ctx, whole, run.RunID) }
+		doings["rename conversation"] = func() error { return w.RenameConversation(ctx, whole, run.ConversationID, "x") }
 		doings["delete conversation"] = func() error { return w.DeleteConversation(ctx, whole, run.ConversationID) }
 		for name, do := range doings {
 			err := do()
@@ -343,6 +344,13 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		w.ask(wholly, "ns", w.ask(alice, "ns", mixed.ConversationID, "the second, here").ConversationID, "the third, here")
 		if title, _, err := w.Conversation(ctx, wholly, mixed.ConversationID, storage.TurnPage{}); err != nil || title != "the second, here" {
 			t.Errorf("title for a token that does not cover the first question: %q, %v", title, err)
+		}
+		w.must(w.RenameConversation(ctx, alice, mixed.ConversationID, "what is elsewhere"))
+		if err := w.RenameConversation(ctx, wholly, mixed.ConversationID, "x"); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("rename a conversation: got %v, want forbidden", err)
+		}
+		if err := w.RenameConversation(ctx, partly, mixed.ConversationID, "x"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("rename a conversation that the token does not cover: got %v, want not found", err)
 		}
 		list, err := w.Conversations(ctx, wholly, storage.NamespaceRef{})
 		w.must(err)

@@ -113,7 +113,10 @@ func withMeasure(c answerColumn) string {
 // many. The rows themselves are beside the answer.
 func (r answerResult) list() string {
 	count := formatCount(r.rows)
-	if r.truncated {
+	switch {
+	case r.total > 0:
+		count = formatCount(int(r.total))
+	case r.truncated:
 		count = "more than " + count
 	}
 	c := r.columns[0]

@@ -32,13 +32,15 @@ type answerColumn struct {
 type answerResult struct {
 	columns []answerColumn
 	rows    int
-	// truncated says that there were more rows.
+	// truncated says that there were more rows, and total how many in all, if they were
+	// counted.
 	truncated bool
+	total     int64
 }
 
 // newAnswerResult reads the rows of a step.
 func newAnswerResult(s llm.Step) answerResult {
-	r := answerResult{truncated: s.Rows.Truncated}
+	r := answerResult{truncated: s.Rows.Truncated, total: s.Rows.Total}
 	rows := make([]map[string]json.RawMessage, 0, len(s.Rows.Rows))
 	for _, raw := range s.Rows.Rows {
 		var row map[string]json.RawMessage

@@ -187,6 +187,8 @@ export const previewOf = (file: Sent, options: Options, signal: AbortSignal) => 
 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 
+export const allDatasets = () => call<Dataset[]>('GET', 'schema/datasets/all');
+
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 
 export const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;
@@ -216,7 +218,7 @@ export const profileOf = (d: Dataset, signal: AbortSignal) =>
 
 export interface Rows {
   data: Record<string, unknown>[];
-  metadata: { count: number; truncated: boolean };
+  metadata: { count: number; truncated: boolean; totalRows?: number };
 }
 
 export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?: string; order?: 'asc' | 'desc' }, signal: AbortSignal) => {
@@ -296,10 +298,20 @@ export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
 export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
 export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
 
+/** A model that answers questions; the built-in one works by rules. */
+export interface Model {
+  name: string;
+  builtIn: boolean;
+}
+
+export const models = async () => (await call<{ models: Model[] }>('GET', 'query/models')).models;
+
 export const conversationsOf = async (n: Namespace) => {
   const query = new URLSearchParams({ username: n.owner, namespace: n.name });
   return (await call<{ conversations: Summary[] }>('GET', `query/conversations?${query}`)).conversations;
 };
+
+export const retitle = (conversation: string, title: string) => call<void>('PATCH', path`query/conversations/${conversation}`, { title });
 
 export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
 

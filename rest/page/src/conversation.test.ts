@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { byDay, found } from './days';
+import { toMarkdown } from './export';
 import type { Row } from './rows';
-import type { Step } from './run';
+import type { Run, Step } from './run';
 import type { Described } from './store';
 import { followUps } from './suggest';
 
@@ -34,5 +36,52 @@ describe('follow-up questions', () => {
   test('are none about documents, and about what is not known', () => {
     expect(followUps(step('SELECT text FROM documents', [{ text: 'x' }]), shop)).toEqual([]);
     expect(followUps(step('SELECT 1', [{ one: 1 }]), shop)).toEqual([]);
+  });
+});
+
+describe('conversations', () => {
+  const at = (title: string, ...time: [number, number, number, number?]) => ({ id: title, title, updatedAt: new Date(...time).getTime() });
+  const list = [at('now', 2026, 2, 30, 9), at('midnight', 2026, 2, 30, 0), at('late', 2026, 2, 29, 23), at('march', 2026, 2, 28), at('then', 2025, 11, 31)];
+  test('are grouped by day, also where a day has 23 hours', () => {
+    const days = byDay(list, new Date(2026, 2, 30, 10));
+    expect(days.map(({ label, list }) => [label, ...list.map((each) => each.title)])).toEqual([
+      ['Today', 'now', 'midnight'], ['Yesterday', 'late'], ['March 28', 'march'], ['December 31, 2025', 'then'],
+    ]);
+  });
+  test('are found by the words of their title', () => {
+    const titled = [at('Orders by city', 2026, 0, 1), at('Cities of customers', 2026, 0, 1)];
+    expect(found(titled, ' CITY  orders ').map((each) => each.title)).toEqual(['Orders by city']);
+    expect(found(titled, '')).toHaveLength(2);
+    expect(found(titled, 'cit x')).toHaveLength(0);
+  });
+});
+
+describe('a conversation as Markdown', () => {
+  const run = (more: Partial<Run>): Run => ({
+    id: 'r', question: 'How many?', state: 'completed', steps: [], current: '', answer: '', model: '', failure: '', failedQuery: '', notUnderstood: false, suggestions: [], ...more,
+  });
+  test('has question, answer, table and query', () => {
+    const rows = [{ city: 'a|b\n<i>*c*', n: 1, __metadata: { score: 1 } }, { city: null, n: '12.50' }];
+    expect(toMarkdown('A # title', [run({ answer: 'There are **two**.\n', steps: [{ ...step('SELECT `x`, ```', rows), truncated: true }] })])).toBe(`# A \\# title
+
+## How many?
+
+There are **two**.
+
+| city | n |
+| --- | ---: |
+| a\\|b \\<i\\>\\*c\\* | 1 |
+|  | 12.50 |
+
+The first 2 rows; there are more.
+
+\`\`\`\`sql
+SELECT \`x\`, \`\`\`
+\`\`\`\`
+`);
+  });
+  test('says what has no answer', () => {
+    const text = toMarkdown('T', [run({ state: 'failed', failure: 'no such column', failedQuery: 'SELECT z' }), run({ state: 'canceled', question: 'Two\nlines' }), run({ steps: [step('SELECT 1', []), step('SELECT 2', [])] })]);
+    for (const part of ['no such column\n\n```sql\nSELECT z', '## Two lines\n\nStopped.', '### Step 2: ', 'No rows.']) expect(text).toContain(part);
   });
 });

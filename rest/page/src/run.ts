@@ -12,6 +12,8 @@ export interface Step {
   /** undefined while they are on their way. */
   rows?: Row[];
   truncated: boolean;
+  /** How many rows a truncated result has in all, where they were counted. */
+  total?: number;
   /** undefined where none helps to read the rows. */
   chart?: Spec;
   /** Whether the query was verified for the question. */
@@ -37,6 +39,8 @@ export interface Run {
   asks?: { question: string; options: Option[] };
   /** The answer, in Markdown; '' when there is none yet. */
   answer: string;
+  /** The language model that answered, as far as it is known. */
+  model: string;
   /** Why it failed, and the query that did. */
   failure: string;
   failedQuery: string;
@@ -68,6 +72,7 @@ export function toRun(task: Task, question: string): Run {
     current: state === 'working' ? currentOf(task.status.message) : '',
     asks: state === 'waiting' ? asksOf(task.status.message) : undefined,
     answer: answerOf(task.artifacts),
+    model: string(record(task.metadata?.usage).model),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
     ...refusalOf(task, failure),
@@ -123,7 +128,7 @@ function stepsOf(artifacts: Artifact[]): Step[] {
 }
 
 function toStep(made: Artifact, result: Artifact | undefined): Step {
-  const { rows, truncated } = record(data(result?.parts ?? []));
+  const { rows, truncated, totalRows } = record(data(result?.parts ?? []));
   return {
     id: made.artifactId,
     instruction: plain(string(made.metadata?.instruction)),
@@ -131,13 +136,14 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     query: text(made.parts),
     rows: Array.isArray(rows) ? rows.map(record) : undefined,
     truncated: truncated === true,
+    total: typeof totalRows === 'number' ? totalRows : undefined,
     chart: toSpec(result?.metadata?.chart),
     verified: made.metadata?.verified === true,
   };
 }
 
 /** isCount tells of an answer that only says how many rows there are. */
-export const isCount = (words: string): boolean => /^\d+ rows?$/.test(words);
+export const isCount = (words: string): boolean => /^\d+ (of \d+ )?rows?(, and there are more)?$/.test(words);
 
 function answerOf(artifacts: Artifact[]): string {
   const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');

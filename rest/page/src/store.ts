@@ -3,6 +3,7 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
 import { lost } from './connection';
+import { models, modelToAsk } from './models';
 import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, place, settle } from './place';
 import { token, user } from './session';
@@ -29,6 +30,19 @@ let open = '';
 
 /** The question that is being answered, or waits for an answer of its user. */
 export const working = computed(() => turns.value?.find((turn) => !turn.over.value));
+
+/** shortcuts is true while the list of keys is shown. */
+export const shortcuts = signal(false);
+
+/** The questions that were asked since the page was loaded, and by whom. */
+let recent: { user: string; questions: string[] } = { user: '', questions: [] };
+
+/** askedBefore gives the questions that can be recalled, the last one last: those of the conversation, else the recent ones. */
+export function askedBefore(): string[] {
+  const here = (turns.value ?? []).map((turn) => turn.run.value?.question || turn.question.text);
+  const all = here.length || recent.user !== user.value ? here : recent.questions;
+  return all.filter((question, i) => question !== all[i + 1]);
+}
 
 /** What a user has written and not asked yet, kept while they sign in again. */
 export const draft = signal({ user: '', text: '' });
@@ -75,9 +89,22 @@ export const readNamespaces = () =>
     if (!wanted()) return;
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
-    const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? list[0];
-    if (!place.value && first) settle(hrefOf(first.owner, first.name));
+    const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? (await firstWithData(list));
+    if (wanted() && !place.value && first) settle(hrefOf(first.owner, first.name));
   });
+
+const readModels = () =>
+  attempt('models', who, async (wanted) => {
+    const list = await api.models();
+    if (wanted()) models.value = list;
+  });
+
+/** firstWithData is the first namespace of a list that has a dataset, else the first one. */
+async function firstWithData(list: api.Namespace[]): Promise<api.Namespace | undefined> {
+  if (list.length < 2 || place.value) return list[0];
+  const all = await api.allDatasets();
+  return list.find((n) => all.some((d) => d.owner === n.owner && d.namespace === n.name)) ?? list[0];
+}
 
 export const readDatasets = () =>
   attempt('datasets', visit, async (wanted) => {
@@ -110,8 +137,9 @@ export const readConversations = () =>
 export function ask(agent: Agent, text: string): void {
   const { owner, namespace, conversation } = place.value!;
   const id = conversation || uuid();
-  const turn = Turn.ask(agent, text, here.value, id);
+  const turn = Turn.ask(agent, { text, namespace: here.value, contextId: id, model: modelToAsk() });
   asker = user.value;
+  recent = { user: asker, questions: [...(recent.user === asker ? recent.questions : []), text] };
   open = id;
   turns.value = [...(turns.value ?? []), turn];
   if (!conversation) go(hrefOf(owner, namespace, id));
@@ -159,15 +187,24 @@ export async function forget(id: string): Promise<void> {
   await readConversations();
 }
 
+/** rename gives a conversation another title. */
+export async function rename(id: string, title: string): Promise<void> {
+  await api.retitle(id, title);
+  await readConversations();
+}
+
 /** watch reads what is needed wherever one goes. */
 export function watch(): void {
   effect(() => {
     if (!token.value) {
-      namespaces.value = datasets.value = conversations.value = undefined;
+      namespaces.value = datasets.value = conversations.value = models.value = undefined;
       problems.value = {};
       return;
     }
-    untracked(() => void readNamespaces());
+    untracked(() => {
+      void readNamespaces();
+      void readModels();
+    });
   });
   effect(() => {
     const wanted = token.value && here.value;
@@ -182,7 +219,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readDatasets(), readConversations()]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readModels(), readDatasets(), readConversations()]));
     away = lost.value;
   });
   effect(() => {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
@@ -240,6 +241,7 @@ type Result struct {
 // Run runs a query and gives rows up to the bounds.
 func (e *Engine) Run(req worker.Request) (Result, error) {
 	var out Result
+	began := time.Now()
 	err := e.with(func(conn duck.Connection) error {
 		inMemory, err := e.prepare(conn, req)
 		if err != nil {
@@ -257,15 +259,55 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 		if !e.exposed && duck.PreparedStatementType(stmt) != duck.StatementTypeSelect {
 			return &worker.Fault{Kind: worker.FaultQuery, Message: "Parser Error: only SELECT is allowed"}
 		}
-		var res duck.Result
-		defer duck.DestroyResult(&res)
-		// A streamed result is computed as it is read, up to the bounds.
-		if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
-			return newFault(duck.ResultError(&res), worker.FaultRun)
+		if err := out.execute(stmt, req); err != nil || !out.Head.Truncated {
+			return err
 		}
-		return out.collect(&res, req.MaxRows, req.MaxBytes)
+		if time.Since(began) < req.CPU/countShare {
+			out.Head.Total = count(conn, req.SQL)
+		}
+		return nil
 	})
 	return out, err
+}
+
+func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request) error {
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	// A streamed result is computed as it is read, up to the bounds.
+	if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
+		return newFault(duck.ResultError(&res), worker.FaultRun)
+	}
+	return out.collect(&res, req.MaxRows, req.MaxBytes)
+}
+
+// countTimeout limits the count of a truncated result. Results that took more than the
+// countShare-th part of their processor time are not counted.
+const (
+	countTimeout = time.Second
+	countShare   = 8
+)
+
+// count gives how many rows a query has; 0 if that takes too long, or it is no subquery as
+// it stands, for a comment follows its semicolon.
+func count(conn duck.Connection, sql string) int64 {
+	interrupted := make(chan struct{})
+	timer := time.AfterFunc(countTimeout, func() { duck.Interrupt(conn); close(interrupted) })
+	defer func() {
+		if !timer.Stop() {
+			<-interrupted // the connection is closed next
+		}
+	}()
+	var res duck.Result
+	defer duck.DestroyResult(&res)
+	if duck.Query(conn, "SELECT count(*) FROM ("+strings.TrimRight(sql, "; \t\r\n")+"\n)", &res) == duck.StateError {
+		return 0
+	}
+	chunk := duck.FetchChunk(res)
+	defer duck.DestroyDataChunk(&chunk)
+	if chunk.Ptr == nil || duck.DataChunkGetSize(chunk) != 1 {
+		return 0
+	}
+	return *(*int64)(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)))
 }
 
 func (out *Result) collect(res *duck.Result, maxRows int, maxBytes int64) error {

@@ -48,6 +48,21 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err != nil {
 			return nil, err
 		}
+		var notes csvNotes
+		if len(names) > 1 && in.headerRow == 0 {
+			if notes, err = readNotes(in.path, separator); err != nil {
+				return nil, err
+			}
+		}
+		if len(notes.lines) > 0 {
+			in.path, err = r.rewriteFile(in.path, func(from io.Reader, to io.Writer) error {
+				_, err := io.CopyN(to, from, notes.offset)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
 		scanner := newCSVScanner(separator, names)
 		for _, null := range r.job.Options.NullValues {
 			scanner.nulls = append(scanner.nulls, []byte(null))
@@ -72,6 +87,12 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if file.columns, err = r.decideColumns(t, names, whole.columns); err != nil {
 			return nil, err
 		}
+		if len(notes.lines) > 0 {
+			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{
+				Line:    whole.lines + int64(notes.blank) + 1,
+				Message: fmt.Sprintf("%s below the table not read: %s", count(len(notes.lines), "line"), excerpt([]byte(strings.Join(notes.lines, " ")))),
+			})
+		}
 		for _, last := range headRecords(whole.last, separator) {
 			if isTotal(last.fields) {
 				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
@@ -86,7 +107,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 				return nil, err
 			}
 		}
-		if err := r.checkDecimals(ctx, t); err != nil {
+		if err := r.checkFit(ctx, t); err != nil {
 			return nil, err
 		}
 		return t, t.measure(file.path)
@@ -98,10 +119,15 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]de
 	by := customOf(cells)
 	decisions := make([]decision, len(names))
 	for i, name := range names {
-		d, typ := decide(&cells[i], by), r.wantedType(name)
+		typ, order := r.wantedDate(name)
+		d := decide(&cells[i], by)
 		if typ != "" {
 			var line int64
 			var ok bool
+			by := by
+			if order != "" {
+				by.first, by.forced = order[0], true
+			}
 			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
 				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(t.name, line, name), typ)
 			}

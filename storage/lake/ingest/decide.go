@@ -44,6 +44,12 @@ func decide(c *columnCells, by custom) decision {
 // cell does not fit, the first of which is on a line.
 func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok bool) {
 	values := c.values()
+	codes := isNumber(typ) && c.kinds().meets(kindCode.set())
+	for i := range values {
+		if codes && values[i].kind == kindCode {
+			values[i].kind = kindInt
+		}
+	}
 	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups)}
 	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
 	if typ == typeVarchar {
@@ -54,11 +60,17 @@ func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok
 		by.decimal = '.' // 1,234 is a whole number in no other way
 	}
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
+	if typ == typeBoolean {
+		// DuckDB refuses other numbers than these, which checkFit finds.
+		all = append(all, reading{typ: typ, from: "1/0", expr: readTrimmed, fits: func(g cellGroup) bool { return g.kind == kindInt && g.form == 0 }})
+	}
 	best, _, misfits := bestReading(all, values)
 	if misfits > 0 {
 		return d, misfitLines(best, values)[0], false
 	}
-	d.from, d.unit, d.expr = best.from, best.unit, best.expr
+	if d.from, d.unit, d.expr = best.from, best.unit, best.expr; codes && d.expr == nil {
+		d.expr = readTrimmed
+	}
 	d.report.From, d.report.Unit = best.from, best.unit
 	return d, 0, true
 }

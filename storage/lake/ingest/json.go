@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,11 +32,16 @@ type jsonFile struct {
 	// index finds columns by their keys as they stand in the text, folded by
 	// their names.
 	index, folded map[string]int
+	// nulls are spellings of a missing value that an option gives.
+	nulls []string
 }
 
 type jsonColumn struct {
 	columnKinds
+	// name is the key.
 	name string
+	// nulled says that a value spells a missing one.
+	nulled bool
 	// row is the last row that had the column, filled how many had a value in it.
 	row, filled int64
 }
@@ -48,7 +54,9 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
 	defer source.Close()
-	f := &jsonFile{name: in.name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}}
+	f := &jsonFile{
+		name: in.name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
+	}
 	var reported int64
 	f.in = readerFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
@@ -64,9 +72,13 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	}
 	r.progress.checked(0, f.rows-reported)
 	t := &table{name: in.name, rows: f.rows}
-	for _, c := range f.columns {
-		t.columns = append(t.columns, storage.Column{Name: c.name, Type: c.typ()})
-		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: c.name, Type: c.typ(), Missing: f.rows - c.filled})
+	names, err := f.names(&t.report)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range f.columns {
+		t.columns = append(t.columns, storage.Column{Name: names[i], Type: c.typ()})
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: c.typ(), Missing: f.rows - c.filled})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", in.name)
@@ -78,8 +90,50 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	case f.lines:
 		form = "newline_delimited"
 	}
-	t.read = func(want []string, _ bool) (string, []string) { return readJSON(in.path, form, t.columns, want) }
+	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.path, form, want) }
 	return t, t.measure(in.path)
+}
+
+// names gives the columns their names: the keys, less the underscores that begin the names of
+// internal columns.
+func (f *jsonFile) names(report *storage.IngestReport) (names []string, err error) {
+	for _, c := range f.columns {
+		names = append(names, c.name)
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "__") }) {
+		names, report.Warnings, err = columnNames(f.name, names)
+	}
+	return names, err
+}
+
+// read gives the SQL that reads the file with the types that are wanted.
+func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
+	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
+	for i, c := range f.columns {
+		if keys[i].Name = c.name; c.nulled {
+			types[i] = typeVarchar
+		}
+	}
+	from, exprs = readJSON(path, form, keys, types)
+	for i, c := range f.columns {
+		if c.nulled {
+			exprs[i] = readUnlessNull(exprs[i], f.nulls, want[i])
+		}
+	}
+	return from, exprs
+}
+
+// readUnlessNull gives the SQL that reads a text as a type, unless it spells a missing value.
+func readUnlessNull(cell string, nulls []string, typ string) string {
+	list := make([]string, len(nulls))
+	for i, null := range nulls {
+		list[i] = sqltext.Text(null)
+	}
+	value := fmt.Sprintf("CASE WHEN %s NOT IN (%s) THEN %s END", cell, strings.Join(list, ", "), cell)
+	if isNested(typ) {
+		value = fmt.Sprintf("CAST(%s AS JSON)", value)
+	}
+	return fmt.Sprintf("CAST(%s AS %s)", value, physical(typ))
 }
 
 // readJSON gives the SQL that reads a JSON file with the types that are wanted.
@@ -193,13 +247,33 @@ func (f *jsonFile) member(key []byte) error {
 		return f.wrong("it has the key " + quote(f.columns[i].name) + " twice")
 	}
 	f.columns[i].row = f.rows + 1
+	if _, err := f.peek(); err != nil {
+		return err
+	}
+	from := f.pos - f.start
 	kinds, err := f.value(2)
+	if err == nil && len(f.nulls) > 0 && f.spellsNull(f.buf[f.start+from:f.pos], kinds) {
+		kinds, f.columns[i].nulled = columnKinds{}, true
+	}
 	if kinds.values != 0 {
 		f.columns[i].filled++
 	}
 	f.columns[i].values |= kinds.values
 	f.columns[i].elements |= kinds.elements
 	return err
+}
+
+// spellsNull reports whether a value, a text or a whole number, spells a missing one.
+func (f *jsonFile) spellsNull(raw []byte, kinds columnKinds) bool {
+	text := string(raw)
+	if raw[0] == '"' {
+		if json.Unmarshal(raw, &text) != nil {
+			return false
+		}
+	} else if kinds.values != kindInt.set() {
+		return false
+	}
+	return slices.Contains(f.nulls, text)
 }
 
 // addColumn adds the column of a key that was not seen in this spelling: a
@@ -217,7 +291,8 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	if !utf8.ValidString(key) {
 		return 0, notUTF8(f.where())
 	}
-	if err := checkColumnName(f.where(), name); err != nil {
+	// A key of a file that starts with __ gets another name.
+	if err := checkColumnName(f.where(), name); err != nil && (f.anonymous || !strings.HasPrefix(name, "__")) {
 		return 0, err
 	}
 	i, taken := f.folded[fold(name)]

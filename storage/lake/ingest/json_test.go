@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/storage"
 	"parley/storage/lake/ingest"
 )
 
@@ -109,7 +110,6 @@ func TestJSONRefused(t *testing.T) {
 		{"key twice", "x.json", `[{"a":1,"b":2,"\u0061":3}]`, `x.json, row 1: it has the key "a" twice`},
 		{"keys that differ in case", "x.ndjson", "{\"Id\":1}\n{\"id\":2}", `x.ndjson, line 2: the keys "Id" and "id" differ only in case, and would be one column`},
 		{"empty key", "x.json", `[{"":1}]`, `x.json, row 1: it has an empty key`},
-		{"internal key", "x.json", `[{"a":1,"__metadata":{}}]`, `x.json, row 1: the column name "__metadata" must not start with __, which is for internal use`},
 		{"deep", "x.json", `[{"a":` + deep + `}]`, `x.json, row 1: it is not JSON: values are nested more than 64 deep`},
 		{"damaged UTF-8", "x.json", "[{\"a\":\"é caf\xe9 è\"}]", `x.json, row 1: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
 		{"large", "x.json", `[{"a":"` + strings.Repeat("x", 17<<20) + `"}]`, `x.json, row 1: it is longer than 16777216 bytes`},
@@ -123,6 +123,41 @@ func TestJSONRefused(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// Keys that start with __ are renamed, as names in CSV are.
+func TestInternalKeys(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.json", `[{"__id":1,"id":2,"__":3,"name":"x"},{"__id":4}]`)}})
+	if got, want := l.rows(result.Columns, result), `{"id_2":1,"id":2,"column_3":3,"name":"x"}`+"\n"+`{"id_2":4,"id":null,"column_3":null,"name":null}`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := warnings(result), "the column was named \"__id\"; names that start with __ are for internal use\nthe column was named \"__\"; names that start with __ are for internal use"; got != want {
+		t.Errorf("warnings: got %s\nwant %s", got, want)
+	}
+}
+
+func TestNullValuesOfJSON(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.mustRun(ingest.Job{
+		Sources: []ingest.Source{l.file("x.ndjson", `{"a":1,"b":"2024-01-02","c":"x","d":[1,2],"e":{"f":1},"g":"-","h":12345678901234567890,"i":"-"}
+{"a":"-","b":"-","c":"-","d":"-","e":"\u002d","g":-999,"h":"-","i":[-999]}
+{"a":-999,"b":null,"c":"--","d":[-999],"e":-999,"g":null,"h":5,"i":["-"]}`)},
+		Options: storage.IngestOptions{NullValues: []string{"-", "-999"}},
+	})
+	if got, want := types(result.Columns), "a BIGINT, b DATE, c VARCHAR, d BIGINT[], e JSON, g NULL, h DECIMAL(38,0), i VARCHAR[]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := l.rows(result.Columns, result), `{"a":1,"b":"2024-01-02","c":"x","d":[1,2],"e":{"f":1},"g":null,"h":12345678901234567890,"i":null}
+{"a":null,"b":null,"c":null,"d":null,"e":null,"g":null,"h":null,"i":["-999"]}
+{"a":null,"b":null,"c":"--","d":[-999],"e":null,"g":null,"h":5,"i":["-"]}`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := result.Report.Columns[0].Missing; got != 2 {
+		t.Errorf("%d are missing", got)
 	}
 }
 

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
@@ -81,35 +84,72 @@ func mutateEntry(t *testing.T, random *rand.Rand, content string) string {
 	return rezip(t, content, change)
 }
 
-// TestMutatedFiles reads changed files: each is read or refused, and leaves nothing.
+// mutatedFiles names the sample whose mutations a process of the test reads.
+const mutatedFiles = "MUTATED_FILES"
+
+const (
+	// maxMutated is the most memory of a process that reads all mutations of a sample.
+	maxMutated = 192 << 20
+	// compilePDFium is what it takes to compile PDFium before.
+	compilePDFium = 320 << 20
+)
+
+// TestMutatedFiles reads changed files: each is read or refused, leaves nothing, and takes
+// no more memory than others do. Those of each sample are read in a process of their own, whose
+// memory is measured.
 func TestMutatedFiles(t *testing.T) {
 	t.Parallel()
+	if name := os.Getenv(mutatedFiles); name != "" {
+		readMutations(t, name, samples(t)[name])
+		return
+	}
+	for name := range samples(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			process := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMutatedFiles$", "-test.v")
+			process.Env = append(os.Environ(), mutatedFiles+"="+name)
+			out, err := process.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), "were read") {
+				t.Fatalf("%v: %s", err, out)
+			}
+			used, ok := process.ProcessState.SysUsage().(*syscall.Rusage)
+			if !ok || worker.RaceEnabled || runtime.GOOS != "linux" {
+				return
+			}
+			peak, limit := used.Maxrss>>10, maxMutated>>20
+			if name == "x.pdf" {
+				limit += compilePDFium >> 20
+			}
+			t.Logf("%s: %d MiB at most", name, peak)
+			if peak > int64(limit) {
+				t.Errorf("%d MiB, where at most %d should be used", peak, limit)
+			}
+		})
+	}
+}
+
+func readMutations(t *testing.T, name, sample string) {
 	count := mutations
 	if worker.RaceEnabled {
 		count /= 10 // each takes many times longer
 	}
-	for name, sample := range samples(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := setup(t)
-			read := 0
-			for i := range count {
-				random := rand.New(rand.NewPCG(1, uint64(i)))
-				content := sample
-				if strings.HasPrefix(sample, "PK") && i%2 == 0 {
-					content = mutateEntry(t, random, content)
-				} else {
-					content = string(mutate(random, []byte(content)))
-				}
-				if l.readsOrRefuses(i, l.file(name, content)) {
-					read++
-				}
-			}
-			t.Logf("%d of %d were read", read, count)
-			if read == count {
-				t.Error("no change was noticed")
-			}
-		})
+	l := setup(t)
+	read := 0
+	for i := range count {
+		random := rand.New(rand.NewPCG(1, uint64(i)))
+		content := sample
+		if strings.HasPrefix(sample, "PK") && i%2 == 0 {
+			content = mutateEntry(t, random, content)
+		} else {
+			content = string(mutate(random, []byte(content)))
+		}
+		if l.readsOrRefuses(i, l.file(name, content)) {
+			read++
+		}
+	}
+	t.Logf("%d of %d were read", read, count)
+	if read == count {
+		t.Error("no change was noticed")
 	}
 }
 

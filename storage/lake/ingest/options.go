@@ -22,7 +22,7 @@ func checkOptions(o storage.IngestOptions) error {
 		return refuse("the row of the header is counted from 1")
 	}
 	for column, typ := range o.Types {
-		if !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {
+		if typ, _ = storage.CutDateOrder(typ); !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {
 			return refuse("column %s cannot have the type %s", quote(column), quote(typ))
 		}
 	}
@@ -31,12 +31,18 @@ func checkOptions(o storage.IngestOptions) error {
 
 // wantedType gives the type that an option gives a column, "" without one.
 func (r *run) wantedType(column string) string {
+	typ, _ := r.wantedDate(column)
+	return typ
+}
+
+// wantedDate is wantedType with the order of day, month and year, "" without one.
+func (r *run) wantedDate(column string) (typ, order string) {
 	for name, typ := range r.job.Options.Types {
 		if fold(name) == fold(column) {
-			return typ
+			return storage.CutDateOrder(typ)
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // checkTypes gives the columns of tables the types that options give them, and
@@ -109,15 +115,15 @@ func checkUnits(tables []*table) error {
 	return nil
 }
 
-// checkDecimals refuses numbers that do not fit a type with a fixed number of
-// digits that an option gives their column.
-func (r *run) checkDecimals(ctx context.Context, t *table) error {
+// checkFit refuses numbers that do not fit the type that an option gives their column, where
+// their kinds do not show it: one with a fixed number of digits, a boolean, a long code.
+func (r *run) checkFit(ctx context.Context, t *table) error {
 	want := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		want[i] = c.Type
 	}
 	for i, c := range t.columns {
-		if !decimalPattern.MatchString(r.wantedType(c.Name)) {
+		if wanted := r.wantedType(c.Name); !decimalPattern.MatchString(wanted) && wanted != typeBoolean && wanted != typeBigint {
 			continue
 		}
 		from, exprs := t.read(want, false)

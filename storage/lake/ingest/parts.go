@@ -206,7 +206,7 @@ func (r *run) unpackLimit() int64 {
 }
 
 func refuseTooLarge(name string, limit int64) error {
-	return refuse("%s unpacks to more than %d bytes, the most that is read", name, limit)
+	return fmt.Errorf("%w: %w", refuse("%s unpacks to more than %d bytes, the most that is read", name, limit), errTooLarge)
 }
 
 // refuseDamaged is for a file that its format's reader cannot read.

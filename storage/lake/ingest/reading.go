@@ -24,7 +24,11 @@ type reading struct {
 // custom is what the unambiguous cells of a file say about its ambiguous ones:
 // the decimal sign, and d or m for the first number of a date; 0 where they say
 // nothing, or both.
-type custom struct{ decimal, first byte }
+type custom struct {
+	decimal, first byte
+	// forced says that first, which then can be y too, is for all dates of a column.
+	forced bool
+}
 
 var (
 	numberKinds = setOf(kindInt, kindFloat, kindPoint3, kindSpecial, kindCommaGroups, kindCommaGroupsPoint, kindComma3, kindDecimalComma, kindPointGroups, kindSpaceGroups)
@@ -185,10 +189,15 @@ func dateReadings(groups []cellGroup, seen kindSet, by custom) []reading {
 	if seen.meets(kindNamedMonth.set()) {
 		all = append(all, dateReading(groups, setOf(kindNamedMonth), ""))
 	}
-	if seen.meets(kindDayFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'd' && !seen.meets(kindMonthFirst.set()) {
+	day := seen.meets(kindDayFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'd' && !seen.meets(kindMonthFirst.set())
+	month := seen.meets(kindMonthFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'm' && !seen.meets(kindDayFirst.set())
+	if by.forced {
+		day, month = by.first == 'd' && seen.meets(yearLastKinds), by.first == 'm' && seen.meets(yearLastKinds)
+	}
+	if day {
 		all = append(all, dateReading(groups, setOf(kindDayFirst, kindEitherFirst), "d"))
 	}
-	if seen.meets(kindMonthFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'm' && !seen.meets(kindDayFirst.set()) {
+	if month {
 		all = append(all, dateReading(groups, setOf(kindMonthFirst, kindEitherFirst), "m"))
 	}
 	return all

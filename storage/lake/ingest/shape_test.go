@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"parley/storage"
 	"parley/storage/lake/ingest"
 )
 
@@ -98,4 +99,38 @@ func TestShapes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Lines of one cell below a table and a blank line are notes.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	for _, test := range []struct {
+		content, rows, warning string
+		line                   int64
+	}{
+		{"a,b\n1,2\n\nSource: office of statistics\n", `{"a":1,"b":2}`, "1 line below the table not read: Source: office of statistics", 4},
+		{"a,b\r\n1,2\r\n3,4\r\n\r\n\r\nNote one.\r\n\r\nNote two.", `{"a":1,"b":2}` + "\n" + `{"a":3,"b":4}`, "2 lines below the table not read: Note one. Note two.", 6},
+		{"Title\n\na,b\n\"x\n\ny\",2\n\nSource\n\n", `{"a":"x\n\ny","b":2}`, "the header is on line 3; 1 row above it not read\n1 line below the table not read: Source", 3},
+	} {
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", test.content)}})
+		if got := l.rows(result.Columns, result); got != test.rows {
+			t.Errorf("%q: got\n%s\nwant\n%s", test.content, got, test.rows)
+		}
+		if got := warnings(result); got != test.warning || result.Report.Warnings[0].Line != test.line {
+			t.Errorf("%q: line %d: %s", test.content, result.Report.Warnings[0].Line, got)
+		}
+	}
+	// A line without a blank one above it, or with quotes, is not.
+	for content, want := range map[string]string{
+		"a,b\n1,2\nSource\n":          "x.csv, line 3: the row has 1 field, the header has 2",
+		"a,b\n1,2\n\nSource \"x\"\n":  "x.csv, line 4: the row has 1 field, the header has 2",
+		"a,b\n1,2\n\nSource\n3,4\n":   "x.csv, line 4: the row has 1 field, the header has 2",
+		"a,b\n1,\"2\n\nSource\"\n5\n": "x.csv, line 5: the row has 1 field, the header has 2",
+	} {
+		l.refuses(l.file("x.csv", content), storage.IngestOptions{}, want)
+	}
+	l.reads("one.csv", "a\nx\n\ny\n", "a VARCHAR", `{"a":"x"}`+"\n"+`{"a":"y"}`)
+	l.reads("x.tsv", "a\tb\n1\t2\n\nx\t\n\n\ty\n", "a VARCHAR, b VARCHAR", `{"a":"1","b":"2"}`+"\n"+`{"a":"x","b":null}`+"\n"+`{"a":null,"b":"y"}`)
+	l.reads("quoted.csv", "a,b\n1,\"x\n\ny\"\n", "a BIGINT, b VARCHAR", `{"a":1,"b":"x\n\ny"}`)
 }

@@ -111,9 +111,16 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, strings.Join(others[:min(len(others), maxPartsNamed)], ", ")),
 		})
 	}
+	var refusals []error
 	for _, f := range known {
 		found, err := r.openEntry(ctx, name, f)
-		if err != nil {
+		var told *storage.Error
+		switch {
+		case errors.As(err, &told) && !errors.Is(err, errTooLarge):
+			refusals = append(refusals, err)
+			c.warnings = append(c.warnings, storage.IngestWarning{Message: "not read: " + told.Message})
+			continue
+		case err != nil:
 			return c, err
 		}
 		inner = append(inner, found)
@@ -127,6 +134,9 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 			p.name = c.unique(p.name)
 			c.parts = append(c.parts, p)
 		}
+	}
+	if len(refusals) == len(known) {
+		return c, refusals[0]
 	}
 	return c, nil
 }

@@ -55,6 +55,17 @@ func TestArchive(t *testing.T) {
 	l.readsPart(l.file("book.xlsx.gz", zipped(workbook)), "Two", "b BIGINT", `{"b":2}`)
 }
 
+// A file of an archive that cannot be read is named.
+func TestArchiveWarnings(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	source := l.file("x.zip", archive(t, "a.csv", "a\n1\n", "empty.csv", "", "b.xlsx", "no workbook", "inner.zip", archive(t, "c.csv", "c\n1\n")))
+	result := l.readsPart(source, "", "a BIGINT", `{"a":1}`)
+	if got, want := warnings(result), "not read: empty.csv is empty\nnot read: b.xlsx is not a .xlsx file, as its name says\nnot read: inner.zip is a ZIP archive within another; send it by itself"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestArchiveRefused(t *testing.T) {
 	t.Parallel()
 	whole := archive(t, "a.csv", "a\n"+strings.Repeat("hello\n", 1000))

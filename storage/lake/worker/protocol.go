@@ -111,6 +111,8 @@ type ReplyHead struct {
 	Tree      string           `json:"tree,omitempty"`
 	Columns   []storage.Column `json:"columns,omitempty"`
 	Truncated bool             `json:"truncated,omitempty"`
+	// Total counts the rows of a truncated result; 0 if that took too long.
+	Total int64 `json:"total,omitempty"`
 	// InMemory names tables of the request whose rows the worker has in memory.
 	InMemory []string `json:"inMemory,omitempty"`
 	Rows     int      `json:"rows,omitempty"`

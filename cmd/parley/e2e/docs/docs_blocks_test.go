@@ -82,6 +82,9 @@ var documented = map[string][]block{
 	"docs/rest.md": {
 		{begins: "send() {", prints: []string{`"indexed":2`, `"dataDescription":"Fruit on sale."`, `"total":6`, "**pear**", `"name":"report"`}},
 	},
+	"docs/tour.md": {
+		{begins: "go run ./cmd/parley demo", serves: true, elsewhere: true},
+	},
 	"docs/running.md": {
 		{begins: "go build", notRun: "the tests are built the same way"},
 		{begins: "export PARLEY_DATABASE_URL=", serves: true, elsewhere: true, then: takesOrders},

@@ -109,6 +109,7 @@ var onRun = []attempt{
 	{Name: "rate", Method: "POST", Path: "/query/runs/{task}/feedback", Body: `{"thumbsUp":false,"comment":"mine"}`},
 	{Name: "delete run", Method: "DELETE", Path: "/query/runs/{task}"},
 	{Name: "read conversation", Method: "GET", Path: "/query/conversations/{context}"},
+	{Name: "rename conversation", Method: "PATCH", Path: "/query/conversations/{context}", Body: `{"title":"mine"}`},
 	{Name: "delete conversation", Method: "DELETE", Path: "/query/conversations/{context}"},
 	{Name: "ask in conversation", Method: "POST", Path: "/query/ask", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
 	{Name: "ask and wait in conversation", Method: "POST", Path: "/query/autorag", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},

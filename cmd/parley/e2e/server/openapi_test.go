@@ -261,6 +261,10 @@ func (d *described) questions() {
 	d.call("alice getConversation 200", conversation, query("limit=1"))
 	d.call("alice getConversation 422", conversation, query("limit=0&before=x"))
 
+	d.call("alice renameConversation 204", conversation)
+	d.call("bob renameConversation 404", conversation)
+	d.call("alice getModels 200")
+
 	d.savedQueries()
 	var share struct{ ID string }
 	d.call("alice shareRun 200", run).into(d.t, &share)
@@ -282,6 +286,7 @@ func (d *described) questions() {
 	d.call("narrow askAndWait 200").into(d.t, &mixed)
 	d.call("alice askAndWait 200", set(e2etest.Object{"conversationId": mixed.ConversationID}))
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
+	d.call("narrow renameConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
 	d.call("narrow shareRun 403", param("runId", mixed.RunID))
 	d.call("alice shareRun 200", param("runId", mixed.RunID))

@@ -89,9 +89,12 @@ type Part struct {
 // Data has rows, the steps of a plan, the options of a question to the user, or the query
 // that failed.
 type Data struct {
-	Rows      []json.RawMessage
-	RowCount  int
+	Rows     []json.RawMessage
+	RowCount int
+	// Truncated says that there were more rows, and TotalRows how many in all, if they were
+	// counted.
 	Truncated bool
+	TotalRows int
 	Steps     []string
 	Options   []Option
 	Code      string

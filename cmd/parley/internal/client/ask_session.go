@@ -163,6 +163,7 @@ type stepReport struct {
 	Rows        []json.RawMessage `json:"rows"`
 	RowCount    int               `json:"rowCount"`
 	Truncated   bool              `json:"truncated"`
+	TotalRows   int               `json:"totalRows,omitempty"`
 }
 
 // reportOf returns the report of a task, ended or not.
@@ -193,7 +194,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 			step.Instruction, step.Query = task.Question().Parts.Text(), query
 		}
 		data := made.Parts.Data()
-		step.Rows, step.RowCount, step.Truncated = data.Rows, data.RowCount, data.Truncated
+		step.Rows, step.RowCount, step.Truncated, step.TotalRows = data.Rows, data.RowCount, data.Truncated, data.TotalRows
 		if step.Rows == nil {
 			step.Rows = []json.RawMessage{}
 		}

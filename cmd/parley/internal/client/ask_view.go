@@ -166,6 +166,8 @@ func writeRows(w io.Writer, style console.Style, data apiclient.Data, limit int)
 func rowsNote(shown int, data apiclient.Data) string {
 	count := max(data.RowCount, len(data.Rows))
 	switch rows := plural(count, "row"); {
+	case data.TotalRows > 0:
+		return fmt.Sprintf("(%d of %s)", shown, plural(data.TotalRows, "row"))
 	case data.Truncated && shown < count:
 		return fmt.Sprintf("(%d of the first %s; there are more)", shown, rows)
 	case data.Truncated:

@@ -14,7 +14,7 @@ type ingestFlags struct {
 	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row that names the columns, from 1. Detected by default."`
 	Sheet     string         `env:"-" placeholder:"NAME" help:"The table to read in a file of several, such as a sheet of a workbook."`
 	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value. Can be repeated."`
-	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. Can be repeated."`
+	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'; date:dmy or date:mdy where day and month can be mistaken. Can be repeated."`
 	Union     command.Toggle `env:"-" help:"Allow files with different columns in one dataset."`
 }
 

@@ -48,6 +48,7 @@ type queryAnswer struct {
 	Data     []json.RawMessage
 	Metadata struct {
 		Truncated bool
+		TotalRows int
 	}
 }
 
@@ -57,6 +58,8 @@ func (a queryAnswer) write(env command.Env, format console.Format) error {
 		return err
 	}
 	switch {
+	case a.Metadata.TotalRows > 0:
+		fmt.Fprintf(env.Stderr, "(%d of %s)\n", len(a.Data), plural(a.Metadata.TotalRows, "row"))
 	case a.Metadata.Truncated:
 		fmt.Fprintf(env.Stderr, "(the first %s; there are more)\n", plural(len(a.Data), "row"))
 	case format == console.FormatTable:

@@ -7,7 +7,7 @@ import { pasted } from '../data/paste';
 import { here, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
-import { datasets, namespaces, problem } from '../store';
+import { datasets, namespaces, problem, shortcuts } from '../store';
 import { BoardView } from './Board';
 import { ConversationView } from './Conversation';
 import { DataView } from './Data';
@@ -16,6 +16,7 @@ import { Dialog, ReadProblem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
 import { SharedView } from './Shared';
+import { Shortcuts, useShortcuts } from './Shortcuts';
 import { SignIn } from './SignIn';
 import { UploadDialog } from './Upload';
 
@@ -27,6 +28,7 @@ function Console(): VNode {
   const [menu, setMenu] = useState(false);
   const dragging = useDrop((files) => add([...files]));
   usePaste();
+  useShortcuts();
   const opener = useRef<HTMLButtonElement>(null);
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
@@ -54,6 +56,7 @@ function Console(): VNode {
       </main>
       {dragging && <div class="drop-veil"><Icon name="file" /> Drop files to add their data</div>}
       {offered.value && <Offer />}
+      {shortcuts.value && <Shortcuts />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
     </div>
   );

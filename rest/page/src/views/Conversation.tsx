@@ -2,9 +2,13 @@ import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { agents, type Agent } from '../a2a';
+import { toMarkdown } from '../export';
+import { download } from '../files';
+import { chooseModel, model, models, rulesOnly } from '../models';
+import { datasetName } from '../names';
 import { here, hrefOf, place } from '../place';
 import { user } from '../session';
-import { ask, datasets, draft, turns, working } from '../store';
+import { ask, askedBefore, conversations, datasets, draft, turns, working } from '../store';
 import { suggest } from '../suggest';
 import type { Turn } from '../turn';
 import { Icon } from './Icon';
@@ -27,11 +31,22 @@ export function ConversationView(): VNode {
         {list === undefined && <p class="waiting" aria-busy="true">Opening the conversation…</p>}
         {list?.length === 0 && <Welcome />}
         {list && list.length > 0 && <h1 class="offscreen">A conversation in {here.value}</h1>}
+        {list && list.length > 0 && <Export list={list} />}
         {list?.map((turn) => <TurnView key={turn.key} turn={turn} />)}
       </div>
       <Composer working={working.value} />
     </div>
   );
+}
+
+/** Export gives the conversation as a Markdown file. */
+function Export({ list }: { list: Turn[] }): VNode {
+  const press = () => {
+    const runs = list.flatMap((turn) => turn.run.value ?? []);
+    const title = conversations.value?.find((each) => each.id === place.value?.conversation)?.title ?? runs[0]?.question ?? 'Conversation';
+    download(`${datasetName(title).slice(0, 60)}.md`, 'text/markdown', toMarkdown(title, runs));
+  };
+  return <button type="button" class="export" onClick={press}><Icon name="download" /> Export as Markdown</button>;
 }
 
 /**
@@ -95,7 +110,17 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
     if (working) void working.answer({ text: text.trim() });
     else ask(agent.value, text.trim());
   };
+  /** recall puts an earlier question into a field that is empty or holds one. */
+  const recall = (event: KeyboardEvent, back: number) => {
+    const all = askedBefore();
+    const at = text ? all.lastIndexOf(text) : all.length;
+    if (at < 0 || event.shiftKey || event.isComposing || (!text && back < 0)) return;
+    event.preventDefault();
+    if (at - back >= 0) setText(all[at - back] ?? '');
+  };
   const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'ArrowUp') recall(event, 1);
+    if (event.key === 'ArrowDown') recall(event, -1);
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     submit();
@@ -107,6 +132,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
         onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKey} />
       <div class="composer-row">
         <AgentChoice />
+        <ModelChoice />
         {working && !asked ? (
           <button type="button" class="round" aria-label="Stop" title="Stop" disabled={working.canceling.value}
             onClick={() => { void working.cancel(); box.current?.focus(); }}>
@@ -117,6 +143,17 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
         )}
       </div>
     </form>
+  );
+}
+
+/** ModelChoice says who answers: the chosen model, or rules where none is set. */
+function ModelChoice(): VNode | null {
+  if (rulesOnly.value) return <span class="model hint" title="No language model is set on this server.">Answered by rules, no model set</span>;
+  if (!models.value) return null;
+  return (
+    <select class="model" aria-label="Model" value={model.value?.name} onChange={(event) => chooseModel(event.currentTarget.value)}>
+      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'rules, no model' : name}</option>)}
+    </select>
   );
 }
 

@@ -23,6 +23,7 @@ const paths = {
   pin: 'M9 4h6l-1 6 4 4H6l4-4zM12 14v7',
   expand: 'M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5',
   leave: 'M14 4H5v16h9M10 12h11M17 8l4 4-4 4',
+  keyboard: 'M3 6h18v12H3zM7 10h.010M11 10h.010M15 10h.010M8 14h8',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
 } as const;
 

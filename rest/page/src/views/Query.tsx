@@ -17,7 +17,7 @@ export function QueryView({ sql, original, question, onInput }: { sql: string; o
     setRan(undefined);
     const { owner, namespace } = place.value!;
     const { data, metadata, chart } = await runQuery({ owner, name: namespace }, sql, question);
-    setRan({ id: '', instruction: '', reasoning: '', query: sql, rows: data, truncated: metadata.truncated, chart: toSpec(chart) });
+    setRan({ id: '', instruction: '', reasoning: '', query: sql, rows: data, truncated: metadata.truncated, total: metadata.totalRows, chart: toSpec(chart) });
   });
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;

@@ -33,7 +33,7 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
             <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
           ))}
         </div>
-        <span class="result-count">{rows && countWords(rows.length, step.truncated)}</span>
+        <span class="result-count">{rows && countWords(rows.length, step)}</span>
         {!as && save.buttons}
         {view === 'Query' ? (
           <>
@@ -57,8 +57,10 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
   );
 }
 
-const countWords = (count: number, truncated: boolean): string =>
-  truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+function countWords(count: number, { truncated, total }: Step): string {
+  if (total) return `the first ${count.toLocaleString('en')} of ${rowsWords(total)}`;
+  return truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
+}
 
 /** cells gives rows as spreadsheets take them from the clipboard. */
 function cells(rows: Row[]): { text: () => string; html: () => string } {

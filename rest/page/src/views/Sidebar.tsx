@@ -1,10 +1,8 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import type { Summary } from '../api';
 import { go, here, hrefOf, leave, place } from '../place';
 import { signOut, user } from '../session';
-import { conversations, draft, forget, mine, namespaces } from '../store';
-import { Confirm } from './Dialog';
+import { draft, mine, namespaces, shortcuts } from '../store';
+import { Conversations } from './Conversations';
 import { Icon, IconButton } from './Icon';
 
 export function Brand(): VNode {
@@ -46,6 +44,7 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
       <Conversations onLeave={onLeave} />
       <div class="sidebar-user">
         <span title={user.value}>{user.value || 'signed in'}</span>
+        <IconButton icon="keyboard" label="Keyboard shortcuts" onClick={() => (shortcuts.value = true)} />
         <IconButton icon="leave" label="Sign out" onClick={() => { leave(); signOut(); draft.value = { user: '', text: '' }; }} />
       </div>
     </nav>
@@ -69,30 +68,5 @@ function NamespaceChoice(): VNode {
         ))}
       </select>
     </label>
-  );
-}
-
-function Conversations({ onLeave }: { onLeave: () => void }): VNode {
-  const [leaving, setLeaving] = useState<Summary>();
-  const list = conversations.value ?? [];
-  return (
-    <div class="conversations">
-      {list.length > 0 && <h2>Conversations</h2>}
-      <ul>
-        {list.map((each) => (
-          <li key={each.id}>
-            <a href={hrefOf(place.value?.owner ?? '', place.value?.namespace ?? '', each.id)} title={each.title} onClick={onLeave}
-              aria-current={place.value?.conversation === each.id ? 'page' : undefined}>
-              {each.title}
-            </a>
-            <IconButton icon="trash" label={`Delete “${each.title}”`} onClick={() => setLeaving(each)} />
-          </li>
-        ))}
-      </ul>
-      {leaving && (
-        <Confirm title="Delete this conversation?" words={`“${leaving.title}”, its questions and its answers will be gone.`} action="Delete"
-          onYes={() => forget(leaving.id)} onClose={() => setLeaving(undefined)} />
-      )}
-    </div>
   );
 }
