@@ -88,6 +88,7 @@ var (
 	_ storage.Attachments  = (*Store)(nil)
 	_ storage.Leases       = (*Store)(nil)
 	_ storage.SavedQueries = (*Store)(nil)
+	_ storage.RunShares    = (*Store)(nil)
 )
 
 // Open connects to the database. The schema is not looked at: see Migrate.
