@@ -187,6 +187,8 @@ export const previewOf = (file: Sent, options: Options, signal: AbortSignal) => 
 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 
+export const allDatasets = () => call<Dataset[]>('GET', 'schema/datasets/all');
+
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 
 export const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.name}`;
@@ -295,6 +297,14 @@ const sharesOf = (s: Shared) =>
 export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
 export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
 export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
+
+/** A model that answers questions; the built-in one works by rules. */
+export interface Model {
+  name: string;
+  builtIn: boolean;
+}
+
+export const models = async () => (await call<{ models: Model[] }>('GET', 'query/models')).models;
 
 export const conversationsOf = async (n: Namespace) => {
   const query = new URLSearchParams({ username: n.owner, namespace: n.name });

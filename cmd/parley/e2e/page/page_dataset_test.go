@@ -161,6 +161,16 @@ func TestPageColumns(t *testing.T) {
 	b.sees(".empty", "There is no dataset costs here")
 }
 
+// paste pastes a text from the clipboard into what a selector finds.
+func (b *tab) paste(selector, text string) {
+	b.t.Helper()
+	b.is(`(() => {
+		const clipboardData = new DataTransfer()
+		clipboardData.setData('text/plain', ` + e2etest.ToJSON(text) + `)
+		return document.querySelector('` + selector + `')?.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true})) !== undefined
+	})()`)
+}
+
 // TestPagePaste makes a dataset of cells from a spreadsheet, and appends others to it.
 func TestPagePaste(t *testing.T) {
 	t.Parallel()
@@ -168,15 +178,7 @@ func TestPagePaste(t *testing.T) {
 	b.signIn(c.Token)
 	b.press("Data")
 	b.sees(".dataset", "4 rows")
-	paste := func(selector, text string) {
-		t.Helper()
-		b.is(`(() => {
-			const clipboardData = new DataTransfer()
-			clipboardData.setData('text/plain', ` + e2etest.ToJSON(text) + `)
-			return document.querySelector('` + selector + `')?.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true})) !== undefined
-		})()`)
-	}
-	paste("main", "pet\tweight\nRex\t12,5\nTom\t4,0\n")
+	b.paste("main", "pet\tweight\nRex\t12,5\nTom\t4,0\n")
 	b.sees("dialog .first-rows", "12.5")
 	b.write("#dataset", "pets")
 	b.imports()
@@ -184,7 +186,7 @@ func TestPagePaste(t *testing.T) {
 	b.press("Show the data")
 	b.sees(".rows-frame", "Rex")
 	b.press("Add rows")
-	paste("#cells", "pet\tweight\nMia\t3,5\n")
+	b.paste("#cells", "pet\tweight\nMia\t3,5\n")
 	b.sees("dialog .mode", "shop/pets has 2 rows")
 	b.click(`//input[@name="mode" and @value="append"]`)
 	b.imports()

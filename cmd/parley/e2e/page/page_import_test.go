@@ -16,7 +16,7 @@ import (
 func (b *tab) selects(label, option string) {
 	b.t.Helper()
 	b.is(`(() => {
-		const select = [...document.querySelectorAll('select')].find((e) => e.getAttribute('aria-label') === ` + e2etest.ToJSON(label) + ` || e.labels[0]?.textContent === ` + e2etest.ToJSON(label) + `)
+		const select = [...document.querySelectorAll('select')].find((e) => e.getAttribute('aria-label') === ` + e2etest.ToJSON(label) + ` || e.labels[0]?.firstChild.textContent === ` + e2etest.ToJSON(label) + `)
 		const option = [...(select?.options ?? [])].find((e) => e.textContent === ` + e2etest.ToJSON(option) + `)
 		if (!option || select.matches(':disabled')) return false
 		select.value = option.value
@@ -98,19 +98,11 @@ func TestPagePreview(t *testing.T) {
 	b.closes()
 }
 
-// TestPageWorkbook makes a dataset of each sheet that is chosen, by keyboard and on a phone.
-func TestPageWorkbook(t *testing.T) {
-	t.Parallel()
-	c, b := counter(t)
-	b.do(chromedp.EmulateViewport(390, 844))
-	b.signIn(c.Token)
-	b.sees(".suggestions", "orders")
+// workbook writes an Excel file with sheets, to be chosen in the page.
+func workbook(t *testing.T, name string, sheets map[string][][]any) string {
+	t.Helper()
 	f := excelize.NewFile()
-	for sheet, rows := range map[string][][]any{
-		"Sheet1":    {{"item", "price"}, {"plum", 2.5}, {"lime", 0.75}},
-		"May 2025":  {{"city", "visits"}, {"Oslo", 12}},
-		"Notes old": {{"note", "by"}, {"nothing", "bob"}},
-	} {
+	for sheet, rows := range sheets {
 		if _, err := f.NewSheet(sheet); err != nil {
 			t.Fatal(err)
 		}
@@ -121,10 +113,25 @@ func TestPageWorkbook(t *testing.T) {
 			}
 		}
 	}
-	path := filepath.Join(t.TempDir(), "book.xlsx")
+	path := filepath.Join(t.TempDir(), name)
 	if err := f.SaveAs(path); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// TestPageWorkbook makes a dataset of each sheet that is chosen, by keyboard and on a phone.
+func TestPageWorkbook(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.do(chromedp.EmulateViewport(390, 844))
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	path := workbook(t, "book.xlsx", map[string][][]any{
+		"Sheet1":    {{"item", "price"}, {"plum", 2.5}, {"lime", 0.75}},
+		"May 2025":  {{"city", "visits"}, {"Oslo", 12}},
+		"Notes old": {{"note", "by"}, {"nothing", "bob"}},
+	})
 	b.tabTo("Menu")
 	b.do(chromedp.KeyEvent("\r"))
 	b.tabTo("Add a file")

@@ -62,10 +62,15 @@ func TestPageShots(t *testing.T) {
 		}
 	}
 	all := func(name string) {
-		shoot(name+"-light", 1200, 850, false)
-		shoot(name+"-dark", 1200, 850, true)
-		shoot(name+"-phone", 360, 740, false)
-		shoot(name+"-light", 1200, 850, false)
+		for _, size := range []struct {
+			name          string
+			width, height int64
+		}{{"wide", 1440, 900}, {"tablet", 768, 1024}, {"phone", 390, 844}} {
+			for _, scheme := range []string{"light", "dark"} {
+				shoot(name+"-"+size.name+"-"+scheme, size.width, size.height, scheme == "dark")
+			}
+		}
+		b.do(chromedp.EmulateViewport(1200, 850))
 	}
 	all("sign-in")
 	b.signIn(c.Token)
@@ -85,16 +90,14 @@ func TestPageShots(t *testing.T) {
 	b.sees(".dataset", "What was paid")
 	all("data")
 	b.press("Describe orders")
-	shoot("describe", 1200, 850, false)
+	all("describe")
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.press("Share orders")
 	b.sees(".shares", "Nobody else")
-	shoot("share", 1200, 850, false)
-	shoot("share-phone", 360, 740, true)
+	all("share")
 	b.do(chromedp.KeyEvent("\x1b"))
-	b.do(chromedp.EmulateViewport(1200, 850))
 	b.click(`//*[contains(concat(" ", @class, " "), " data ")]/header//*[contains(concat(" ", @class, " "), " primary ")]`)
-	shoot("upload", 1200, 850, false)
+	all("upload")
 	b.do(chromedp.KeyEvent("\x1b"))
 	b.drop("prices.csv", prices)
 	b.sees("dialog .first-rows", "plum")
@@ -110,11 +113,9 @@ func TestPageShots(t *testing.T) {
 	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data/orders", p.URL)))
 	b.sees(".pager", "of 420")
 	all("dataset")
-	shoot("dataset-wide", 1440, 900, false)
 	b.press("Columns")
 	b.sees(".profiles", "What was paid")
 	all("columns")
-	shoot("columns-wide", 1440, 900, true)
 	b.do(chromedp.Navigate(fmt.Sprintf("%s/#/alice/shop/data/prices", p.URL)))
 	b.press("Links")
 	b.is(`document.querySelector('.add-link')`)
@@ -127,9 +128,10 @@ func TestPageShots(t *testing.T) {
 	b.is(`(document.querySelector('dialog').scrollTop = 10000, true)`)
 	all("append-or-replace")
 	b.do(chromedp.KeyEvent("\x1b"))
-	shoot("phone-menu-closed", 360, 740, false)
+	b.do(chromedp.EmulateViewport(390, 844))
 	b.press("Menu")
-	shoot("phone-menu", 360, 740, false)
+	shoot("menu-phone-light", 390, 844, false)
+	shoot("menu-phone-dark", 390, 844, true)
 	b.press("Close the menu")
 	b.mayFail = true
 	kill(p)

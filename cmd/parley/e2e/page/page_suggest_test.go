@@ -10,16 +10,23 @@ import (
 	"parley/cmd/parley/e2e/e2etest"
 )
 
-// demo opens the page of a demo that has no language model.
-func demo(t *testing.T) (e2etest.Client, *tab) {
+// demoServer starts a demo that has no language model, for its two users.
+func demoServer(t testing.TB) (alice, bob e2etest.Client) {
 	t.Helper()
 	p := e2etest.Start(t, t.TempDir(), []string{"TMPDIR=" + t.TempDir()}, "demo", "--listen", "127.0.0.1:0")
 	e2etest.Eventually(t, func() bool { return strings.Contains(p.More.String(), "Ctrl-C ends") })
-	token := regexp.MustCompile(`#token=(\S+)`).FindStringSubmatch(p.More.String())
-	if token == nil {
+	tokens := regexp.MustCompile(`#token=(\S+)`).FindAllStringSubmatch(p.More.String(), -1)
+	if len(tokens) != 2 {
 		t.Fatalf("the screen is\n%s", &p.More)
 	}
-	return e2etest.Client{Process: p, Token: token[1]}, browse(t, p.URL+"/#token="+token[1])
+	return e2etest.Client{Process: p, Token: tokens[0][1]}, e2etest.Client{Process: p, Token: tokens[1][1]}
+}
+
+// demo opens the page of a demo.
+func demo(t *testing.T) (e2etest.Client, *tab) {
+	t.Helper()
+	c, _ := demoServer(t)
+	return c, browse(t, c.URL+"/#token="+c.Token)
 }
 
 // suggested gives the questions that the page suggests.

@@ -1,0 +1,86 @@
+package page
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"parley/internal/nodetest"
+	"parley/internal/servertest"
+)
+
+// lowestScore is the lowest score of Lighthouse that the page may have, of 1.
+const lowestScore = 0.95
+
+// lighthouse gives the score of the first page of the demo in a category, on a phone with a
+// slow network, which Lighthouse simulates, and the audits that it does not pass.
+func lighthouse(t testing.TB, url, category string) (score float64, failed []string) {
+	t.Helper()
+	dir, err := nodetest.Packages(t, "testdata/lighthouse")
+	if err != nil {
+		servertest.Lacking(t, "this test needs npm packages: %v", err)
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		servertest.Lacking(t, "the tests of the page need chromium: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "node_modules/lighthouse/cli/index.js"), url, "--quiet", "--output=json",
+		"--only-categories="+category, "--throttling-method=simulate", "--chrome-flags=--headless --no-sandbox --disable-gpu --disable-dev-shm-usage")
+	cmd.Env = append(os.Environ(), "CHROME_PATH="+chromium, "TMPDIR="+t.TempDir())
+	cmd.Stderr = t.Output()
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct {
+		Categories map[string]struct{ Score float64 }
+		Audits     map[string]struct {
+			Score        *float64
+			Title        string
+			DisplayValue string
+		}
+	}
+	if err := json.Unmarshal(output, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, audit := range report.Audits {
+		if audit.Score != nil && *audit.Score < lowestScore {
+			failed = append(failed, audit.Title+" "+audit.DisplayValue)
+		}
+	}
+	return report.Categories[category].Score, failed
+}
+
+// TestPageLighthouse has Lighthouse look at how accessible the demo is.
+func TestPageLighthouse(t *testing.T) {
+	t.Parallel()
+	c, _ := demoServer(t)
+	if score, failed := lighthouse(t, c.URL+"/#token="+c.Token, "accessibility"); score < lowestScore {
+		t.Errorf("the score is %v: %q", score, failed)
+	}
+}
+
+// BenchmarkPageLighthouse measures how fast the demo is there on a phone. The best of up to
+// three scores counts: what else runs on this machine can only make it worse.
+func BenchmarkPageLighthouse(b *testing.B) {
+	c, _ := demoServer(b)
+	for b.Loop() {
+		best := 0.0
+		var failed []string
+		for range 3 {
+			var score float64
+			if score, failed = lighthouse(b, c.URL+"/#token="+c.Token, "performance"); score > best {
+				best = score
+			}
+			if best >= lowestScore {
+				break
+			}
+		}
+		if best < lowestScore {
+			b.Errorf("the score is %v: %q", best, failed)
+		}
+		b.ReportMetric(100*best, "score")
+	}
+}
