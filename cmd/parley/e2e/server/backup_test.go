@@ -194,7 +194,7 @@ func TestBackupKilled(t *testing.T) {
 		data := filepath.Join(dir, fmt.Sprint("data", i))
 		killed("restore", file, "--data", data)
 		if e2etest.Exists(data, restoringDir) && !e2etest.Exists(data, databaseFile) {
-			if got := e2etest.RunCommand(t, dir, nil, "migrate", "--data", data); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "cut off") {
+			if got := e2etest.RunCommand(t, dir, nil, "migrate", "--data", data); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "was interrupted") {
 				t.Errorf("migrate in the middle of a restore: %+v", got)
 			}
 		}

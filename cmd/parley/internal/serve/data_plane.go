@@ -30,11 +30,11 @@ const (
 
 // lakeSettings limit queries and ingestions.
 type lakeSettings struct {
-	MaxRows        string `default:"1000" placeholder:"N" help:"The most rows of a result (${default})."`
-	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
+	MaxRows        string `default:"1000" placeholder:"N" help:"The maximum number of rows in a result (${default})."`
+	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result in bytes (${default})."`
 	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
-	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
-	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). One user has at most all but one of them, if they are more than two."`
+	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body with rows, in bytes (${default})."`
+	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). If it is more than two, one user gets all but one."`
 }
 
 // lakeConfig is lakeSettings, parsed.
