@@ -42,6 +42,27 @@ func (s *Server) readQuestion(r *request) (storage.Question, error) {
 	return question, r.err()
 }
 
+// Model is a model that answers questions.
+type Model struct {
+	// Name is what a question names it by.
+	Name string
+	// BuiltIn says that it is the program's own reader, which works by rules.
+	BuiltIn bool
+}
+
+type modelJSON struct {
+	Name    string `json:"name"`
+	BuiltIn bool   `json:"builtIn"`
+}
+
+type modelsJSON struct {
+	Models []modelJSON `json:"models"`
+}
+
+func (s *Server) getModels(*request) (any, error) {
+	return modelsJSON{toList(s.cfg.Models, func(m Model) modelJSON { return modelJSON(m) })}, nil
+}
+
 // startRun starts a run, which continues when the request ends.
 func (s *Server) startRun(r *request, question storage.Question) (storage.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)

@@ -141,6 +141,9 @@ alice DELETE /permissions/datasets/alice/shop/orders/shares {"username":"bob","r
 bob GET /data/alice/shop/orders
 bob GET /schema/alice/shop/datasets
 `,
+	"models": `
+alice GET /query/models
+`,
 	"conversations": `
 alice GET /query/conversations
 alice GET /query/conversations?username=self&namespace=SHOP

@@ -47,6 +47,8 @@ type Config struct {
 	Agents   Agents
 	Charts   Charts
 	Feedback Feedback
+	// Models are the models that answer questions, the default first.
+	Models []Model
 	// Describer describes datasets from sample rows.
 	Describer Describer
 	// Objects is the object store. The server is ready when it and Store are available.

@@ -107,6 +107,7 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
 	s.stream(http.MethodPost, "/query/autorag", s.askAndWait)
+	s.handle(http.MethodGet, "/query/models", http.StatusOK, s.getModels)
 	s.handle(http.MethodGet, "/query/conversations", http.StatusOK, s.getConversations)
 	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
 	s.handle(http.MethodPatch, "/query/conversations/:conversationId", http.StatusNoContent, s.renameConversation)

@@ -148,7 +148,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 	t.Parallel()
 	// What is not about any namespace: it is for every token, and its own.
 	free := append([]string{
-		"POST /file-upload/prepare", "PUT " + rest.PartPath, "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
+		"POST /file-upload/prepare", "PUT " + rest.PartPath, "GET /query/models", "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 	}, publicOperations...)
 	// What an agent's host decides, which is told of the restriction.
 	hosted := append([]string{"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",
@@ -197,7 +197,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
-		"GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
+		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",

@@ -64,6 +64,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		Agents:         s.agents,
 		Charts:         countingCharts{},
 		Describer:      scriptedDescriber{},
+		Models:         []rest.Model{{Name: "openai:gpt-x"}, {Name: "reader", BuiltIn: true}},
 		Feedback:       trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}),
 		MaxRowsBody:    1 << 20,
 		Store:          store,

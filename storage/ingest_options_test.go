@@ -28,6 +28,8 @@ func TestIngestOptions(t *testing.T) {
 		{storage.IngestOptions{NullValues: make([]string, 101)}, "nullValues"},
 		{storage.IngestOptions{Types: map[string]string{"a": "text", "b": "DECIMAL( 9, 2)", "c": "Timestamp with time zone"}}, ""},
 		{storage.IngestOptions{Types: map[string]string{"a": "DECIMAL(2,9)", "b": "decimal(0,0)", "c": "decimal(39,1)", "d": "INT); DROP"}}, "types.a types.b types.c types.d"},
+		{storage.IngestOptions{Types: map[string]string{"a": "date:dmy", "b": "TIMESTAMP:mdy", "c": "Date:YMD"}}, ""},
+		{storage.IngestOptions{Types: map[string]string{"a": "date:", "b": "date:dym", "c": "text:dmy", "d": "date:dmy:x"}}, "types.a types.b types.c types.d"},
 		{storage.IngestOptions{Types: map[string]string{"": "text"}}, "types"},
 	} {
 		options := test.options
@@ -39,9 +41,9 @@ func TestIngestOptions(t *testing.T) {
 			t.Errorf("%+v: wrong are %q", test.options, got)
 		}
 	}
-	options := storage.IngestOptions{Encoding: "UTF-8", Types: map[string]string{"a": "Number", "b": "decimal(9, 2)"}}
+	options := storage.IngestOptions{Encoding: "UTF-8", Types: map[string]string{"a": "Number", "b": "decimal(9, 2)", "c": "Date:DMY"}}
 	options.Normalize()
-	want := storage.IngestOptions{Encoding: "utf-8", Types: map[string]string{"a": "DOUBLE", "b": "DECIMAL(9,2)"}}
+	want := storage.IngestOptions{Encoding: "utf-8", Types: map[string]string{"a": "DOUBLE", "b": "DECIMAL(9,2)", "c": "DATE:dmy"}}
 	if !options.Equal(want) {
 		t.Errorf("normalized to %+v", options)
 	}

@@ -49,6 +49,8 @@ export interface Question {
   namespace: string;
   contextId: string;
   messageId: string;
+  /** The name of the model that is to answer; '' for the default. */
+  model: string;
 }
 
 export async function* ask(agent: Agent, question: Question, signal: AbortSignal): AsyncGenerator<Event> {
@@ -58,7 +60,7 @@ export async function* ask(agent: Agent, question: Question, signal: AbortSignal
     contextId: question.contextId,
     role: 'ROLE_USER',
     parts: [{ text: question.text }],
-    metadata: { namespace: question.namespace },
+    metadata: { namespace: question.namespace, ...(question.model && { model: question.model }) },
   };
   yield* events(client.sendMessageStream(SendMessageRequest.fromJSON({ message }), { signal }));
 }

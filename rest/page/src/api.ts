@@ -298,6 +298,14 @@ export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
 export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
 export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
 
+/** A model that answers questions; the built-in one works by rules. */
+export interface Model {
+  name: string;
+  builtIn: boolean;
+}
+
+export const models = async () => (await call<{ models: Model[] }>('GET', 'query/models')).models;
+
 export const conversationsOf = async (n: Namespace) => {
   const query = new URLSearchParams({ username: n.owner, namespace: n.name });
   return (await call<{ conversations: Summary[] }>('GET', `query/conversations?${query}`)).conversations;

@@ -39,6 +39,8 @@ export interface Run {
   asks?: { question: string; options: Option[] };
   /** The answer, in Markdown; '' when there is none yet. */
   answer: string;
+  /** The language model that answered, as far as it is known. */
+  model: string;
   /** Why it failed, and the query that did. */
   failure: string;
   failedQuery: string;
@@ -70,6 +72,7 @@ export function toRun(task: Task, question: string): Run {
     current: state === 'working' ? currentOf(task.status.message) : '',
     asks: state === 'waiting' ? asksOf(task.status.message) : undefined,
     answer: answerOf(task.artifacts),
+    model: string(record(task.metadata?.usage).model),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
     ...refusalOf(task, failure),

@@ -98,7 +98,7 @@ describe('what comes after signing out', () => {
     p.watch();
     p.signIn(jwt('alice'));
     const late = [...requests];
-    expect(late.map((r) => r.path.split('/').at(-1)).sort()).toEqual(['conversations', 'datasets', 'namespaces']);
+    expect(late.map((r) => r.path.split('/').at(-1)).sort()).toEqual(['conversations', 'datasets', 'models', 'namespaces']);
     p.signOut();
     p.signIn(jwt('bob'));
     for (const request of late) await request.answer(request.path.endsWith('conversations') ? { conversations: [{ id: 'x' }] } : [{ owner: 'alice', name: 'secret' }]);

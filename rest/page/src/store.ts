@@ -3,6 +3,7 @@ import { computed, effect, signal, untracked } from '@preact/signals';
 import { agents, tasksOf, type Agent } from './a2a';
 import * as api from './api';
 import { lost } from './connection';
+import { models, modelToAsk } from './models';
 import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, place, settle } from './place';
 import { token, user } from './session';
@@ -92,6 +93,12 @@ export const readNamespaces = () =>
     if (wanted() && !place.value && first) settle(hrefOf(first.owner, first.name));
   });
 
+const readModels = () =>
+  attempt('models', who, async (wanted) => {
+    const list = await api.models();
+    if (wanted()) models.value = list;
+  });
+
 /** firstWithData is the first namespace of a list that has a dataset, else the first one. */
 async function firstWithData(list: api.Namespace[]): Promise<api.Namespace | undefined> {
   if (list.length < 2 || place.value) return list[0];
@@ -130,7 +137,7 @@ export const readConversations = () =>
 export function ask(agent: Agent, text: string): void {
   const { owner, namespace, conversation } = place.value!;
   const id = conversation || uuid();
-  const turn = Turn.ask(agent, text, here.value, id);
+  const turn = Turn.ask(agent, { text, namespace: here.value, contextId: id, model: modelToAsk() });
   asker = user.value;
   recent = { user: asker, questions: [...(recent.user === asker ? recent.questions : []), text] };
   open = id;
@@ -190,11 +197,14 @@ export async function rename(id: string, title: string): Promise<void> {
 export function watch(): void {
   effect(() => {
     if (!token.value) {
-      namespaces.value = datasets.value = conversations.value = undefined;
+      namespaces.value = datasets.value = conversations.value = models.value = undefined;
       problems.value = {};
       return;
     }
-    untracked(() => void readNamespaces());
+    untracked(() => {
+      void readNamespaces();
+      void readModels();
+    });
   });
   effect(() => {
     const wanted = token.value && here.value;
@@ -209,7 +219,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readDatasets(), readConversations()]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readModels(), readDatasets(), readConversations()]));
     away = lost.value;
   });
   effect(() => {

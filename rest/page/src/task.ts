@@ -28,12 +28,13 @@ export interface Task {
   status: Status;
   history: Message[];
   artifacts: Artifact[];
+  metadata?: Record<string, unknown>;
 }
 
 /** Event is what a stream brings, as it goes over the wire. */
 export interface Event {
   task?: Partial<Task>;
-  statusUpdate?: { taskId: string; contextId: string; status: Status };
+  statusUpdate?: { taskId: string; contextId: string; status: Status; metadata?: Record<string, unknown> };
   artifactUpdate?: { taskId: string; contextId: string; artifact: Artifact };
 }
 
@@ -45,6 +46,7 @@ export function whole(task: Partial<Task>): Task {
     status: task.status ?? { state: 'TASK_STATE_SUBMITTED' },
     history: (task.history ?? []).map((m) => ({ ...m, parts: m.parts ?? [] })),
     artifacts: (task.artifacts ?? []).map((a) => ({ ...a, parts: a.parts ?? [] })),
+    ...(task.metadata && { metadata: task.metadata }),
   };
 }
 
@@ -60,7 +62,7 @@ export function fold(task: Task | undefined, event: Event): Task | undefined {
   if (event.statusUpdate) {
     const said = now.status.message;
     const history = said && !now.history.some((m) => m.messageId === said.messageId) ? [...now.history, said] : now.history;
-    return { ...now, history, status: event.statusUpdate.status };
+    return { ...now, history, status: event.statusUpdate.status, metadata: { ...now.metadata, ...event.statusUpdate.metadata } };
   }
   const artifact = event.artifactUpdate!.artifact;
   const at = now.artifacts.findIndex((a) => a.artifactId === artifact.artifactId);

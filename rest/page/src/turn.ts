@@ -28,15 +28,15 @@ export class Turn {
   ) {}
 
   /** ask sends a question. */
-  static ask(agent: Agent, text: string, namespace: string, contextId: string): Turn {
-    const turn = new Turn(agent, { text, namespace, contextId, messageId: uuid() });
+  static ask(agent: Agent, question: Omit<Question, 'messageId'>): Turn {
+    const turn = new Turn(agent, { ...question, messageId: uuid() });
     void turn.follow(() => ask(agent, turn.question, turn.stop.signal));
     return turn;
   }
 
   /** of takes up a question that was asked before. */
   static of(agent: Agent, task: Task, namespace: string): Turn {
-    const turn = new Turn(agent, { text: '', namespace, contextId: task.contextId, messageId: '' });
+    const turn = new Turn(agent, { text: '', namespace, contextId: task.contextId, messageId: '', model: '' });
     turn.task.value = task;
     if (!ended(task) && !waits(task)) void turn.follow(() => turn.rejoin());
     return turn;

@@ -179,7 +179,7 @@ func openIngest(ctx context.Context, request worker.IngestRequest, spill int64) 
 	if err != nil {
 		return nil, fmt.Errorf("open DuckDB: %w", err)
 	}
-	db.SetMaxOpenConns(1)
+	db.SetMaxOpenConns(2) // as many as a profile uses
 	for _, setting := range []string{
 		fmt.Sprintf("SET memory_limit = '%dB'", request.Memory),
 		fmt.Sprintf("SET threads = %d", request.Threads),

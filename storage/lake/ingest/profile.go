@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/internal/sqltext"
 	"parley/storage"
@@ -65,11 +67,36 @@ func fromFiles(paths []string) string {
 	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
 }
 
+// columns profiles columns. Texts, which take the most time, and the others are profiled at
+// the same time: a query over few row groups uses one core.
 func (p profiler) columns(columns []storage.ColumnProfile) error {
-	steps := []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.sketches, p.top}
 	if p.profile.Rows <= fewRows {
-		steps = []func([]storage.ColumnProfile) error{p.measure, p.histograms, p.count}
+		return p.steps(columns, p.measure, p.histograms, p.count)
 	}
+	var parts [2][]storage.ColumnProfile
+	var places [2][]int
+	for i, c := range columns {
+		part := 0
+		if inMetadata(c) {
+			part = 1
+		}
+		parts[part], places[part] = append(parts[part], c), append(places[part], i)
+	}
+	var errs [2]error
+	var group sync.WaitGroup
+	for i, part := range parts {
+		group.Go(func() { errs[i] = p.steps(part, p.measure, p.histograms, p.sketches, p.top) })
+	}
+	group.Wait()
+	for i, part := range parts {
+		for j, place := range places[i] {
+			columns[place] = part[j]
+		}
+	}
+	return errors.Join(errs[:]...)
+}
+
+func (p profiler) steps(columns []storage.ColumnProfile, steps ...func([]storage.ColumnProfile) error) error {
 	for _, step := range steps {
 		if err := step(columns); err != nil {
 			return err
@@ -118,29 +145,6 @@ type measured struct {
 	from, to          sql.NullFloat64
 	shortest, longest sql.NullInt64
 	averageLength     sql.NullFloat64
-}
-
-// number gives the SQL for values of a column as numbers, NULL where they are not finite.
-func number(c storage.ColumnProfile, x string) string {
-	switch storage.KindOf(c.Type) {
-	case storage.KindNumber:
-		if c.Type == typeDouble || c.Type == "FLOAT" {
-			return fmt.Sprintf("CASE WHEN isfinite(%s) THEN CAST(%s AS DOUBLE) END", x, x)
-		}
-		return fmt.Sprintf("CAST(%s AS DOUBLE)", x)
-	case storage.KindTime:
-		return fmt.Sprintf("CASE WHEN isfinite(TRY_CAST(%s AS TIMESTAMP)) THEN epoch(TRY_CAST(%s AS TIMESTAMP)) END", x, x)
-	}
-	return "CAST(NULL AS DOUBLE)"
-}
-
-// hash gives the SQL for the hash of a column's values. Numbers of different types that are
-// equal have one.
-func hash(c storage.ColumnProfile) string {
-	if storage.KindOf(c.Type) == storage.KindNumber {
-		return fmt.Sprintf("hash(CAST(%s AS DOUBLE))", sqltext.Name(c.Name))
-	}
-	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
 }
 
 // sketches estimates how many different values there are. Each column is read by itself, so
@@ -195,10 +199,6 @@ func (p *profiler) each(selects []string, row func(*sql.Rows) error) error {
 // measure reads texts and nested values in a query of their own: of the others, the files
 // have what is asked for in their metadata.
 func (p *profiler) measure(columns []storage.ColumnProfile) error {
-	inMetadata := func(c storage.ColumnProfile) bool {
-		kind := storage.KindOf(c.Type)
-		return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
-	}
 	if err := p.measureThose(columns, inMetadata); err != nil {
 		return err
 	}

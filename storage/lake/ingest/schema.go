@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 )
 
@@ -175,4 +176,33 @@ func convert(expr, from, to string) string {
 		return fmt.Sprintf("CAST(to_json(%s) AS VARCHAR)", expr)
 	}
 	return fmt.Sprintf("CAST(%s AS %s)", expr, physical(to))
+}
+
+// number gives the SQL for values of a column as numbers, NULL where they are not finite.
+func number(c storage.ColumnProfile, x string) string {
+	switch storage.KindOf(c.Type) {
+	case storage.KindNumber:
+		if c.Type == typeDouble || c.Type == "FLOAT" {
+			return fmt.Sprintf("CASE WHEN isfinite(%s) THEN CAST(%s AS DOUBLE) END", x, x)
+		}
+		return fmt.Sprintf("CAST(%s AS DOUBLE)", x)
+	case storage.KindTime:
+		return fmt.Sprintf("CASE WHEN isfinite(TRY_CAST(%s AS TIMESTAMP)) THEN epoch(TRY_CAST(%s AS TIMESTAMP)) END", x, x)
+	}
+	return "CAST(NULL AS DOUBLE)"
+}
+
+// hash gives the SQL for the hash of a column's values. Numbers of different types that are
+// equal have one.
+func hash(c storage.ColumnProfile) string {
+	if storage.KindOf(c.Type) == storage.KindNumber {
+		return fmt.Sprintf("hash(CAST(%s AS DOUBLE))", sqltext.Name(c.Name))
+	}
+	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
+}
+
+// inMetadata reports whether files have the count and the bounds of a column in their metadata.
+func inMetadata(c storage.ColumnProfile) bool {
+	kind := storage.KindOf(c.Type)
+	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
 }

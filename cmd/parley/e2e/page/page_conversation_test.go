@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -115,4 +116,43 @@ func TestPageShortcuts(t *testing.T) {
 	holds(second)
 	b.press("Keyboard shortcuts")
 	b.closes()
+}
+
+// TestPageModels chooses among models, and says which one has answered; without one, rules do.
+func TestPageModels(t *testing.T) {
+	t.Parallel()
+	standin := e2etest.NewProvider(t, "ollama", nil)
+	standin.Does(func(w http.ResponseWriter, _ *http.Request, q e2etest.Prompt) {
+		says := map[string]string{
+			e2etest.PlanJob: e2etest.Plans("", "", "Count the orders").Says, e2etest.QueryJob: e2etest.Queries("", "", "SELECT count(*) AS n FROM orders").Says,
+			e2etest.AnswerJob: "So says " + q.Model + ".",
+		}
+		standin.Say(w, q, says[q.Job])
+	})
+	c, b := counter(t, append(standin.Address(), "PARLEY_LLM=ollama:first,ollama:second")...)
+	b.signIn(c.Token)
+	choose := func(name string) {
+		t.Helper()
+		b.is(fmt.Sprintf(`(() => {
+			const choice = document.querySelector('select.model')
+			choice.value = %s
+			return choice.dispatchEvent(new Event('change', {bubbles: true}))
+		})()`, e2etest.ToJSON(name)))
+	}
+	b.is(`[...document.querySelectorAll('select.model option')].map((each) => each.textContent).join() === 'ollama:first,ollama:second,rules, no model'`)
+	b.asks("assistant", "How many orders?")
+	b.sees("article.turn:last-of-type .answer", "So says first.")
+	choose("ollama:second")
+	b.asks("assistant", "How many orders?")
+	b.sees("article.turn:last-of-type .answer", "So says second.")
+	b.sees("article.turn:last-of-type .agent", "assistant, ollama:second")
+	b.do(chromedp.Reload())
+	b.is(`document.querySelector('select.model')?.value === 'ollama:second'`)
+	b.sees("article.turn:last-of-type .agent", "assistant, ollama:second")
+	choose("reader")
+	b.asks("nl2ql", "How many orders are there in Berlin?")
+	b.sees("article.turn:last-of-type td.number", "2")
+	if agent := get[string](b, `[...document.querySelectorAll('.agent')].at(-1).textContent`); agent != "nl2ql" {
+		t.Errorf("answered by %q", agent)
+	}
 }

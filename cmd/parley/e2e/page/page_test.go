@@ -49,6 +49,8 @@ func TestPageAsks(t *testing.T) {
 	b.asks("assistant", "How many orders are there per city?")
 	b.sees(".answer", "has the highest number of orders")
 	b.sees(".answer", "Berlin")
+	b.sees(".composer", "Answered by rules, no model set")
+	b.sees(".feedback .agent", "assistant, by rules")
 	b.bars(3)
 	b.sees(".chart svg", "Berlin")
 

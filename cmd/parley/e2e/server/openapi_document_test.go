@@ -150,7 +150,7 @@ func (d *described) readOperations() {
 		if item.at("servers").value != nil {
 			server = ""
 		}
-		for _, method := range []string{"get", "post", "put", "delete"} {
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
 			found := item.at(method)
 			if found.value == nil {
 				continue

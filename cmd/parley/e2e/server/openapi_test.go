@@ -261,6 +261,10 @@ func (d *described) questions() {
 	d.call("alice getConversation 200", conversation, query("limit=1"))
 	d.call("alice getConversation 422", conversation, query("limit=0&before=x"))
 
+	d.call("alice renameConversation 204", conversation)
+	d.call("bob renameConversation 404", conversation)
+	d.call("alice getModels 200")
+
 	d.savedQueries()
 	d.askedBack()
 	failed := d.heldRuns()
@@ -275,6 +279,7 @@ func (d *described) questions() {
 	d.call("narrow askAndWait 200").into(d.t, &mixed)
 	d.call("alice askAndWait 200", set(e2etest.Object{"conversationId": mixed.ConversationID}))
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
+	d.call("narrow renameConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
 }
 

@@ -40,6 +40,7 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 		Agents:         p.host,
 		Charts:         agents.NewCharts(agents.Config{Lake: p.data.datasets, Profiles: b.store}),
 		Feedback:       p.feedback,
+		Models:         modelsOf(p.models),
 		Describer:      describer{p.models},
 		Objects:        p.data.objects,
 		Parts:          p.data.objects.parts,

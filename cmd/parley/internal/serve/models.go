@@ -11,6 +11,7 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/llm"
 	"parley/llm/reader"
+	"parley/rest"
 )
 
 // ModelSettings name the language models.
@@ -111,5 +112,17 @@ func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone))
 			return nil, err
 		}
 	}
-	return models, models.Add(llm.Spec{Provider: "reader"}, builtIn)
+	return models, models.Add(llm.Spec{Provider: builtInProvider}, builtIn)
+}
+
+// builtInProvider is the provider of the built-in reader.
+const builtInProvider = "reader"
+
+// modelsOf lists models for clients.
+func modelsOf(models *llm.Models) []rest.Model {
+	var all []rest.Model
+	for _, name := range models.Names() {
+		all = append(all, rest.Model{Name: name, BuiltIn: name == builtInProvider})
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { agents, type Agent } from '../a2a';
 import { toMarkdown } from '../export';
 import { download } from '../files';
+import { chooseModel, model, models, rulesOnly } from '../models';
 import { datasetName } from '../names';
 import { here, hrefOf, place } from '../place';
 import { user } from '../session';
@@ -131,6 +132,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
         onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKey} />
       <div class="composer-row">
         <AgentChoice />
+        <ModelChoice />
         {working && !asked ? (
           <button type="button" class="round" aria-label="Stop" title="Stop" disabled={working.canceling.value}
             onClick={() => { void working.cancel(); box.current?.focus(); }}>
@@ -141,6 +143,17 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
         )}
       </div>
     </form>
+  );
+}
+
+/** ModelChoice says who answers: the chosen model, or rules where none is set. */
+function ModelChoice(): VNode | null {
+  if (rulesOnly.value) return <span class="model hint" title="No language model is set on this server.">Answered by rules, no model set</span>;
+  if (!models.value) return null;
+  return (
+    <select class="model" aria-label="Model" value={model.value?.name} onChange={(event) => chooseModel(event.currentTarget.value)}>
+      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'rules, no model' : name}</option>)}
+    </select>
   );
 }
 

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Agent } from '../a2a';
 import { rate } from '../api';
+import { rulesOnly } from '../models';
 import { ratingOf, remember } from '../ratings';
 import type { Run } from '../run';
 import { token } from '../session';
@@ -39,7 +40,7 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
         <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
-        <span class="hint agent">{agent}</span>
+        <span class="hint agent">{agent}{run.model ? `, ${run.model}` : rulesOnly.value ? ', by rules' : ''}</span>
       </div>
       {asking && rated && (
         <form onSubmit={(event) => void submit(event)}>
