@@ -73,6 +73,7 @@ func accessible(b *tab) (looks func(view string)) {
 			}
 		}
 		b.do(chromedp.EmulateViewport(1440, 900))
+		b.is(`innerWidth === 1440`)
 	}
 }
 
@@ -106,6 +107,7 @@ func TestPageAccessible(t *testing.T) {
 	looks("shortcuts")
 	b.closes()
 	b.press("Save as verified")
+	b.is(`document.querySelector('[aria-label="Remove from verified"]')`)
 	b.press("Pin to the board")
 	b.is(`document.querySelector('[aria-label="Remove from the board"]')`)
 	b.asks("assistant", "How many orders are there per city?")

@@ -341,7 +341,7 @@ func (b *tab) fits(what string) {
 // tabTo presses Tab until what has a name has the focus, and shows that it has.
 func (b *tab) tabTo(words string) {
 	b.t.Helper()
-	const name = `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()`
+	const name = `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()`
 	for range 100 {
 		if get[string](b, name) == words {
 			if get[string](b, `getComputedStyle(document.activeElement).outlineStyle`) == "none" {

@@ -79,7 +79,7 @@ function Welcome(): VNode {
       ) : (
         <p>
           Ask in your own words. The answer comes from {known ? datasetWords(known.map((d) => d.name)) : 'the datasets here'}
-          {place.value && <>, see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what is in them</a></>}.
+          {place.value && <>: see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what is in them</a></>}.
         </p>
       )}
       <ul class="suggestions">
@@ -92,8 +92,8 @@ function Welcome(): VNode {
 }
 
 function datasetWords(names: string[]): string {
-  const some = names.slice(0, 3).join(', ');
-  return names.length > 3 ? `${some} and ${names.length - 3} more datasets` : some;
+  const more = names.length > 4 ? [`${names.length - 3} more`] : [];
+  return new Intl.ListFormat('en').format([...names.slice(0, more.length ? 3 : 4), ...more]);
 }
 
 function Composer({ working }: { working: Turn | undefined }): VNode {

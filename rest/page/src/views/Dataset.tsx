@@ -28,8 +28,7 @@ export function DatasetView({ name }: { name: string }): VNode {
     <section class="data dataset-view">
       <nav class="crumbs" aria-label="Where this is">{list} <span aria-hidden="true">/</span> {name}</nav>
       {dataset?.metadata ? <Shown key={`${owner}/${namespace}/${name}`} dataset={dataset} />
-        : datasets.value && !dataset ? <p class="empty">There is no dataset {name} here that you may read.</p>
-        : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
+        : <><h1>{name}</h1>{datasets.value && !dataset ? <p class="empty">There is no dataset {name} here that you may read.</p> : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}</>}
     </section>
   );
 }

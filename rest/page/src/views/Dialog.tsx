@@ -15,6 +15,7 @@ export function Dialog({ title, wide, full, onClose, children }: { title: string
     return () => {
       gone.current = true;
       shown.close(); // which gives the focus back
+      if (document.activeElement === document.body) document.querySelector('main')?.focus(); // what had it is gone
     };
   }, []);
   const heading = useRef<HTMLHeadingElement>(null);
