@@ -8,4 +8,4 @@ import (
 	"parley/cmd/parley/e2e/e2etest"
 )
 
-func TestMain(m *testing.M) { os.Exit(e2etest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(e2etest.Main(m, 6)) }

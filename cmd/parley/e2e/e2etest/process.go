@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,16 +31,14 @@ import (
 // FileLimit is the variable of the program's limit of file sizes, in bytes.
 const FileLimit = "RUN_WITH_FILE_LIMIT"
 
-// parallel is how many tests of a package run at a time. Most of them wait most of the
-// time, for processes of their own.
-const parallel = "6"
-
-// Main runs the tests of a package and returns the exit code.
-func Main(m *testing.M) int {
+// Main runs the tests of a package, so many at a time if the command line does not say how
+// many, and returns the exit code. Most tests wait most of the time, for processes of their
+// own, so that there can be more of them than processors.
+func Main(m *testing.M, parallel int) int {
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"test.run": raced, "test.parallel": parallel} {
+	for name, value := range map[string]string{"test.run": raced, "test.parallel": strconv.Itoa(parallel)} {
 		if given[name] {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := e2etest.Main(m)
+	code := e2etest.Main(m, 2) // browsers do not wait
 	closeChromium()
 	os.Exit(code)
 }
