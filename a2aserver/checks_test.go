@@ -38,7 +38,7 @@ func TestOtherTransports(t *testing.T) {
 		{"SendStreamingMessage", "/message:stream", "{}", "message is required"},
 		{"SendMessage", "/message:send", message + `,"configuration":{"historyLength":-1}}`, "configuration.historyLength must not be negative"},
 		{"SendMessage", "/message:send", message + `,"configuration":{"taskPushNotificationConfig":{}}}`, "ush notification"},
-		{"SendMessage", "/message:send", strings.Replace(message, `"shop"`, `"nothing"`, 1) + "}", "there is no such namespace"},
+		{"SendMessage", "/message:send", strings.Replace(message, `"shop"`, `"nothing"`, 1) + "}", "namespace not found"},
 		{"GetTask", "", `{"id":"` + id + `","historyLength":-1}`, "historyLength must not be negative"},
 		{"GetTask", "", `{}`, "id is required"},
 		{"GetTask", "", `{"id":"none"}`, "task not found"},

@@ -35,7 +35,7 @@ func failedEvent(task *a2a.Task, cause error) a2a.Event {
 	case errors.Is(cause, errAbandoned):
 		code, reason = "INTERNAL", "The service stopped several times while this question was being answered. Please ask again."
 	case errors.Is(cause, errInputTimeout):
-		code, reason = "INPUT_TIMEOUT", "The question that was asked back was not answered in time. Please ask again."
+		code, reason = "INPUT_TIMEOUT", "The question back was not answered in time. Please ask again."
 	case errors.Is(cause, errExpired):
 		code, reason = "EXPIRED", "The service was unavailable for too long to continue this question. Please ask again."
 	}

@@ -70,7 +70,7 @@ func (h *Host) CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.C
 	}
 	operation, members, ok := routeHTTP(r.Method, path)
 	if !ok {
-		return storage.Errorf(storage.ErrNotFound, "there is no such operation of an agent")
+		return storage.Errorf(storage.ErrNotFound, "unknown operation")
 	}
 	t := httpTransport{transport{Config: &h.cfg, agent: s}}
 	t.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), operation, members, body)

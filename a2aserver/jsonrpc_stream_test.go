@@ -133,7 +133,7 @@ func TestStreamIsCutOffWhenNobodyReads(t *testing.T) {
 
 func TestStreamErrors(t *testing.T) {
 	t.Parallel()
-	const fault = `"error":{"code":-32603,"message":"something went wrong here`
+	const fault = `"error":{"code":-32603,"message":"internal error`
 	tests := []struct {
 		name string
 		tail tail

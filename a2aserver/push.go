@@ -30,7 +30,7 @@ type Push struct {
 
 var (
 	errNoPush       = a2a.NewError(a2a.ErrPushNotificationNotSupported, "push notifications are not supported; subscribe to the task")
-	errNoPushConfig = a2a.NewError(a2a.ErrTaskNotFound, "there is no such push notification config")
+	errNoPushConfig = a2a.NewError(a2a.ErrTaskNotFound, "push notification config not found, or no access")
 )
 
 // newSender makes what sends the events of a host's runs.

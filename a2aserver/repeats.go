@@ -90,7 +90,7 @@ type repeatedError struct{ runID string }
 
 func (*repeatedError) Error() string { return storage.ErrMessageSent.Error() }
 
-var errOtherBody = invalidField("message.messageId", "was used for another message; each message needs an id of its own")
+var errOtherBody = invalidField("message.messageId", "was used for another message; each message needs its own id")
 
 // checkRepeated gives a repeatedError for a message that a task has received before.
 func checkRepeated(task *a2a.Task, message *a2a.Message) error {

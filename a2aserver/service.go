@@ -112,7 +112,7 @@ func namespaceError(err error) error {
 }
 
 var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
-	storage.Errorf(storage.ErrInvalid, "there is no such namespace, or none that you may read").At("message.metadata.namespace"))
+	storage.Errorf(storage.ErrInvalid, "namespace not found, or no access").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
 func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, files []storage.AttachedFile, mustExist bool) (*run, error) {

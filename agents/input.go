@@ -27,7 +27,7 @@ var (
 	// errWaiting says that the run waits for an answer of its asker.
 	errWaiting = errors.New("the run waits for an answer")
 	// errInputNotUnderstood is for the reader of the run, too.
-	errInputNotUnderstood = errors.New("the answers were none of the options; ask again in words that fit only one of them")
+	errInputNotUnderstood = errors.New("no answer matched an option; ask again more precisely")
 )
 
 // inputData is the data part of a message that asks for input.
@@ -144,7 +144,7 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 	if count > maxAskedAgain {
 		return nil, errInputNotUnderstood
 	}
-	return nil, w.ask(ctx, "That is none of these. Which do you mean?", last.inputData)
+	return nil, w.ask(ctx, "That is not one of the options. Which do you mean?", last.inputData)
 }
 
 // label gives an untrusted description for a reader, on one line.

@@ -35,9 +35,9 @@ func TestChatRefused(t *testing.T) {
 		404: {"is not known to its provider", 1},
 		400: {"refused the request (400)", 2}, // the second without a shape
 		429: {"has too many requests", 3},
-		500: {"has a problem of its own (500)", 3},
-		503: {"has a problem of its own (503)", 3},
-		529: {"has a problem of its own (529)", 3},
+		500: {"has an internal problem (500)", 3},
+		503: {"has an internal problem (503)", 3},
+		529: {"has an internal problem (529)", 3},
 	} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			t.Parallel()
@@ -155,13 +155,13 @@ func TestBrokenStreams(t *testing.T) {
 		answer func(*standin, http.ResponseWriter, *http.Request, request)
 		words  string
 	}{
-		"ends halfway":   {cut(half, ends), "broke off"},
-		"breaks halfway": {cut(half, breaks), "broke off"},
-		"breaks late":    {cut(half, breaks), "broke off"},
+		"ends halfway":   {cut(half, ends), "stopped in the middle"},
+		"breaks halfway": {cut(half, breaks), "stopped in the middle"},
+		"breaks late":    {cut(half, breaks), "stopped in the middle"},
 		"hangs halfway":  {cut(half, hangs), "did not answer in time"},
-		"an error":       {cut(half, says("data: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"overloaded\"},\"type\":\"error\"}\n\n{\"error\":\"overloaded\"}\n")), "broke off"},
-		"half an event":  {cut(half, says("data: {\"choices\":[{\"del\n\n{\"mess\n")), "broke off"},
-		"a bad index":    {cut(most, says("data: {\"type\":\"content_block_delta\",\"index\":-1}\n\nnot JSON\n")), "broke off"},
+		"an error":       {cut(half, says("data: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"overloaded\"},\"type\":\"error\"}\n\n{\"error\":\"overloaded\"}\n")), "stopped in the middle"},
+		"half an event":  {cut(half, says("data: {\"choices\":[{\"del\n\n{\"mess\n")), "stopped in the middle"},
+		"a bad index":    {cut(most, says("data: {\"type\":\"content_block_delta\",\"index\":-1}\n\nnot JSON\n")), "stopped in the middle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -311,7 +311,7 @@ func TestModelIsLeftAlone(t *testing.T) {
 	chat, _ := s.chat(llm.ChatConfig{})
 	for range 2 {
 		_, err := chat.Plan(t.Context(), shopTask())
-		checkUnavailable(t, s, err, "has a problem of its own")
+		checkUnavailable(t, s, err, "has an internal problem")
 	}
 	_, err := chat.Plan(t.Context(), shopTask())
 	checkUnavailable(t, s, err, "failed several times in a row")

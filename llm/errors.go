@@ -17,7 +17,7 @@ var (
 	// has neither text nor a tool call, or cannot be decoded.
 	ErrNoAnswer = errors.New("the model gave no answer")
 	// errIncomplete says that an answer ended early.
-	errIncomplete = errors.New("the answer broke off")
+	errIncomplete = errors.New("the answer was interrupted")
 	// errIdle says that a provider sent nothing for too long.
 	errIdle = errors.New("the model fell silent")
 )
@@ -125,13 +125,13 @@ func cause(err error) string {
 		if status.Code < 500 {
 			return fmt.Sprintf("refused the request (%d)", status.Code)
 		}
-		return fmt.Sprintf("has a problem of its own (%d); try again later", status.Code)
+		return fmt.Sprintf("has an internal problem (%d); try again later", status.Code)
 	case errors.Is(err, errBreakerOpen):
 		return "failed several times in a row; try again in a minute"
 	case errors.Is(err, errIdle), errors.Is(err, context.DeadlineExceeded):
 		return "did not answer in time"
 	case errors.Is(err, errIncomplete):
-		return "broke off in the middle of its answer"
+		return "stopped in the middle of its answer"
 	}
 	return "gives no connection"
 }

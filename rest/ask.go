@@ -138,7 +138,7 @@ func (s *Server) runToEnd(r *request, question storage.Question, report func(sto
 	defer cancel()
 	run, err := s.waitForRun(ctx, r.caller, started.RunID, report)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request may; run %s goes on, and will have it", started.RunID)
+		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request can wait; run %s continues", started.RunID)
 	}
 	return run, err
 }

@@ -49,12 +49,12 @@ var answers = []struct {
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND", "there is nothing at this path"},
 	{storage.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "not found"},
 	{errMethodNotAllowed, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take this method"},
-	{storage.ErrConflict, http.StatusConflict, "CONFLICT", "this was changed by somebody else just now; read it again and retry"},
+	{storage.ErrConflict, http.StatusConflict, "CONFLICT", "another request changed this; read it again and retry"},
 	{errTooLarge, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "the request is too large"},
 	{errUnsupportedMedia, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "this media type is not taken here"},
 	{storage.ErrRunNotCompleted, http.StatusUnprocessableEntity, "RUN_NOT_COMPLETED", "only a completed run can be rated"},
 	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
-	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too much under way; try again when some of it is done"},
+	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too many requests in progress; try again later"},
 	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
 	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EDQUOT, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
@@ -151,7 +151,7 @@ func toErrorResponse(err error) (int, errorResponse) {
 	}
 	return http.StatusInternalServerError, errorResponse{
 		ErrorCode: "INTERNAL",
-		Message:   "something went wrong here; it has been logged under this request's id",
+		Message:   "internal error; the server logged it with the id of this request",
 		SubErrors: []subError{},
 	}
 }

@@ -118,6 +118,10 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/query/runs/:runId/input", http.StatusAccepted, s.answerRun)
 	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
 
+	s.handle(http.MethodPost, "/query/runs/:runId/share", http.StatusOK, on(pathID("runId"), s.shareRun))
+	s.handle(http.MethodDelete, "/query/runs/:runId/share", http.StatusNoContent, do(pathID("runId"), store.EndRunShare))
+	s.handle(http.MethodGet, "/shared/:shareId", http.StatusOK, on(pathID("shareId"), s.getShared))
+
 	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(storage.VerifiedQuery))
 	s.handle(http.MethodPost, "/verified"+inNamespace, http.StatusCreated, s.save(storage.VerifiedQuery))
 	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.VerifiedQuery))

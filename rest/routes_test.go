@@ -44,14 +44,14 @@ func (s *service) at(path string) string {
 		":username", "alice", ":user", "alice", ":namespace", "shop", ":datasetName", "orders",
 		":conversationId", s.vars["conversation"], ":runId", s.vars["completed"], ":tokenId", s.vars["dataset-id"],
 		":sessionId", s.vars["session"], ":fileId", s.vars["file"], ":ingestionId", s.vars["ingestion"],
-		":agent", "nl2ql", ":queryId", s.vars["conversation"],
+		":agent", "nl2ql", ":queryId", s.vars["conversation"], ":shareId", s.vars["share"],
 	).Replace(path)
 }
 
 func TestEveryOperationNeedsAToken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
-	for _, id := range []string{"conversation", "completed", "dataset-id", "session", "file", "ingestion"} {
+	for _, id := range []string{"conversation", "completed", "dataset-id", "session", "file", "ingestion", "share"} {
 		s.vars[id] = uuid.NewString()
 	}
 	for _, operation := range s.operations() {
@@ -132,6 +132,7 @@ alice GET /data/alice/shop/orders
 alice GET /data/alice/shop/orders/links
 alice GET /permissions/namespaces/alice/shop/shares
 alice GET /permissions/datasets/alice/shop/orders/shares
+alice GET /shared/{share}
 alice GET /verified/alice/shop
 alice GET /boards/alice/shop
 alice GET /query/conversations/{conversation}
@@ -158,6 +159,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		s := newService(t, store)
 		s.haveConversation()
+		s.haveShare()
 		s.haveUpload()
 		s.create("alice", "archive", "old")
 		s.makeToken("dataset", "alice", `{"name":"another"}`)
@@ -196,7 +198,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /data/:username/:namespace/:datasetName/links", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
-		"GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
+		"GET /shared/:shareId", "GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
 		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
@@ -214,6 +216,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		s := newService(t, store)
 		s.haveConversation()
+		s.haveShare()
 		s.haveUpload()
 		s.makeToken("dataset", "alice", `{"name":"another"}`)
 		s.makeToken("reader", "alice", `{"name":"reader","accessRestrictedTo":[{"username":"alice","namespace":"shop"}]}`)

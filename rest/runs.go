@@ -3,8 +3,10 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"parley/storage"
 )
@@ -121,4 +123,68 @@ func (s *Server) answerRun(r *request) (any, error) {
 		return nil, r.err()
 	}
 	return nil, s.cfg.Agents.Answer(r.ctx(), r.caller, id, option)
+}
+
+type sharedRunJSON struct {
+	ID        string          `json:"id"`
+	AskedBy   string          `json:"askedBy"`
+	Owner     string          `json:"username"`
+	Namespace string          `json:"namespace"`
+	AgentKind string          `json:"agentKind"`
+	Question  string          `json:"question"`
+	SharedAt  time.Time       `json:"sharedAt"`
+	Result    json.RawMessage `json:"result"`
+}
+
+// shareRun makes a link to a run for those who may read what its queries read. A run that
+// followed others may repeat what they read, so it is for those who may read all that its
+// asker may.
+func (s *Server) shareRun(r *request, id string) (any, error) {
+	in, followed, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	run, release, err := s.readRun(r, id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var result struct{ Steps []struct{ Query string } }
+	if err := json.Unmarshal(run.Result, &result); err != nil {
+		return nil, fmt.Errorf("read the result of run %s: %w", id, err)
+	}
+	var queries []string
+	for _, step := range result.Steps {
+		queries = append(queries, step.Query)
+	}
+	if followed {
+		queries = []string{""}
+	}
+	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, true, queries...)
+	if err != nil {
+		return nil, err
+	}
+	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, datasets)
+	return createdID{ID: share}, err
+}
+
+func (s *Server) getShared(r *request, id string) (any, error) {
+	shared, err := s.cfg.Store.SharedRun(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.reserve(r, shared.ResultBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	result, err := s.cfg.Store.SharedResult(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	r.PureJSON(http.StatusOK, sharedRunJSON{ // while its memory is reserved
+		ID: shared.ID, AskedBy: shared.AskedBy, Owner: shared.Namespace.Owner, Namespace: shared.Namespace.Name,
+		AgentKind: shared.Agent, Question: shared.Question, SharedAt: shared.SharedAt, Result: result,
+	})
+	return nil, nil
 }

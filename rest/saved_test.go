@@ -1,12 +1,16 @@
 package rest_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
+	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -100,5 +104,138 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 		send("alice", "POST", "/boards/alice/shop", `{"title":7,"question":"One more?","query":"SELECT 1"}`, http.StatusUnprocessableEntity)
 		send("alice", "POST", "/boards/alice/shop", `{"question":"One more?","query":"SELECT 1"}`, http.StatusTooManyRequests)
 		send("alice", "DELETE", "/data/alice/shop?deleteDatasets=true", "", http.StatusNoContent)
+	})
+}
+
+// haveShare shares alice's completed run.
+func (s *service) haveShare() {
+	s.t.Helper()
+	s.vars["share"] = s.share("alice", s.vars["completed"])
+}
+
+// share shares a run, and gives the id of the link.
+func (s *service) share(user, run string) string {
+	s.t.Helper()
+	got := s.send(user, http.MethodPost, "/query/runs/"+run+"/share", "", "")
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(got.body), &made); err != nil || got.status != http.StatusOK {
+		s.t.Fatalf("share: %d %s", got.status, got.body)
+	}
+	return made.ID
+}
+
+// answered has alice ask a question, in a new conversation or this one, whose answer has a
+// step with this query.
+func (s *service) answered(conversation, namespace, query string) string {
+	s.t.Helper()
+	ctx, alice := s.t.Context(), storage.Caller{Username: "alice"}
+	asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
+		ConversationID: cmp.Or(conversation, uuid.NewString()), Namespace: storage.NamespaceRef{Owner: "alice", Name: namespace}, Agent: "nl2ql", Text: "What is there?",
+	})
+	if err == nil {
+		result := fmt.Sprintf(`{"response":"The secret.","steps":[{"instruction":"","query":%q,"reasoning":"","data":[]}]}`, query)
+		err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(result)})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return asked.RunID
+}
+
+// TestSharedRuns has everybody open links to runs: they are for those who may read, now, all
+// that the runs read.
+func TestSharedRuns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.play(`
+alice POST /ingest/shop/orders {"data":[{"n":1}]}
+alice POST /ingest/shop/wages {"data":[{"n":1}]}
+alice POST /ingest/lab/tests {"data":[{"n":1}]}
+alice POST /permissions/namespaces/alice/shop/shares {"username":"vi","role":"viewer"}
+alice POST /permissions/namespaces/alice/lab/shares {"username":"lab","role":"editor"}
+alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","role":"viewer"}`)
+		s.makeToken("reading", "alice", `{"name":"r","accessRestrictedTo":[{"username":"self","namespace":"shop"}]}`)
+		s.makeToken("wages", "alice", `{"name":"o","accessRestrictedTo":[{"username":"self","namespace":"shop","dataset":"wages"}]}`)
+		readers := func(share string) string {
+			var may []string
+			for _, user := range []string{"alice", "lab", "one", "reading", "vi", "wages"} {
+				switch got := s.send(user, http.MethodGet, "/shared/"+share, "", ""); {
+				case got.status == http.StatusOK && strings.Contains(got.body, `"The secret."`):
+					may = append(may, user)
+				case got.status != http.StatusNotFound || strings.Contains(got.body, "secret"):
+					t.Errorf("%s: %d %s", user, got.status, got.body)
+				}
+			}
+			return strings.Join(may, " ")
+		}
+		first := uuid.NewString()
+		runs := map[string]string{
+			"SELECT n FROM orders":                "alice one reading vi",
+			"SELECT 1":                            "alice one reading vi wages",
+			"SELECT n FROM wages":                 "alice reading vi wages",
+			"SELECT o.n FROM orders o, wages":     "alice reading vi",
+			"-- search orders: n":                 "alice reading vi",
+			"SELECT n FROM orders WHERE gone = 1": "alice reading vi",
+		}
+		for query, want := range runs {
+			if got := readers(s.share("alice", s.answered("", "shop", query))); got != want {
+				t.Errorf("%s is read by %q, want %q", query, got, want)
+			}
+		}
+		// One that followed another may repeat what that read.
+		run := s.answered(first, "shop", "SELECT n FROM orders")
+		followed := s.share("alice", s.answered(first, "shop", "SELECT n FROM orders"))
+		if got := readers(followed); got != "alice reading vi" {
+			t.Errorf("one that followed is read by %q", got)
+		}
+
+		// The link holds what is shared now, and no longer than that.
+		share := s.share("alice", run)
+		if again := s.share("alice", run); again != share {
+			t.Errorf("sharing again gives %s, not %s", again, share)
+		}
+		path := "/query/runs/" + run + "/share"
+		for _, step := range []struct {
+			script string
+			status int
+			want   string
+		}{
+			{"vi POST " + path, 404, "alice one reading vi"},
+			{"vi DELETE " + path, 404, "alice one reading vi"},
+			{"reading POST " + path, 403, "alice one reading vi"},
+			{"reading DELETE " + path, 403, "alice one reading vi"},
+			{`alice DELETE /permissions/datasets/alice/shop/orders/shares {"username":"one","role":"viewer"}`, 200, "alice reading vi"},
+			{"alice DELETE " + path, 204, ""},
+			{"alice DELETE " + path, 404, ""},
+		} {
+			words := strings.SplitN(step.script, " ", 4)
+			if got := s.send(words[0], words[1], words[2], "application/json", strings.Join(words[3:], "")); got.status != step.status {
+				t.Errorf("%s: %d %s", step.script, got.status, got.body)
+			}
+			if got := readers(share); got != step.want {
+				t.Errorf("after %s it is read by %q, want %q", step.script, got, step.want)
+			}
+		}
+
+		// A dataset of the same name is another one, and what was deleted is nobody's to read.
+		share, old := s.share("alice", run), s.answered("", "shop", "SELECT n FROM orders")
+		s.play("alice DELETE /data/alice/shop/orders\nalice POST /ingest/shop/orders {\"data\":[{\"n\":1}]}")
+		if got := readers(share); got != "" {
+			t.Errorf("without its data it is read by %q", got)
+		}
+		mixed := s.answered(first, "lab", "SELECT n FROM tests")
+		for name, run := range map[string]string{"replaced data": old, "two namespaces": mixed, "two namespaces, earlier": run} {
+			if got := s.send("alice", http.MethodPost, "/query/runs/"+run+"/share", "", ""); got.status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d %s", name, got.status, got.body)
+			}
+		}
+		s.send("alice", http.MethodDelete, "/query/runs/"+run, "", "")
+		if got := s.send("alice", http.MethodGet, "/shared/"+followed, "", ""); got.status != http.StatusNotFound {
+			t.Errorf("with replaced data: %d %s", got.status, got.body)
+		}
+		if got := s.send("alice", http.MethodGet, "/shared/x", "", ""); got.status != http.StatusNotFound {
+			t.Errorf("no id: %d %s", got.status, got.body)
+		}
 	})
 }

@@ -20,6 +20,7 @@ type Store interface {
 	Tokens
 	Pinger
 	storage.SavedQueries
+	storage.RunShares
 	DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error)
 }
 

@@ -34,7 +34,7 @@ var answers = []struct {
 }{
 	{a2a.ErrParseError, -32700, "PARSE_ERROR", "the request is not JSON"},
 	{a2a.ErrInvalidRequest, -32600, "INVALID_REQUEST", "this is not a JSON-RPC request"},
-	{a2a.ErrMethodNotFound, -32601, "METHOD_NOT_FOUND", "there is no such method"},
+	{a2a.ErrMethodNotFound, -32601, "METHOD_NOT_FOUND", "unknown method"},
 	{a2a.ErrInvalidParams, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
 	{a2a.ErrTaskNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
 	{a2a.ErrTaskNotCancelable, -32002, "TASK_NOT_CANCELABLE", "the task has ended and cannot be canceled"},
@@ -53,13 +53,13 @@ var answers = []struct {
 	{storage.ErrInvalid, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
 	{storage.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
 	{storage.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
-	{storage.ErrTooMany, CodeInternal, "RESOURCE_EXHAUSTED", "you have too much under way; try again when some of it is done"},
-	{storage.ErrConflict, CodeInternal, "INTERNAL_ERROR", "this was changed by somebody else just now; try again"},
+	{storage.ErrTooMany, CodeInternal, "RESOURCE_EXHAUSTED", "you have too many requests in progress; try again later"},
+	{storage.ErrConflict, CodeInternal, "INTERNAL_ERROR", "another request changed this; try again"},
 	{storage.ErrUnavailable, CodeInternal, "INTERNAL_ERROR", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, CodeInternal, "INTERNAL_ERROR", "this took too long; try again"},
 }
 
-const internalMessage = "something went wrong here; it has been logged under this request's id"
+const internalMessage = "internal error; the server logged it with the id of this request"
 
 // HTTPStatus gives the HTTP status of an error. It is 200 for errors of the protocol;
 // overload is reported in HTTP too, for proxies and load balancers.

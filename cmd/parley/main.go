@@ -21,7 +21,7 @@ import (
 )
 
 // description is the beginning of --help.
-const description = `An A2A-first agent host for people's own data.
+const description = `Load data, ask questions about it in plain English, and serve agents over A2A.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server is unreachable or overloaded, 6 the question has no answer, 7 the agent waits for an answer, 130 interrupted.`
 
@@ -43,15 +43,15 @@ type cli struct {
 	Delete     client.Delete      `cmd:"" help:"Delete a dataset."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`
 	Tokens     client.Tokens      `cmd:"" help:"List, create and revoke your tokens."`
-	Open       client.Open        `cmd:"" help:"Open the server's page in a browser."`
+	Open       client.Open        `cmd:"" help:"Open the page in a browser, signed in."`
 	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
-	Migrate    admin.Migrate      `cmd:"" help:"Migrate the database's schema to the version of this program."`
+	Migrate    admin.Migrate      `cmd:"" help:"Migrate the schema of the database to the version of this program."`
 	Backup     admin.Backup       `cmd:"" help:"Back up a data folder to an archive, also while a server uses it."`
 	Restore    admin.Restore      `cmd:"" help:"Restore a data folder from an archive."`
 	Health     client.Healthcheck `cmd:"" name:"healthcheck" help:"Check whether the server on this machine is ready."`
-	Eval       eval.Command       `cmd:"" help:"Measure how many questions are answered correctly: load a suite of tables, ask its questions, compare."`
-	Completion client.Completion  `cmd:"" help:"Print the completion script of a shell."`
+	Eval       eval.Command       `cmd:"" help:"Measure how well questions are answered, with a suite of tables and questions."`
+	Completion client.Completion  `cmd:"" help:"Print a completion script for a shell."`
 	Version    versionCmd         `cmd:"" help:"Print the version."`
 
 	VersionFlag kong.VersionFlag `env:"-" name:"version" help:"Print the version."`

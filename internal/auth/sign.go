@@ -20,7 +20,7 @@ func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
 		return "", errors.New("sign a token: there is no shared secret or local key; tokens come from the identity provider")
 	}
 	if ttl < time.Second {
-		return "", fmt.Errorf("sign a token: it must hold for a second at least, not %v", ttl)
+		return "", fmt.Errorf("sign a token: it must be valid for at least one second, not %v", ttl)
 	}
 	name, problem := normalUsername(username)
 	if problem != "" {

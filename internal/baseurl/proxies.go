@@ -25,7 +25,7 @@ func ParseProxies(texts []string) (Proxies, error) {
 		if err != nil {
 			address, notAddress := netip.ParseAddr(text)
 			if notAddress != nil {
-				return nil, fmt.Errorf("trusted proxy %q is no address or network: %w", text, err)
+				return nil, fmt.Errorf("trusted proxy %q is not an address or network: %w", text, err)
 			}
 			network = netip.PrefixFrom(address, address.BitLen())
 		}

@@ -95,7 +95,7 @@ func (q *Queue) AcquireN(name string, weight int) (*Slot, error) {
 func (q *Queue) refuse(kind error) error {
 	q.stats.Refused++
 	if kind == storage.ErrTooMany {
-		return storage.Errorf(kind, "too many %s of yours are waiting; try again when some are done", q.cfg.What)
+		return storage.Errorf(kind, "too many of your %s are waiting; try again later", q.cfg.What)
 	}
 	return storage.Errorf(kind, "too many %s are waiting; try again shortly", q.cfg.What)
 }

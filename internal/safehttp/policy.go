@@ -64,7 +64,7 @@ func (p Policy) checkHost(host string) error {
 		return errors.New("must have a public host")
 	}
 	if !p.listed(host) {
-		return errors.New("must have a host that this server is set to call")
+		return errors.New("must have a host that this server may call")
 	}
 	return nil
 }

@@ -104,12 +104,12 @@ func TestCheckURL(t *testing.T) {
 		{listed, "https://a.example.org/", ""},
 		{listed, "https://a.b.example.org/", ""},
 		{listed, "https://1.1.1.1/", ""},
-		{listed, "https://example.org/", "set to call"},
+		{listed, "https://example.org/", "may call"},
 		{listed, "https://.example.org/", "name of a host"},
-		{listed, "https://badexample.org/", "set to call"},
-		{listed, "https://example.com/", "set to call"},
-		{listed, "https://hooks.example.com.evil.net/", "set to call"},
-		{listed, "https://8.8.8.8/", "set to call"},
+		{listed, "https://badexample.org/", "may call"},
+		{listed, "https://example.com/", "may call"},
+		{listed, "https://hooks.example.com.evil.net/", "may call"},
+		{listed, "https://8.8.8.8/", "may call"},
 	} {
 		u, err := test.policy.CheckURL(test.url)
 		switch {

@@ -94,6 +94,15 @@ func allButOne(slots int) int {
 // Stats gives the state of the queue.
 func (i *Ingester) Stats() fair.Stats { return i.queue.Stats() }
 
+// Close removes what was compiled for workers, when none runs any more.
+func (i *Ingester) Close() {
+	if dir := i.programs.Swap(nil); dir != nil {
+		if err := os.RemoveAll(*dir); err != nil {
+			i.config.Log.Warn("work folder not removed", "error", err)
+		}
+	}
+}
+
 func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, error) {
 	if admission.Unbounded {
 		slot := i.queue.AcquireUnbounded(admission.User)

@@ -95,6 +95,10 @@ func TestCompiledOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	read()
+	ingester.Close()
+	if left, err := os.ReadDir(programs); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
 }
 
 // BenchmarkPDF reads the text of a short PDF file in a worker: one that compiles PDFium, and

@@ -121,7 +121,7 @@ func TestMakerTurns(t *testing.T) {
 	}
 	flood(2+userJobsWaiting, false)
 	waittest.Until(t, "two run, a queue is full", func() bool { return begun.Load() == 2 && ingester.Stats().Waiting == userJobsWaiting })
-	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) || !strings.Contains(err.Error(), "too many files to be made of yours") {
+	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) || !strings.Contains(err.Error(), "too many of your files to be made") {
 		t.Errorf("one too many: %v", err)
 	}
 	flood(1, true)
@@ -175,7 +175,7 @@ func TestMakerAmplification(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	_, err = NewIngester(IngesterConfig{}).Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{{Path: table.Files[0], Name: "wide.parquet"}}, OutDir: out})
-	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "wide.parquet decodes to too much: 1.0 GiB of values") {
+	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "wide.parquet is too large when decoded: 1.0 GiB of values") {
 		t.Error(err)
 	}
 	if left := snapshot(t, out); left != "" {

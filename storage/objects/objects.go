@@ -90,7 +90,7 @@ func notFound(key string) error {
 }
 
 func noUpload() error {
-	return storage.Errorf(storage.ErrNotFound, "there is no such upload")
+	return storage.Errorf(storage.ErrNotFound, "upload not found, or no access")
 }
 
 // missing reports whether a file does not exist: nothing can be below a file either.

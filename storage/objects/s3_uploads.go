@@ -130,7 +130,7 @@ func (s *S3) storedParts(ctx context.Context, upload Upload) (map[int]storedPart
 			return stored, nil
 		}
 		if page.NextPartNumberMarker <= marker {
-			return nil, fmt.Errorf("the server's list of parts does not go on after part %d", marker)
+			return nil, fmt.Errorf("the server's list of parts does not continue after part %d", marker)
 		}
 		marker = page.NextPartNumberMarker
 	}
@@ -172,7 +172,7 @@ func (s *S3) Sweep(ctx context.Context, before time.Time) (int, error) {
 			return removed, nil
 		}
 		if page.NextKeyMarker == keyMarker && page.NextUploadIDMarker == idMarker {
-			return removed, s3failed(ctx, fmt.Errorf("the server's list does not go on after %q", keyMarker), "list the uploads")
+			return removed, s3failed(ctx, fmt.Errorf("the server's list does not continue after %q", keyMarker), "list the uploads")
 		}
 		keyMarker, idMarker = page.NextKeyMarker, page.NextUploadIDMarker
 	}

@@ -26,7 +26,7 @@ type StoredObject struct {
 // is not there yet. Others may read and write meanwhile, also in other processes.
 func (s *Store) Snapshot(ctx context.Context, to string) error {
 	if s.path == "" {
-		return errors.New("copy the database: only the embedded one can be")
+		return errors.New("copy the database: only the embedded database can be copied")
 	}
 	from, err := filepath.Abs(s.path)
 	if err != nil {

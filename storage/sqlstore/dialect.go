@@ -134,7 +134,7 @@ func openPostgres(ctx context.Context, url string) (pool, log, control *sqlx.DB,
 		return nil, nil, nil, errors.Join(err, pool.Close())
 	}
 	if encoding != "UTF8" {
-		return nil, nil, nil, errors.Join(fmt.Errorf("the database's encoding is %s; make one with ENCODING 'UTF8'", encoding), pool.Close())
+		return nil, nil, nil, errors.Join(fmt.Errorf("the database's encoding is %s; create the database with ENCODING 'UTF8'", encoding), pool.Close())
 	}
 	pool.SetMaxOpenConns(postgresConnections)
 	pool.SetMaxIdleConns(postgresConnections)

@@ -134,7 +134,7 @@ ON CONFLICT (id) DO NOTHING`,
 		return err
 	}
 	if open > storage.MaxOpenIngestions {
-		return storage.Errorf(storage.ErrTooMany, "%d ingestions of yours have not ended; start more when some have", storage.MaxOpenIngestions)
+		return storage.Errorf(storage.ErrTooMany, "%d of your ingestions have not ended; start more when some have", storage.MaxOpenIngestions)
 	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `

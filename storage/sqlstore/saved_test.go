@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -33,6 +35,32 @@ func TestVerifiedQuery(t *testing.T) {
 			if got != test.want || (test.want == "") != errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%+v: %q, %v", test, got, err)
 			}
+		}
+	})
+}
+
+// TestSharableRun refuses a run whose conversation has an attachment, whichever run brought
+// it.
+func TestSharableRun(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
+		question := storage.Question{Agent: "nl2ql", ConversationID: uuid.NewString(), Namespace: nsRef("alice", "ns"), Text: "How many?"}
+		run, err := sqlstoretest.Ask(ctx, w, alice, question)
+		w.must(err)
+		if _, _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrRunNotCompleted) {
+			t.Errorf("one that runs: %v", err)
+		}
+		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)}))
+		if in, followed, err := w.SharableRun(ctx, alice, run.RunID); err != nil || followed || in != nsRef("alice", "ns") {
+			t.Errorf("%v, %v, %v", in, followed, err)
+		}
+		w.attach(alice, question.ConversationID, "sales")
+		if _, _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("with an attachment: %v", err)
+		}
+		if _, err := w.ShareRun(ctx, alice, run.RunID, nil); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("with an attachment: %v", err)
 		}
 	})
 }

@@ -88,6 +88,7 @@ var (
 	_ storage.Attachments  = (*Store)(nil)
 	_ storage.Leases       = (*Store)(nil)
 	_ storage.SavedQueries = (*Store)(nil)
+	_ storage.RunShares    = (*Store)(nil)
 )
 
 // Open connects to the database. The schema is not looked at: see Migrate.
@@ -140,7 +141,7 @@ func (s *Store) checkFile() error {
 	}
 	now, err := os.Stat(s.path)
 	if err == nil && !os.SameFile(now, s.file) {
-		err = errors.New("another file is in its place; restart the server to use that one")
+		err = errors.New("another file replaced it; restart the server to use that one")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: find the database's file: %w", storage.ErrUnavailable, err)

@@ -231,7 +231,7 @@ func (r *reporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	return nil
 }
 
-var errNoCollector = errors.New("what answered is not a collector of traces")
+var errNoCollector = errors.New("the response is not from a collector of traces")
 
 // mute drops the bodies of a collector's answers: they may repeat what it was sent.
 type mute struct{ http.RoundTripper }

@@ -160,7 +160,7 @@ func (s *Sessions) recordUnrecorded(ctx context.Context, caller storage.Caller, 
 	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), err == nil && size != file.Size:
-		return storage.UploadFile{}, storage.Errorf(storage.ErrNotFound, "there is no such upload")
+		return storage.UploadFile{}, storage.Errorf(storage.ErrNotFound, "upload not found, or no access")
 	case err != nil:
 		return storage.UploadFile{}, err
 	}

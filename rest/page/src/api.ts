@@ -315,6 +315,19 @@ export const retitle = (conversation: string, title: string) => call<void>('PATC
 
 export const forget = (conversation: string) => call<void>('DELETE', path`query/conversations/${conversation}`);
 
+/** An answer that its asker shared by a link. */
+export interface SharedRun {
+  askedBy: string;
+  username: string;
+  namespace: string;
+  question: string;
+  result: { response: string; steps: { instruction: string; query: string; reasoning: string; data: Record<string, unknown>[]; chart?: unknown; verified?: boolean }[] };
+}
+
+export const shareRun = (run: string) => call<{ id: string }>('POST', path`query/runs/${run}/share`);
+export const endShare = (run: string) => call<void>('DELETE', path`query/runs/${run}/share`);
+export const sharedRun = (share: string, signal: AbortSignal) => call<SharedRun>('GET', path`shared/${share}`, undefined, signal);
+
 /** answer answers what a run asks: with the id of an option, or in words. */
 export const answer = (run: string, input: { option: string } | { text: string }) => call<void>('POST', path`query/runs/${run}/input`, input);
 

@@ -196,6 +196,9 @@ describe('a place', () => {
     expect(parse(hrefOf('a b/ü', 'shop', id))).toEqual({ owner: 'a b/ü', namespace: 'shop', view: 'conversation', conversation: id, dataset: '' });
     expect(parse(hrefOf('a', 'shop', 'data', 'x.y'))).toEqual({ owner: 'a', namespace: 'shop', view: 'data', conversation: '', dataset: 'x.y' });
     expect(parse(hrefOf('a', 'shop', 'data'))?.view).toBe('data');
+    expect(parse(hrefOf('a', 'shop', 'board'))?.view).toBe('board');
+    expect(parse(hrefOf('a', 'shop', 'shared', id))).toMatchObject({ view: 'shared', shared: id, dataset: '' });
+    expect(parse(hrefOf('a', 'shop', 'shared', 'x'))).toBeUndefined();
     expect(parse(hrefOf('a', 'shop'))?.view).toBe('new');
     for (const wrong of ['', '#', '#/a', '#/a//x', '#token=x', '#/a/b/c/d', '#/%ff/x', '#/../x', '#/a/%2e']) expect(parse(wrong)).toBeUndefined();
   });

@@ -4,6 +4,7 @@
 //   #/owner/namespace/data             the datasets
 //   #/owner/namespace/data/dataset     one of them
 //   #/owner/namespace/board            what is pinned there
+//   #/owner/namespace/shared/id        an answer that somebody shared
 //   #/owner/namespace/conversation-id  a conversation
 import { computed, signal } from '@preact/signals';
 import { isUUID } from './names';
@@ -11,11 +12,13 @@ import { isUUID } from './names';
 export interface Place {
   owner: string;
   namespace: string;
-  view: 'new' | 'data' | 'board' | 'conversation';
+  view: 'new' | 'data' | 'board' | 'shared' | 'conversation';
   /** The conversation's id, else ''. */
   conversation: string;
   /** The dataset's name, else ''. */
   dataset: string;
+  /** The id of the answer that was shared. */
+  shared?: string;
 }
 
 const lastKey = 'parley.namespace';
@@ -31,6 +34,7 @@ export function parse(hash: string): Place | undefined {
   }
   const [owner, namespace, rest = '', dataset = ''] = names as [string, string, string?, string?];
   if (!owner || !namespace || names.some((name) => name === '.' || name === '..')) return undefined;
+  if (names.length > 3 && rest === 'shared' && isUUID(dataset)) return { owner, namespace, view: rest, conversation: '', dataset: '', shared: dataset };
   if (names.length > 3 && rest !== 'data') return undefined;
   if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest, dataset: '' };
   return { owner, namespace, view: rest === 'data' || rest === 'board' ? rest : 'new', conversation: '', dataset };

@@ -142,11 +142,14 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
   };
 }
 
+/** isCount tells of an answer that only says how many rows there are. */
+export const isCount = (words: string): boolean => /^\d+ (of \d+ )?rows?(, and there are more)?$/.test(words);
+
 function answerOf(artifacts: Artifact[]): string {
   const answer = artifacts.find((a) => a.artifactId === 'answer' || a.artifactId === 'result-data');
   const words = answer ? text(answer.parts) : '';
   // How many rows there are is said where they are shown.
-  return answer?.artifactId === 'result-data' && /^\d+ (of \d+ )?rows?(, and there are more)?$/.test(words) ? '' : words;
+  return answer?.artifactId === 'result-data' && isCount(words) ? '' : words;
 }
 
 const text = (parts: Part[]): string => parts.flatMap((p) => (typeof p.text === 'string' ? [p.text] : [])).join('\n');

@@ -43,13 +43,13 @@ func TestAmplification(t *testing.T) {
 		}
 		out := l.folder()
 		_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, OutDir: out})
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), source.Name+" decodes to too much: ") {
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), source.Name+" is too large when decoded: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// Each is small enough, all together are not.
 	part := l.parquet("part.parquet", "SELECT repeat('x', 1000000) AS s FROM range(600)")
-	if _, err := l.run(ingest.Job{Sources: []ingest.Source{part, part}}); err == nil || !strings.Contains(err.Error(), "decodes to too much: 1.1 GiB") {
+	if _, err := l.run(ingest.Job{Sources: []ingest.Source{part, part}}); err == nil || !strings.Contains(err.Error(), "is too large when decoded: 1.1 GiB") {
 		t.Errorf("two together: %v", err)
 	}
 }

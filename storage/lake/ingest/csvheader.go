@@ -40,7 +40,7 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 	if row > 0 {
 		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
 		if first < 0 {
-			return h, refuse("%s: no row begins on line %d, which is to be the header", in.name, row)
+			return h, refuse("%s: no row begins on line %d, the header row", in.name, row)
 		}
 	}
 	last := first

@@ -24,7 +24,7 @@ import (
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// errDamaged is a gzip file that does not unpack to its end.
+// errDamaged is a gzip file that cannot be unpacked completely.
 var errDamaged = errors.New("damaged gzip file")
 
 // isGzip detects gzip by content alone: a file that a browser or a tool
@@ -84,7 +84,7 @@ func (r *run) decode(ctx context.Context, path, name string, head []byte) (strin
 	defer source.Close()
 	content, encoding, err := decoder(ctx, source, r.job.Options.Encoding)
 	if err != nil {
-		return "", refuse("%s is not a whole gzip file", name)
+		return "", refuse("%s is not a complete gzip file", name)
 	}
 	r.encoding = encoding
 	limit := int64(math.MaxInt64 - 1)
@@ -100,7 +100,7 @@ func (r *run) decode(ctx context.Context, path, name string, head []byte) (strin
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case errors.Is(err, errDamaged):
-		return "", refuse("%s is damaged: it does not unpack to its end", name)
+		return "", refuse("%s is damaged: it cannot be unpacked completely", name)
 	case err != nil:
 		return "", fmt.Errorf("decode source: %w", err)
 	case size > limit:
@@ -324,7 +324,7 @@ func (r *run) checkDecoded(name string, decoded float64) error {
 	if decoded <= float64(limit) {
 		return nil
 	}
-	return refuse("%s decodes to too much: %.1f GiB of values from %d bytes, where at most %.1f GiB are read",
+	return refuse("%s is too large when decoded: %.1f GiB of values from %d bytes, the limit is %.1f GiB",
 		name, decoded/(1<<30), r.uploaded, float64(limit)/(1<<30))
 }
 

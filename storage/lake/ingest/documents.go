@@ -103,7 +103,7 @@ func (d *document) read(ctx context.Context) error {
 		case xml.StartElement:
 			elements++
 			if depth++; depth > maxXMLDepth {
-				return &documentError{fmt.Errorf("more than %d elements within one another", maxXMLDepth)}
+				return &documentError{fmt.Errorf("more than %d nested elements", maxXMLDepth)}
 			}
 			err = d.start(t)
 		case xml.EndElement:
@@ -261,7 +261,7 @@ func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	if info.Size() > maxPDF {
-		return nil, refuse("%s is larger than %d bytes, the most of a PDF document that is read; split it", in.name, maxPDF)
+		return nil, refuse("%s is larger than %d bytes, the limit for PDF documents; split it", in.name, maxPDF)
 	}
 	content, err := os.ReadFile(in.path)
 	if err != nil {
@@ -292,7 +292,7 @@ func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
 	case err != nil:
 		return nil, refuseDamaged(in.name)
 	case !text:
-		return nil, refuse("%s holds no text: its pages are pictures; have a program for text recognition (OCR) read them, and send its result", in.name)
+		return nil, refuse("%s holds no text: its pages are images; use text recognition (OCR) and send the result", in.name)
 	}
 	head, err := readHead(path)
 	if err != nil {

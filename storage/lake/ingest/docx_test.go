@@ -35,9 +35,9 @@ func TestDocumentRefused(t *testing.T) {
 		{"not XML", word(t, "<w:p>"), "x.docx is damaged: " + again},
 		{"nested deeply", word(t, strings.Repeat("<w:p>", 300)+strings.Repeat("</w:p>", 300)), "x.docx is damaged: " + again},
 		{"no body", archive(t, "[Content_Types].xml", "<Types/>", "word/x.xml", "<x/>"), "x.docx is damaged: " + again},
-		{"a bomb", word(t, "<w:p><w:r><w:t>"+strings.Repeat("x", 1_000_000)+"</w:t></w:r></w:p>"), "x.docx unpacks to more than 1000000 bytes, the most that is read"},
+		{"a bomb", word(t, "<w:p><w:r><w:t>"+strings.Repeat("x", 1_000_000)+"</w:t></w:r></w:p>"), "x.docx unpacks to more than 1000000 bytes, the limit"},
 		{"a presentation", archive(t, "[Content_Types].xml", "<Types/>", "ppt/presentation.xml", "<x/>"), "x.docx is a presentation; save its text as .txt and send that"},
-		{"text", "just text", "x.docx is not a .docx file, as its name says"},
+		{"text", "just text", "x.docx is not a .docx file, although its name says so"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -109,7 +109,7 @@ func sniff(name string, head []byte) (*format, error) {
 	case bytes.HasPrefix(head, []byte(oleMagic)):
 		return nil, refuseOLE(name, extension, head)
 	case archived[extension]:
-		return nil, refuse("%s is not a %s file, as its name says", name, extension)
+		return nil, refuse("%s is not a %s file, although its name says so", name, extension)
 	}
 	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == nil) {
 		return formatParquet, nil
@@ -127,7 +127,7 @@ func sniff(name string, head []byte) (*format, error) {
 	case named == nil && holdsJSON:
 		return formatJSON, nil
 	case named == nil:
-		return nil, refuse("%s: what it holds cannot be told by its name; %s", name, knownFormats)
+		return nil, refuse("%s: its name does not tell its format; %s", name, knownFormats)
 	case (named == formatCSV || named == formatTSV) && holdsJSON:
 		return nil, refuse("%s holds JSON; name it .json", name)
 	}

@@ -172,7 +172,7 @@ func findHeader(name string, rows []gridRow, headerRow int) (header, joined int,
 	if headerRow > 0 {
 		header = slices.IndexFunc(rows, func(r gridRow) bool { return r.number == headerRow-1 })
 		if header < 0 {
-			return 0, 0, refuse("%s: row %d, which is to name the columns, has no values", name, headerRow)
+			return 0, 0, refuse("%s: row %d, the header row, has no values", name, headerRow)
 		}
 		return header, -1, nil
 	}

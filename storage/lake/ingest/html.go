@@ -67,7 +67,7 @@ func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
 	case err != nil:
 		return nil, err
 	case limited.N <= 0:
-		return nil, refuse("%s is longer than %d bytes, the most of an HTML file that is read", in.name, maxHTML)
+		return nil, refuse("%s is longer than %d bytes, the limit for HTML files", in.name, maxHTML)
 	}
 	if len(p.found.parts) == 0 && strings.TrimSpace(p.text.String()) != "" {
 		p.found.parts = append(p.found.parts, part{name: "text", format: formatText, in: input{name: in.name},
@@ -159,7 +159,7 @@ func (p *page) start(token html.Token, closed bool) error {
 	switch {
 	case tag == atom.Table:
 		if len(p.open) == maxOpenTables {
-			return refuse("%s: more than %d tables are within one another", p.in.name, maxOpenTables)
+			return refuse("%s: more than %d tables are nested", p.in.name, maxOpenTables)
 		}
 		p.open = append(p.open, &htmlTable{name: attributeOf(token, "id")})
 	case t == nil:
@@ -177,7 +177,7 @@ func (p *page) start(token html.Token, closed bool) error {
 		t.colspan = spanOf(token, "colspan", storage.MaxColumns)
 		t.rowspan = spanOf(token, "rowspan", 65534)
 		if p.cells += t.colspan; p.cells > maxCells {
-			return refuse("%s has more than %d cells in tables, the most of an HTML file", p.in.name, maxCells)
+			return refuse("%s has more than %d cells in tables, the limit for HTML files", p.in.name, maxCells)
 		}
 	case tag == atom.Br && t.cell != nil:
 		t.cell.WriteByte('\n')

@@ -254,7 +254,7 @@ func (r *run) checkSource(ctx context.Context, source Source) ([]*table, error) 
 			return r.checkParts(ctx, c, in.name)
 		}
 		if sheet := r.job.Options.Sheet; sheet != "" {
-			return nil, refuse("%s is one table, so that %s cannot be chosen", in.name, quote(excerpt([]byte(sheet))))
+			return nil, refuse("%s is one table, so %s cannot be chosen", in.name, quote(excerpt([]byte(sheet))))
 		}
 		check = func(r *run, ctx context.Context, in input) (*table, error) { return r.checkFormat(ctx, f, in) }
 	}
@@ -273,7 +273,7 @@ func (r *run) openInput(ctx context.Context, path, name string) (input, *format,
 		return in, nil, err
 	}
 	if !isGzip(head) && trimGzip(name) != name && len(head) > 0 {
-		return in, nil, refuse("%s is not gzipped, as its name says", name)
+		return in, nil, refuse("%s is not gzipped, although its name says so", name)
 	}
 	if in.path, err = r.decode(ctx, path, name, head); err != nil {
 		return in, nil, err

@@ -74,7 +74,7 @@ func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
 	case errors.As(err, &wrong):
 		return nil, refuse("%s is not JSON: %s, near byte %d", in.name, wrong, wrong.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, refuse("%s is not whole: the file ends within its JSON", in.name)
+		return nil, refuse("%s is incomplete: the file ends inside its JSON", in.name)
 	case err != nil:
 		return nil, fmt.Errorf("read source: %w", err)
 	}

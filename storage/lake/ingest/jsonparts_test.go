@@ -64,7 +64,7 @@ func TestJSONObjectOfArrays(t *testing.T) {
 	l.readsPart(source, "customers", "name VARCHAR", `{"name":"Ann \"x\""}`)
 	l.refuses(source, storage.IngestOptions{}, "shop.json holds 2 tables: Orders, customers; choose one")
 	l.refuses(source, storage.IngestOptions{Sheet: "x"}, `shop.json has no table "x"; it holds Orders, customers`)
-	l.refuses(l.file("x.csv", "a\n1\n"), storage.IngestOptions{Sheet: "x"}, `x.csv is one table, so that "x" cannot be chosen`)
+	l.refuses(l.file("x.csv", "a\n1\n"), storage.IngestOptions{Sheet: "x"}, `x.csv is one table, so "x" cannot be chosen`)
 	l.readsPart(l.file("one.json", `{"next": null, "data": [{"a": 1}]}`), "", "a BIGINT", `{"a":1}`)
 }
 
@@ -88,7 +88,7 @@ func TestJSONObjectOfArraysRefused(t *testing.T) {
 	t.Parallel()
 	padding := `{"b": "` + strings.Repeat("x", 1<<20) + `"}`
 	for _, test := range []struct{ name, content, want string }{
-		{"cut off", `{"a": [` + padding + `, {"b": `, "x.json is not whole: the file ends within its JSON"},
+		{"cut off", `{"a": [` + padding + `, {"b": `, "x.json is incomplete: the file ends inside its JSON"},
 		{"not JSON", `{"a": [` + padding + `, {"b": x}]}`, "x.json is not JSON: invalid character 'x' looking for beginning of value, near byte 1048596"},
 		{"a number among objects", `{"a": [{"b": 1}, 2]}`, "x.json (a), line 2: it is a number, not an object"},
 		{"a large value", `{"a": [` + padding + `, {"b": "` + strings.Repeat("x", 20<<20) + `"}]}`, "x.json: a value is longer than 16777216 bytes"},

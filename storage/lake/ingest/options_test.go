@@ -72,7 +72,7 @@ func TestOptions(t *testing.T) {
 		{name: "long delimiter", content: "a,b\n1,2\n", options: storage.IngestOptions{Delimiter: "::"},
 			refusal: `the delimiter "::" is not one character that can separate fields`},
 		{name: "header row past the end", content: "a,b\n1,2\n", options: storage.IngestOptions{HeaderRow: 9},
-			refusal: `x.csv: no row begins on line 9, which is to be the header`},
+			refusal: `x.csv: no row begins on line 9, the header row`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

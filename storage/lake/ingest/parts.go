@@ -206,7 +206,7 @@ func (r *run) unpackLimit() int64 {
 }
 
 func refuseTooLarge(name string, limit int64) error {
-	return fmt.Errorf("%w: %w", refuse("%s unpacks to more than %d bytes, the most that is read", name, limit), errTooLarge)
+	return fmt.Errorf("%w: %w", refuse("%s unpacks to more than %d bytes, the limit", name, limit), errTooLarge)
 }
 
 // refuseDamaged is for a file that its format's reader cannot read.

@@ -44,7 +44,7 @@ func TestPDF(t *testing.T) {
 	l.readsPart(source, "", "document VARCHAR, passage BIGINT, text VARCHAR",
 		`{"document":"report.pdf","passage":1,"text":"Hello world.\nSecond line.\n\nPage two."}`)
 	l.refuses(l.file("scan.pdf", pdf(nil)), storage.IngestOptions{},
-		"scan.pdf holds no text: its pages are pictures; have a program for text recognition (OCR) read them, and send its result")
+		"scan.pdf holds no text: its pages are images; use text recognition (OCR) and send the result")
 	l.refuses(l.file("cut.pdf", "%PDF-1.4\nxyz"), storage.IngestOptions{},
 		"cut.pdf is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that")
 }

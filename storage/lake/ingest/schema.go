@@ -30,7 +30,7 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 			}
 			both, ok := unite(columns[i].Type, c.Type)
 			if !ok {
-				return nil, refuse("%s: column %s holds %s so far and %s here; there is no type for both without loss",
+				return nil, refuse("%s: column %s holds %s so far and %s here; no type fits both without loss",
 					t.name, quote(columns[i].Name), describe(columns[i].Type), describe(c.Type))
 			}
 			columns[i].Type = both
@@ -42,7 +42,7 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 		}
 	}
 	if len(columns) > storage.MaxColumns {
-		return nil, refuse("the dataset would have %d columns; the most is %d", len(columns), storage.MaxColumns)
+		return nil, refuse("the dataset would have %d columns; the limit is %d", len(columns), storage.MaxColumns)
 	}
 	return columns, nil
 }

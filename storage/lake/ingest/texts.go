@@ -319,7 +319,7 @@ func Text(ctx context.Context, source Source, options storage.IngestOptions, dir
 		}
 		text, err := r.partText(ctx, p, limit)
 		if all = append(all, text...); err == nil && int64(len(all)) > limit {
-			err = refuse("%s is longer than %d bytes, the most that rows are extracted from; split it", source.Name, limit)
+			err = refuse("%s is longer than %d bytes, the limit for extracting rows; split it", source.Name, limit)
 		}
 		if err != nil {
 			return "", err

@@ -250,7 +250,7 @@ func TestWorkbookRefused(t *testing.T) {
 				rows[i] = []any{"a", "b"}
 			}
 			sheet(f, "Sheet1", rows...)
-		}), "x.xlsx unpacks to more than 1000000 bytes, the most that is read"},
+		}), "x.xlsx unpacks to more than 1000000 bytes, the limit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -150,7 +150,7 @@ func (r *run) openEntry(ctx context.Context, archive string, f *zip.File) (*cont
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errDamaged):
-		return nil, refuse("%s is damaged: %s does not unpack to its end", archive, base)
+		return nil, refuse("%s is damaged: %s cannot be unpacked completely", archive, base)
 	case err != nil:
 		return nil, err
 	}

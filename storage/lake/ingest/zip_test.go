@@ -61,7 +61,7 @@ func TestArchiveWarnings(t *testing.T) {
 	l := setup(t)
 	source := l.file("x.zip", archive(t, "a.csv", "a\n1\n", "empty.csv", "", "b.xlsx", "no workbook", "inner.zip", archive(t, "c.csv", "c\n1\n")))
 	result := l.readsPart(source, "", "a BIGINT", `{"a":1}`)
-	if got, want := warnings(result), "not read: empty.csv is empty\nnot read: b.xlsx is not a .xlsx file, as its name says\nnot read: inner.zip is a ZIP archive within another; send it by itself"; got != want {
+	if got, want := warnings(result), "not read: empty.csv is empty\nnot read: b.xlsx is not a .xlsx file, although its name says so\nnot read: inner.zip is a ZIP archive within another; send it by itself"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -75,11 +75,11 @@ func TestArchiveRefused(t *testing.T) {
 	encrypted[bytes.Index(encrypted, []byte("PK\x01\x02"))+8] |= 1
 	for _, test := range []struct{ name, content, want string }{
 		{"cut off", whole[:len(whole)-30], "x.zip is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that"},
-		{"damaged", damaged[:40] + "\x00\x00\x00\x00" + damaged[44:], "x.zip is damaged: a.csv does not unpack to its end"},
+		{"damaged", damaged[:40] + "\x00\x00\x00\x00" + damaged[44:], "x.zip is damaged: a.csv cannot be unpacked completely"},
 		{"encrypted", string(encrypted), "x.zip is encrypted; pack its files without a password and send it again"},
 		{"in another", archive(t, "x.zip", archive(t, "a.csv", "a\n1\n")), "x.zip is a ZIP archive within another; send it by itself"},
-		{"a bomb", archive(t, "a.csv", "a\n"+strings.Repeat("0\n", 600_000)), "x.zip unpacks to more than 1000000 bytes, the most that is read"},
-		{"a bomb of files", archive(t, "a.csv", strings.Repeat("0\n", 300_000), "b.csv", strings.Repeat("0\n", 300_000)), "x.zip unpacks to more than 1000000 bytes, the most that is read"},
+		{"a bomb", archive(t, "a.csv", "a\n"+strings.Repeat("0\n", 600_000)), "x.zip unpacks to more than 1000000 bytes, the limit"},
+		{"a bomb of files", archive(t, "a.csv", strings.Repeat("0\n", 300_000), "b.csv", strings.Repeat("0\n", 300_000)), "x.zip unpacks to more than 1000000 bytes, the limit"},
 		{"empty", archive(t), "x.zip holds no file that can be read; "},
 		{"nothing known", archive(t, "a.exe", "x"), "x.zip holds no file that can be read; "},
 		{"an OpenDocument", archive(t, "mimetype", "x", "content.xml", "<x/>"), "x.zip is an OpenDocument file; save it as .xlsx, .docx or .csv and send that"},

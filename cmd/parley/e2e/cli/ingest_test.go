@@ -159,7 +159,7 @@ func TestIngestGoesOn(t *testing.T) {
 			i := start(t)
 			i.write("big.csv", bigCSV(bigRows))
 			got := i.breakOff(syscall.SIGINT)
-			if got.Code != e2etest.ExitInterrupted || !strings.Contains(got.Stderr, "the same command again goes on") || got.Stdout != "" {
+			if got.Code != e2etest.ExitInterrupted || !strings.Contains(got.Stderr, "run the same command again to resume") || got.Stdout != "" {
 				t.Errorf("interrupted: %+v", got)
 			}
 			states := i.states()

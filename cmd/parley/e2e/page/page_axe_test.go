@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/nodetest"
 	"parley/internal/servertest"
 	"parley/internal/waittest"
@@ -112,6 +113,15 @@ func TestPageAccessible(t *testing.T) {
 	b.asks("assistant", "How many orders are there per city?")
 	b.sees(".badge", "Verified")
 	looks("a verified answer")
+	b.pressIn(b.last("article.turn"), "Share this answer")
+	b.press("Make a link")
+	b.is(`document.querySelector('dialog input')?.value`)
+	looks("a link")
+	link := get[string](b, `document.querySelector('dialog input').value`)
+	b.closes()
+	b.is(`location.href = ` + e2etest.ToJSON(link))
+	b.sees(".shared", "alice asked this")
+	looks("a shared answer")
 	b.press("Board")
 	b.bars(3)
 	looks("a board")

@@ -91,3 +91,39 @@ func TestPageBoard(t *testing.T) {
 	b.press("Remove “All of it”")
 	b.is(`document.querySelectorAll('.pins .card').length === 2`)
 }
+
+// TestPageSharesAnswers makes a link to an answer. Who may read the data opens it, and others do
+// not.
+func TestPageSharesAnswers(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	c.Ask("POST", "/permissions/datasets/alice/shop/orders/shares", e2etest.Object{"username": "bob", "role": "viewer"}, nil)
+	c.Ask("POST", "/ingest/shop/wages", e2etest.Object{"data": []e2etest.Object{{"n": 1}}}, nil)
+	b.signIn(c.Token)
+	b.asks("assistant", "How many orders are there per city?")
+	b.press("Share this answer")
+	b.press("Make a link")
+	b.sees("dialog [role=status]", "The link is made")
+	link := get[string](b, `document.querySelector('dialog input').value`)
+	b.press("Copy")
+	b.sees("dialog [role=status]", "copied")
+
+	bob := browse(t, link)
+	bob.do(chromedp.EmulateViewport(390, 900))
+	bob.signIn(c.Process.Token("bob"))
+	bob.sees(".shared .hint", "alice asked this in alice/shop")
+	bob.sees(".shared .question", "How many orders are there per city?")
+	bob.sees(".shared .answer", "Berlin")
+	bob.bars(3)
+	bob.is(`document.documentElement.scrollWidth <= innerWidth`)
+	carol := browse(t, link)
+	carol.mayFail = true // 404
+	carol.signIn(c.Process.Token("carol"))
+	carol.sees("main [role=alert]", "you may not read the data")
+
+	b.press("Stop sharing")
+	b.sees("dialog [role=status]", "The link is ended")
+	bob.mayFail = true // 404
+	bob.do(chromedp.Reload())
+	bob.sees("main [role=alert]", "There is no such answer")
+}

@@ -68,7 +68,9 @@ func churn(c e2etest.Client, done <-chan struct{}) *sync.WaitGroup {
 		})
 	})
 	work.Go(func() {
-		until(done, func() { uploadAndIngest(c.Process, c.Token, "shop/churn2", upload{"a.csv", []byte(e2etest.CSV(20))}) })
+		until(done, func() {
+			uploadAndIngest(c.Process, c.Token, "shop/churn2", upload{name: "a.csv", content: []byte(e2etest.CSV(20))})
+		})
 	})
 	return &work
 }
@@ -192,7 +194,7 @@ func TestBackupKilled(t *testing.T) {
 		data := filepath.Join(dir, fmt.Sprint("data", i))
 		killed("restore", file, "--data", data)
 		if e2etest.Exists(data, restoringDir) && !e2etest.Exists(data, databaseFile) {
-			if got := e2etest.RunCommand(t, dir, nil, "migrate", "--data", data); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "cut off") {
+			if got := e2etest.RunCommand(t, dir, nil, "migrate", "--data", data); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "was interrupted") {
 				t.Errorf("migrate in the middle of a restore: %+v", got)
 			}
 		}

@@ -135,7 +135,7 @@ func (j javaScript) checkAnswered() {
 		"cancel":    "TaskNotCancelableError TASK_NOT_CANCELABLE: the task has ended",
 		"subscribe": "UnsupportedOperationError UNSUPPORTED_OPERATION: the task has ended; read it with GetTask",
 		"unknown":   "TaskNotFoundError TASK_NOT_FOUND: task not found",
-		"nowhere":   "RequestMalformedError INVALID_PARAMS: there is no such namespace, or none that you may read",
+		"nowhere":   "RequestMalformedError INVALID_PARAMS: namespace not found, or no access",
 		"stranger":  stranger,
 	} {
 		for _, text := range steps[step] {

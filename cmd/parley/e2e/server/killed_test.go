@@ -31,13 +31,13 @@ import (
 // PARLEY_TEST_KILLS says how often.
 func TestKilledInTheMiddle(t *testing.T) {
 	t.Parallel()
-	kills := e2etest.EnvNumber("PARLEY_TEST_KILLS", 6)
+	kills := e2etest.EnvNumber("PARLEY_TEST_KILLS", 7)
 	const rows = 2000
 	dir, files := t.TempDir(), filesOf(t, rows)
 	p := e2etest.Serve(t, dir, nil)
 	token := p.Token("alice")
 	for kill := range kills {
-		dataset := fmt.Sprint("shop/orders", kill)
+		dataset, file := fmt.Sprint("shop/orders", kill), files[kill%len(files)]
 		e2etest.Client{Process: p, Token: token}.Ask("POST", "/ingest/new/"+dataset, nil, nil)
 		died := make(chan struct{})
 		go func(p *e2etest.Process) {
@@ -46,21 +46,29 @@ func TestKilledInTheMiddle(t *testing.T) {
 			_ = p.Cmd.Process.Kill()
 			<-p.Done
 		}(p)
-		until(died, func() { uploadAndIngest(p, token, dataset, files[kill%len(files)]) })
+		until(died, func() { uploadAndIngest(p, token, dataset, file) })
 		<-died
 		p = e2etest.Serve(t, dir, nil)
 		c := e2etest.Client{Process: p, Token: token}
-		var finished int64
-		for _, i := range c.Settled(dataset) {
-			if i.Status == "failed" {
-				t.Errorf("after kill %d: %+v", kill, i)
+		var started []int
+		for _, dataset := range file.datasets(dataset) {
+			var finished int64
+			ingestions := c.Settled(dataset)
+			for _, i := range ingestions {
+				if i.Status == "failed" {
+					t.Errorf("after kill %d: %+v", kill, i)
+				}
+				if i.Status == "completed" {
+					finished += rows
+				}
 			}
-			if i.Status == "completed" {
-				finished += rows
+			if got := c.Count(dataset); got != finished {
+				t.Fatalf("after kill %d: %s has %d rows, where %d were ingested", kill, dataset, got, finished)
 			}
+			started = append(started, len(ingestions))
 		}
-		if got := c.Count(dataset); got != finished {
-			t.Fatalf("after kill %d: %d rows, where %d were ingested", kill, got, finished)
+		if slices.Min(started) != slices.Max(started) {
+			t.Errorf("after kill %d: %v ingestions of the tables of %s", kill, started, file.name)
 		}
 	}
 	p.Signal(syscall.SIGTERM)
@@ -72,6 +80,20 @@ func TestKilledInTheMiddle(t *testing.T) {
 type upload struct {
 	name    string
 	content []byte
+	// tables, unless empty, are ingested each into a dataset of its own.
+	tables []string
+}
+
+// datasets names the datasets into which a file is ingested.
+func (u upload) datasets(name string) []string {
+	if len(u.tables) == 0 {
+		return []string{name}
+	}
+	var names []string
+	for _, table := range u.tables {
+		names = append(names, name+"_"+table)
+	}
+	return names
 }
 
 // filesOf gives files of several formats that hold the same rows.
@@ -116,12 +138,13 @@ func filesOf(t *testing.T, rows int) []upload {
 		t.Fatal(err)
 	}
 	return []upload{
-		{"a.csv", []byte(text)},
-		{"a.xlsx", sheet.Bytes()},
-		{"a.zip", archive.Bytes()},
-		{"a.html", []byte("<table>" + page.String() + "</table>")},
-		{"a.json", []byte(e2etest.ToJSON(e2etest.Object{"orders": objects}))},
-		{"a.db", sqliteOf(t, rows)},
+		{name: "a.csv", content: []byte(text)},
+		{name: "a.xlsx", content: sheet.Bytes()},
+		{name: "a.zip", content: archive.Bytes()},
+		{name: "a.html", content: []byte("<table>" + page.String() + "</table>")},
+		{name: "a.json", content: []byte(e2etest.ToJSON(e2etest.Object{"orders": objects}))},
+		{name: "a.db", content: sqliteOf(t, rows)},
+		{name: "b.json", content: []byte(e2etest.ToJSON(e2etest.Object{"a": objects, "b": objects})), tables: []string{"a", "b"}},
 	}
 }
 
@@ -182,6 +205,10 @@ func uploadAndIngest(p *e2etest.Process, token, dataset string, file upload) {
 		return
 	}
 	if _, _, ok = send("POST", api+"/file-upload/"+session.SessionID+"/files/"+sent.FileID+"/finish", finish); !ok {
+		return
+	}
+	if len(file.tables) > 0 {
+		send("POST", api+"/data/self/"+dataset+"/ingest/tables", fmt.Appendf(nil, `{"sessionId":%q,"fileId":%q}`, session.SessionID, sent.FileID))
 		return
 	}
 	send("POST", api+"/data/self/"+dataset+"/ingest", fmt.Appendf(nil, `{"files":[{"sessionId":%q,"fileId":%q}]}`, session.SessionID, sent.FileID))

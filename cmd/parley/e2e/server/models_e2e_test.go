@@ -178,8 +178,8 @@ var modelCases = map[string]modelCase{
 		}
 	}},
 	"always-busy": {does: refuses(429), code: unreachable, reason: "has too many requests; try again later", check: times(3)},
-	"broken":      {does: refuses(500), code: unreachable, reason: "has a problem of its own (500); try again later", check: times(3)},
-	"cut":         {does: breaksOff, code: unreachable, reason: "broke off in the middle of its answer", check: times(3)},
+	"broken":      {does: refuses(500), code: unreachable, reason: "has an internal problem (500); try again later", check: times(3)},
+	"cut":         {does: breaksOff, code: unreachable, reason: "stopped in the middle of its answer", check: times(3)},
 	"cut-once":    {does: once(breaksOff)},
 	"empty":       {does: says(func(e2etest.Prompt) string { return "" }), code: unreachable, reason: "gave no answer that can be used", check: times(2)},
 	"endless":     {does: rambles, code: unreachable, reason: "gave no answer that can be used", check: times(2)},

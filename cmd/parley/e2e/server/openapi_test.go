@@ -266,10 +266,17 @@ func (d *described) questions() {
 	d.call("alice getModels 200")
 
 	d.savedQueries()
+	var share struct{ ID string }
+	d.call("alice shareRun 200", run).into(d.t, &share)
+	d.call("alice getShared 200", param("shareId", share.ID))
+	d.call("bob getShared 200", param("shareId", share.ID))
+	d.call("carol getShared 404", param("shareId", share.ID))
+	d.call("alice endRunShare 204", run)
 	d.askedBack()
 	failed := d.heldRuns()
 	d.call("alice getRun 200", failed)
 	d.call("alice rateRun 422", failed)
+	d.call("alice shareRun 422", failed)
 	d.call("alice resumeRun 422", failed)
 	d.call("alice deleteRun 204", failed)
 	d.call("alice deleteConversation 204", conversation)
@@ -281,6 +288,9 @@ func (d *described) questions() {
 	d.call("narrow deleteConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow renameConversation 403", param("conversationId", mixed.ConversationID))
 	d.call("narrow deleteRun 403", param("runId", mixed.RunID))
+	d.call("narrow shareRun 403", param("runId", mixed.RunID))
+	d.call("alice shareRun 200", param("runId", mixed.RunID))
+	d.call("narrow endRunShare 403", param("runId", mixed.RunID))
 }
 
 // savedQueries saves queries, which bob may read.

@@ -24,7 +24,7 @@ func TestPushAddresses(t *testing.T) {
 			"https://localhost/": "url must have a public host",
 		}},
 		{[]string{"--push-hosts", "hooks.example.com,*.example.org"}, map[string]string{
-			"https://example.org/": "url must have a host that this server is set to call",
+			"https://example.org/": "url must have a host that this server may call",
 		}},
 	} {
 		p := e2etest.Serve(t, t.TempDir(), nil, server.args...)

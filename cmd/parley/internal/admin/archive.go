@@ -109,7 +109,7 @@ func (a *archiveWriter) close() error {
 func sumLine(hash, name string) string { return hash + "  " + name + "\n" }
 
 // errNoArchive is a file of another format.
-var errNoArchive = errors.New("it is no backup of parley's (is it packed?)")
+var errNoArchive = errors.New("it is not a backup from parley (is it compressed?)")
 
 // readArchive passes every file of an archive to take, which may read any part of it, and
 // checks the hashes at the end: only then is the archive complete and unchanged. It trusts
@@ -133,7 +133,7 @@ func readArchive(archive *os.File, sums *os.File, take func(name string, content
 		}
 		// A sparse file would be larger than the space it takes.
 		if total += header.Size; header.Size < 0 || total < 0 || total > info.Size() {
-			return fmt.Errorf("%q does not fit into it: it is cut off, or it lies", truncated(header.Name))
+			return fmt.Errorf("%q does not fit into it: the archive is incomplete or damaged", truncated(header.Name))
 		}
 		if first {
 			if err := readManifest(header, files, sums); err != nil {
@@ -208,7 +208,7 @@ func checkSums(listed io.Reader, found *os.File) error {
 		}
 		if want.Text() != got.Text() {
 			_, name, _ := strings.Cut(got.Text(), "  ")
-			return fmt.Errorf("%s is damaged: its hash is not the one at the end", name)
+			return fmt.Errorf("%s is damaged: its hash does not match", name)
 		}
 	}
 	if want.Scan() {

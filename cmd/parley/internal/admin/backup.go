@@ -171,9 +171,9 @@ func (b *backup) create(ctx context.Context) error {
 			return err
 		}
 		if attempt == backupAttempts {
-			return fmt.Errorf("the records name a file that is not in the data folder (are the files in a bucket?): %w", err)
+			return fmt.Errorf("the records refer to a file that is not in the data folder (are the files in a bucket?): %w", err)
 		}
-		fmt.Fprintln(b.progress, "a file was removed meanwhile; beginning anew")
+		fmt.Fprintln(b.progress, "a file was removed during the backup; starting again")
 	}
 }
 
@@ -258,7 +258,7 @@ func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objec
 		return err
 	}
 	if size != object.Bytes || object.SHA256 != "" && hash != object.SHA256 {
-		return fmt.Errorf("%s is damaged: it is not what the records say; replace or delete the dataset that it is of", path)
+		return fmt.Errorf("%s is damaged: it does not match the records; replace or delete its dataset", path)
 	}
 	b.copied(size)
 	return nil

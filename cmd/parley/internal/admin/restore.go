@@ -63,7 +63,7 @@ func checkEmpty(data string) error {
 	}
 	for _, entry := range entries {
 		if entry.Name() != datadir.LockFile && !datadir.RestoreIncomplete(data) {
-			return fmt.Errorf("the data folder %s is not empty (%s): restore into another, or move what is there away", data, entry.Name())
+			return fmt.Errorf("the data folder %s is not empty (%s): restore into another folder, or move its contents away", data, entry.Name())
 		}
 	}
 	return nil

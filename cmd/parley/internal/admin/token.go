@@ -42,7 +42,7 @@ func (t *Token) Run(_ context.Context, env command.Env) error {
 		}
 		cfg.LocalKey = key
 	} else if t.AuthSecret == "" {
-		return errors.New("with an identity provider set, tokens come from it")
+		return errors.New("an identity provider is set: get tokens from it")
 	}
 	token, err := auth.Sign(cfg, t.User, ttl)
 	if err != nil {

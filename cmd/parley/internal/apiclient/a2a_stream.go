@@ -30,7 +30,7 @@ const (
 
 var (
 	errSilent   = errors.New("nothing came for too long")
-	errBrokeOff = errors.New("the stream broke off")
+	errBrokeOff = errors.New("the stream was interrupted")
 	errTooMuch  = fmt.Errorf("the agent's answer is larger than %d bytes", maxAnswer)
 )
 
@@ -230,7 +230,7 @@ func noStream(request *http.Request, status int, body io.Reader) error {
 	return answer.Error
 }
 
-var errNoEvent = errors.New("the server does not answer as an agent does")
+var errNoEvent = errors.New("the server does not respond like an agent")
 
 // readEvents reads server-sent events until they end or yield returns false. onLine is
 // called for every line, comments too.

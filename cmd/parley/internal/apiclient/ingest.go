@@ -24,7 +24,7 @@ var (
 	// ErrNotIngested is a failed ingestion.
 	ErrNotIngested = errors.New("was not ingested")
 	// ErrNoIngestion is an unknown ingestion.
-	ErrNoIngestion = errors.New("the server does not know the ingestion: perhaps the dataset was deleted")
+	ErrNoIngestion = errors.New("ingestion not found: the dataset may have been deleted")
 )
 
 // Ingestion adds files to a dataset as rows.

@@ -63,7 +63,7 @@ func OpenFile(name string) (*LocalFile, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder: name the files in it", name)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: its size must be known beforehand", name)
+		return nil, fmt.Errorf("%s is not a regular file: its size must be known first", name)
 	case info.Size() == 0:
 		return nil, fmt.Errorf("%s is empty", name)
 	}
@@ -97,7 +97,7 @@ func (f *LocalFile) Unchanged() error {
 		return fmt.Errorf("look at %s: %w", f.Path, reason(err))
 	}
 	if info.Size() != f.Size || !info.ModTime().Equal(f.Modified) {
-		return fmt.Errorf("%s has changed while it was sent: run the command again", f.Path)
+		return fmt.Errorf("%s changed during the upload: run the command again", f.Path)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 type Ref struct{ Owner, Namespace, Name string }
 
 // errRef describes the syntax.
-var errRef = errors.New("must be NAMESPACE/NAME, or OWNER/NAMESPACE/NAME for somebody else's")
+var errRef = errors.New("must be NAMESPACE/NAME, or OWNER/NAMESPACE/NAME for another user's")
 
 // ParseDataset parses NAMESPACE/NAME or OWNER/NAMESPACE/NAME.
 func ParseDataset(text string) (Ref, error) {

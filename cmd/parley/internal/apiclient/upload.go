@@ -162,16 +162,16 @@ func (s *sending) round(ctx context.Context) (progressed bool, err error) {
 // fit checks that the parts add up to the file.
 func (p fileParts) fit(size int64) error {
 	if len(p.Parts) > maxParts {
-		return fmt.Errorf("the server wants %d parts of a file", len(p.Parts))
+		return fmt.Errorf("the server requests %d parts for a file", len(p.Parts))
 	}
 	for i, part := range p.Parts {
 		if part.PartNumber != i+1 || part.PartSize <= 0 || part.PartSize > size {
-			return fmt.Errorf("the server wants part %d of a file to have %d bytes", part.PartNumber, part.PartSize)
+			return fmt.Errorf("the server requests part %d of a file with %d bytes", part.PartNumber, part.PartSize)
 		}
 		size -= part.PartSize
 	}
 	if size != 0 {
-		return errors.New("the server wants parts that do not make up the file")
+		return errors.New("the parts of the server do not match the file")
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionR
 	body := &partBody{part: part, stall: stall, sent: sent}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, address, body)
 	if err != nil {
-		return "", errors.New("the server gave an address for a part that is none")
+		return "", errors.New("the server sent an invalid address for a part")
 	}
 	request.ContentLength = part.Size()
 	// Without it, an error response would be lost while the part is sent.
@@ -261,7 +261,7 @@ func (c *Client) sendPart(ctx context.Context, address string, part *io.SectionR
 }
 
 // ErrUploadGone is an upload that has ended or is unknown.
-var ErrUploadGone = errors.New("the server does not know the upload any more")
+var ErrUploadGone = errors.New("the server no longer has the upload")
 
 // staleError is a URL that has expired, or whose upload has ended: the next request for
 // the parts tells.
@@ -285,7 +285,7 @@ func (b *partBody) Read(p []byte) (int, error) {
 	b.sent.Add(int64(n))
 	switch {
 	case err == io.EOF && b.read.Load() < b.part.Size():
-		err = errors.New("the file has become shorter")
+		err = errors.New("the file became shorter")
 		b.err.Store(&err)
 	case err != nil && err != io.EOF:
 		err = fmt.Errorf("read the file: %w", err)

@@ -19,15 +19,15 @@ import (
 
 // Ask is `parley ask QUESTION`.
 type Ask struct {
-	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, it is read from standard input."`
-	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent to ask: assistant, which answers in words, or nl2ql, which returns rows (${default})."`
-	Namespace string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Not needed if there is only one."`
+	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
+	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
+	Namespace string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
 	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
-	Provider  string         `placeholder:"NAME" help:"The provider of the language model, where the server has several."`
-	Model     string         `placeholder:"NAME" help:"The language model, where the server has several."`
-	NeverAsk  command.Toggle `env:"-" help:"Take the likelier of two readings of the question instead of asking which one is meant."`
+	Provider  string         `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
+	Model     string         `placeholder:"NAME" help:"The language model, if the server has several."`
+	NeverAsk  command.Toggle `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
 	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
-	Verbose   command.Toggle `env:"-" short:"v" help:"Print the queries, too."`
+	Verbose   command.Toggle `env:"-" short:"v" help:"Also print the queries."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }

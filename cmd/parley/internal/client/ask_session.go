@@ -59,7 +59,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	case errors.Is(failed, command.ErrInputRequired):
 		failed = s.leave(ctx, task, failed)
 	case failed != nil && task.ID != "" && apiclient.Unavailable(failed):
-		failed = fmt.Errorf("%w; `parley tasks %s` shows what has become of the question", failed, task.ID)
+		failed = fmt.Errorf("%w; `parley tasks %s` shows the state of the question", failed, task.ID)
 	case failed != nil:
 		failed = s.explain(ctx, failed)
 	default:
@@ -102,7 +102,7 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 		found, err := s.agent.Find(ctx, asked)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: perhaps the run goes on: %w", command.ErrInterrupted, err)
+			return fmt.Errorf("%w: the run may continue: %w", command.ErrInterrupted, err)
 		case found == nil:
 			return fmt.Errorf("%w before the run began", command.ErrInterrupted)
 		}
@@ -114,7 +114,7 @@ func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task 
 	case errors.As(err, &refused) && refused.Code == apiclient.TaskHasEnded:
 		return fmt.Errorf("%w: the run had ended; `parley tasks %s` shows it", command.ErrInterrupted, task.ID)
 	case err != nil:
-		return fmt.Errorf("%w: the run %s goes on, for it could not be canceled: %w", command.ErrInterrupted, task.ID, err)
+		return fmt.Errorf("%w: the run %s continues because it could not be canceled: %w", command.ErrInterrupted, task.ID, err)
 	}
 	task.Status = canceled.Status
 	return fmt.Errorf("%w: the run is canceled", command.ErrInterrupted)

@@ -18,9 +18,9 @@ import (
 
 // Card is `parley card verify URL`.
 type Card struct {
-	Action string         `arg:"" enum:"verify" help:"What to do with the card: verify its signatures."`
-	URL    string         `arg:"" name:"url" help:"Where the card is, or the agent or host that has it at /.well-known/agent-card.json."`
-	Keys   string         `env:"-" placeholder:"URL|FILE" help:"Where the keys are, instead of where the card says, which must be at the same host."`
+	Action string         `arg:"" enum:"verify" help:"The action: verify."`
+	URL    string         `arg:"" name:"url" help:"The address of the card, or of the agent or host that has it at /.well-known/agent-card.json."`
+	Keys   string         `env:"-" placeholder:"URL|FILE" help:"An address or a file with the keys, instead of the address in the card, which must be on the same host."`
 	JSON   command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
@@ -143,10 +143,10 @@ func (k *keySource) of(ctx context.Context, signature cards.Signature) (cards.JW
 		address, err := url.Parse(where)
 		switch {
 		case where == "":
-			return cards.JWKSet{}, where, errors.New("it does not say where its key is; name it with --keys")
+			return cards.JWKSet{}, where, errors.New("it has no address of its key; use --keys")
 		case err != nil || origin(address) != origin(k.card):
 			// Who forges a card signs it with a key of their own.
-			return cards.JWKSet{}, where, errors.New("its key is not at the card's host; name it with --keys if you trust that one")
+			return cards.JWKSet{}, where, errors.New("its key is not on the host of the card; use --keys if you trust that key")
 		}
 	}
 	answer, ok := k.read[where]

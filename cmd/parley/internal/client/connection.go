@@ -17,7 +17,7 @@ import (
 // connectionSettings name the server that a command calls, and the user.
 type connectionSettings struct {
 	Server string `default:"http://127.0.0.1:8080" placeholder:"URL" help:"The server to call (${default})."`
-	Token  string `placeholder:"TEXT" help:"Your token. Better set by its variable."`
+	Token  string `placeholder:"TEXT" help:"Your token. Prefer the variable."`
 }
 
 // connect checks the settings and returns a client, or all problems that c has.

@@ -76,7 +76,7 @@ func (r *Rename) Run(ctx context.Context, env command.Env) error {
 // Delete is `parley delete DATASET`.
 type Delete struct {
 	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
-	Yes     command.Toggle `env:"-" short:"y" help:"Do not ask whether to delete it."`
+	Yes     command.Toggle `env:"-" short:"y" help:"Do not ask for confirmation."`
 	connectionSettings
 }
 

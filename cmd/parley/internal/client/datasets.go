@@ -21,7 +21,7 @@ import (
 
 // Datasets is `parley datasets [WHICH]`.
 type Datasets struct {
-	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, whose datasets are listed, or a dataset, which is described. Without it, all datasets that you can read are listed."`
+	Which string `arg:"" optional:"" placeholder:"[OWNER/]NAMESPACE[/NAME]" help:"A namespace, to list its datasets, or a dataset, to describe it. Without it, list all datasets that you can read."`
 	outputSettings
 	connectionSettings
 }

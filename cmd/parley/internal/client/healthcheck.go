@@ -12,7 +12,7 @@ import (
 
 // Healthcheck is `parley healthcheck`, for containers without another HTTP client.
 type Healthcheck struct {
-	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the server listens (${default})."`
+	Listen string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The address of the server (${default})."`
 }
 
 // healthTimeout is how long the server may take to answer.

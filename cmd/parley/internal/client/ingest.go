@@ -16,14 +16,14 @@ import (
 
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME` or `--namespace NAMESPACE`.
 type Ingest struct {
-	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, text or Markdown, also gzipped."`
-	Dataset     string   `env:"-" short:"d" placeholder:"NAMESPACE/NAME" help:"The dataset of the rows, with OWNER/ in front if another user has shared it with you. Your own is created if it does not exist. Of a file with several tables, each has its own: NAME_TABLE."`
-	Namespace   string   `env:"-" short:"n" placeholder:"NAMESPACE" help:"Make a dataset for each file in this namespace, named after the file."`
-	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append to the existing rows, or replace them (${default})."`
-	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, for agents."`
+	Files       []string `arg:"" name:"file" help:"The files: CSV, TSV, JSON, NDJSON, Parquet, Excel, SQLite, HTML, Word, PDF, text or Markdown; also gzipped or in a ZIP archive."`
+	Dataset     string   `env:"-" short:"d" placeholder:"NAMESPACE/NAME" help:"The target dataset, with OWNER/ in front if it belongs to another user. Your own dataset is created if needed. If a file has several tables, each goes to its own dataset: NAME_TABLE."`
+	Namespace   string   `env:"-" short:"n" placeholder:"NAMESPACE" help:"Create a dataset for each file in this namespace, named after the file."`
+	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append rows, or replace all rows (${default})."`
+	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, which agents read."`
 	ingestFlags
 	DryRun command.Toggle `env:"-" help:"Show the tables, columns, types and first rows of the files, and store nothing."`
-	NoWait command.Toggle `env:"-" help:"Do not wait for the end of the ingestion."`
+	NoWait command.Toggle `env:"-" help:"Do not wait for the rows."`
 	JSON   command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
@@ -71,7 +71,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 			err = job.run(ctx, i.Description, noWait, asJSON)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%w: the same command again goes on from here", command.ErrInterrupted)
+			return fmt.Errorf("%w: run the same command again to resume", command.ErrInterrupted)
 		}
 		if err != nil {
 			failed = append(failed, err)
@@ -153,7 +153,7 @@ func (j *ingestJob) createDataset(ctx context.Context, definition map[string]any
 	err := j.Call(ctx, http.MethodGet, j.ref.Path("/data"), nil, nil)
 	switch {
 	case err == nil && !j.own:
-		return fmt.Errorf("you may read it, but not change it; its owner can let you: `parley share %s/%s YOU --role editor`", j.ref.Namespace, j.ref.Name)
+		return fmt.Errorf("you can read it but not change it; its owner can allow it: `parley share %s/%s YOU --role editor`", j.ref.Namespace, j.ref.Name)
 	case apiclient.Status(err) != http.StatusNotFound:
 		return err
 	case !j.own:

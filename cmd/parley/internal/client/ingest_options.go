@@ -11,10 +11,10 @@ import (
 type ingestFlags struct {
 	Encoding  string         `env:"-" placeholder:"NAME" help:"The encoding: utf-8, utf-16 or windows-1252. Detected by default."`
 	Delimiter string         `env:"-" placeholder:"CHARACTER" help:"The character between fields; 'tab' for a tab. Detected by default."`
-	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row that names the columns, from 1. Detected by default."`
-	Sheet     string         `env:"-" placeholder:"NAME" help:"The table to read in a file of several, such as a sheet of a workbook."`
-	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value. Can be repeated."`
-	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'; date:dmy or date:mdy where day and month can be mistaken. Can be repeated."`
+	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row with the column names, from 1. Detected by default."`
+	Sheet     string         `env:"-" placeholder:"NAME" help:"The table to read from a file with several, such as a sheet of a workbook."`
+	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value. Repeatable."`
+	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. date:dmy and date:mdy set the order of day and month. Repeatable."`
 	Union     command.Toggle `env:"-" help:"Allow files with different columns in one dataset."`
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Open is `parley open`.
 type Open struct {
-	Print command.Toggle `env:"-" help:"Print the address instead. It holds your token."`
+	Print command.Toggle `env:"-" help:"Print the address, with your token, instead of opening it."`
 	connectionSettings
 }
 

@@ -14,7 +14,7 @@ import (
 // Query is `parley query SQL`.
 type Query struct {
 	SQL       []string `arg:"" name:"sql" help:"One SELECT statement over the datasets of the namespace."`
-	Namespace string   `short:"n" placeholder:"NAME" help:"The data to query: one of your namespaces, or owner/namespace. Not needed if there is only one."`
+	Namespace string   `short:"n" placeholder:"NAME" help:"The data to query: one of your namespaces, or owner/namespace. Optional if you can read only one."`
 	outputSettings
 	connectionSettings
 }

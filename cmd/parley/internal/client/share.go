@@ -15,9 +15,9 @@ import (
 
 // Share is `parley share WHAT [USER]`.
 type Share struct {
-	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with its present and future datasets, or one dataset."`
-	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, the shares are listed."`
-	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer, who can read and ask, or editor, who can also change data (${default})."`
+	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with all its datasets, also later ones, or one dataset."`
+	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
+	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer reads and asks; editor also changes data (${default})."`
 	Revoke command.Toggle `env:"-" help:"Revoke the share."`
 	outputSettings
 	connectionSettings

@@ -18,7 +18,7 @@ import (
 // Tasks is `parley tasks [ID]`.
 type Tasks struct {
 	ID    string `arg:"" optional:"" help:"A task to show."`
-	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"Whose tasks to list: assistant, nl2ql, or all (${default})."`
+	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
 	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
 	outputSettings
 	connectionSettings

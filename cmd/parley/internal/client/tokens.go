@@ -15,8 +15,8 @@ import (
 
 // Tokens is `parley tokens`.
 type Tokens struct {
-	List   TokenList   `cmd:"" default:"withargs" help:"List your tokens, without their texts."`
-	Create TokenCreate `cmd:"" help:"Create a token and print it. It is not shown again."`
+	List   TokenList   `cmd:"" default:"withargs" help:"List your tokens."`
+	Create TokenCreate `cmd:"" help:"Create a token and print it once."`
 	Revoke TokenRevoke `cmd:"" help:"Revoke a token."`
 }
 
@@ -65,9 +65,9 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 // TokenCreate is `parley tokens create NAME`.
 type TokenCreate struct {
 	Name  string         `arg:"" help:"What the token is for."`
-	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. Without it, 90 days."`
-	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset; somebody else's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME. Can be repeated."`
-	Write command.Toggle `env:"-" help:"Let a restricted token change data, too."`
+	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. By default, 90 days."`
+	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
+	Write command.Toggle `env:"-" help:"Allow a restricted token to change data."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
@@ -133,7 +133,7 @@ func readTarget(c *command.Checker, text string) tokenTarget {
 
 // TokenRevoke is `parley tokens revoke ID`.
 type TokenRevoke struct {
-	ID string `arg:"" help:"The id of the token, as the list has it."`
+	ID string `arg:"" help:"The id of the token, from the list."`
 	connectionSettings
 }
 

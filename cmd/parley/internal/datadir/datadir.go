@@ -31,7 +31,7 @@ const (
 func Lock(dir string) (release func() error, err error) {
 	release, err = LockForRestore(dir)
 	if err == nil && RestoreIncomplete(dir) {
-		return nil, errors.Join(fmt.Errorf("a restore into the data folder %s was cut off: run it again, or remove the folder", dir), release())
+		return nil, errors.Join(fmt.Errorf("a restore into the data folder %s was interrupted: run it again, or remove the folder", dir), release())
 	}
 	return release, err
 }
@@ -47,7 +47,7 @@ func LockForRestore(dir string) (release func() error, err error) {
 		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
 	if !locked {
-		return nil, fmt.Errorf("the data folder %s is in use by another parley; stop that one, or give this one a folder of its own with --data", dir)
+		return nil, fmt.Errorf("the data folder %s is in use by another parley; stop it, or choose another folder with --data", dir)
 	}
 	return lock.Unlock, nil
 }

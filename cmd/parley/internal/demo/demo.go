@@ -20,9 +20,9 @@ import (
 // Command is `parley demo`. It ignores the variables of a real server, except those of
 // language models.
 type Command struct {
-	Listen   string `env:"-" placeholder:"HOST:PORT" help:"Where to listen (127.0.0.1:8080, or a free port if that is in use)."`
-	Data     string `env:"-" placeholder:"DIR" help:"A folder for the data, new or of an earlier demo. It is kept; without it, the data is in a temporary folder and removed at the end."`
-	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The lowest level that is logged (${default})."`
+	Listen   string `env:"-" placeholder:"HOST:PORT" help:"The address to listen on (127.0.0.1:8080, or a free port if that is in use)."`
+	Data     string `env:"-" placeholder:"DIR" help:"A folder to keep, new or from an earlier demo. Without it, the demo uses a temporary folder and deletes it at the end."`
+	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
 	serve.ModelSettings
 }
 

@@ -46,7 +46,7 @@ func openFolder(path string) (*dataFolder, error) {
 		return &dataFolder{path: path, started: true, loaded: text == sampleLoaded}, nil
 	}
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("the folder %s holds other data, which a demo leaves alone; give it a new folder with --data, or none", path)
+		return nil, fmt.Errorf("the folder %s holds other data; choose a new folder with --data, or leave it out", path)
 	}
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)

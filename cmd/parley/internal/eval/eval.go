@@ -25,14 +25,14 @@ import (
 // Command is `parley eval SUITE`.
 type Command struct {
 	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
-	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent that is asked: nl2ql, or assistant, whose last step counts (${default})."`
-	Server   string `placeholder:"URL" help:"A running server to load the suite into and to ask, instead of a temporary one."`
-	Token    string `placeholder:"TEXT" help:"A token for that server, whose user's namespaces get the suite's tables. Better set by its variable."`
-	Out      string `env:"-" placeholder:"FILE" help:"A file for the result of each question, as lines of JSON."`
+	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent: nl2ql, or assistant, whose last step counts (${default})."`
+	Server   string `placeholder:"URL" help:"A running server to use, instead of a temporary one."`
+	Token    string `placeholder:"TEXT" help:"A token for that server. The tables go to namespaces of its user. Prefer the variable."`
+	Out      string `env:"-" placeholder:"FILE" help:"Write the result of each question to this file, as lines of JSON."`
 	Limit    string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
-	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions are asked at once (as many as there are processors)."`
-	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers are shown (${default})."`
-	Pairs    string `env:"-" placeholder:"LIST" help:"Pairs of tags to count too, as tag+tag, separated by commas."`
+	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions to ask at once (number of processors)."`
+	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers to print (${default})."`
+	Pairs    string `env:"-" placeholder:"LIST" help:"Also count questions with two tags: tag+tag, separated by commas."`
 	serve.ModelSettings
 }
 

@@ -42,10 +42,10 @@ var hostLease = 15 * time.Second
 
 // agentSettings limit the agents.
 type agentSettings struct {
-	RunTimeout    string `default:"10m" placeholder:"DURATION" help:"How long a question may take to answer (${default})."`
-	InputTimeout  string `default:"24h" placeholder:"DURATION" help:"How long a question waits for the answer to a question asked back (${default})."`
-	UserRuns      string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many may wait."`
-	MaxAttachment string `default:"8388608" placeholder:"BYTES" help:"How large the files that a question over A2A brings may be together (${default})."`
+	RunTimeout    string `default:"10m" placeholder:"DURATION" help:"How long answering a question may take (${default})."`
+	InputTimeout  string `default:"24h" placeholder:"DURATION" help:"How long a run waits for the user's answer to a question back (${default})."`
+	UserRuns      string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many can wait."`
+	MaxAttachment string `default:"8388608" placeholder:"BYTES" help:"The total size of the files of a question over A2A, in bytes (${default})."`
 }
 
 // agentConfig is agentSettings, parsed.

@@ -14,7 +14,7 @@ import (
 
 // cardSettings say what agent cards are signed with.
 type cardSettings struct {
-	CardKeys string `placeholder:"LIST" help:"Files with private keys (PEM, on P-256 or Ed25519) that sign agent cards, separated by commas: the first one signs, all are published. Otherwise a key is made and kept in the database."`
+	CardKeys string `placeholder:"LIST" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
 }
 
 // cardConfig is what cardSettings say, read.

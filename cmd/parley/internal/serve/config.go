@@ -89,11 +89,11 @@ func (s DataSettings) Read(c *command.Checker) sqlstore.Config {
 
 // AuthSettings say which tokens are valid.
 type AuthSettings struct {
-	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Its keys are found by discovery."`
-	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"Where the identity provider's keys are, instead of by discovery."`
-	AuthAudience      string `placeholder:"TEXT" help:"The audience that tokens must name."`
-	AuthUsernameClaim string `placeholder:"CLAIM" help:"The claim that names the user (preferred_username, else sub)."`
-	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens by HS256. Better set by its variable."`
+	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Parley finds its keys by discovery."`
+	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"The URL of the identity provider's keys, instead of discovery."`
+	AuthAudience      string `placeholder:"TEXT" help:"The audience that tokens must have."`
+	AuthUsernameClaim string `placeholder:"CLAIM" help:"The claim with the username (preferred_username, else sub)."`
+	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens with HS256. Prefer the variable."`
 }
 
 // UsesLocalKey reports whether tokens are signed with the data folder's own key.
@@ -122,15 +122,15 @@ func (s AuthSettings) Read(c *command.Checker) auth.Config {
 
 // httpSettings configure the HTTP server.
 type httpSettings struct {
-	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (${default})."`
-	GRPCListen     string `name:"grpc-listen" placeholder:"HOST:PORT" help:"Another address to listen on, for gRPC alone. --listen has gRPC too."`
-	GRPCAddress    string `name:"grpc-address" placeholder:"HOST:PORT" help:"Where gRPC can be reached from outside, for cards, when it is not the address that requests come in on."`
+	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The address to listen on; port 0 picks a free port (${default})."`
+	GRPCListen     string `name:"grpc-listen" placeholder:"HOST:PORT" help:"An additional address for gRPC only. --listen also serves gRPC."`
+	GRPCAddress    string `name:"grpc-address" placeholder:"HOST:PORT" help:"The public address of gRPC for agent cards, if it differs from the address of requests."`
 	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
 	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
 	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
 	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose Forwarded and X-Forwarded headers are trusted, separated by commas."`
 	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
-	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body (${default})."`
+	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body in bytes (${default})."`
 	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long handling a request may take, without its query (${default})."`
 	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a stopping server still accepts requests while it reports that it is not ready, for load balancers (${default})."`
 	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server stops (${default})."`
@@ -200,7 +200,7 @@ func isPort(text string) bool {
 // logSettings configure the log.
 type logSettings struct {
 	LogFormat string `default:"text" placeholder:"text|json" help:"The format of log lines (${default})."`
-	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level that is logged (${default})."`
+	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
 }
 
 func (s logSettings) read(c *command.Checker) slog.Level {

@@ -30,11 +30,11 @@ const (
 
 // lakeSettings limit queries and ingestions.
 type lakeSettings struct {
-	MaxRows        string `default:"1000" placeholder:"N" help:"The most rows of a result (${default})."`
-	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result (${default})."`
+	MaxRows        string `default:"1000" placeholder:"N" help:"The maximum number of rows in a result (${default})."`
+	MaxResultBytes string `default:"1048576" placeholder:"BYTES" help:"The largest result in bytes (${default})."`
 	QueryTimeout   string `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
-	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body that holds rows (${default})."`
-	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). One user has at most all but one of them, if they are more than two."`
+	MaxRowsBody    string `default:"16777216" placeholder:"BYTES" help:"The largest JSON body with rows, in bytes (${default})."`
+	Ingestions     string `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). If it is more than two, one user gets all but one."`
 }
 
 // lakeConfig is lakeSettings, parsed.
@@ -64,6 +64,7 @@ type dataPlane struct {
 	uploads  *uploads.Sessions
 	datasets *lake.Datasets
 	pool     *lake.Pool
+	ingester *lake.Ingester
 	log      *slog.Logger
 	store    *sqlstore.Store
 	stop     context.CancelFunc
@@ -80,14 +81,15 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	if err != nil {
 		return nil, err
 	}
-	datasets, err := openDatasets(cfg, b, files, pool, models)
+	ingester := lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
+	datasets, err := openDatasets(cfg, b, files, pool, ingester, models)
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &dataPlane{
 		objects: files, uploads: newUploads(cfg.objects, b, files), datasets: datasets,
-		pool: pool, log: b.log, store: b.store, stop: stop,
+		pool: pool, ingester: ingester, log: b.log, store: b.store, stop: stop,
 	}
 	cleanup := newRetention(cfg.retention, b, p)
 	p.work.Go(func() { datasets.RunIngestions(life) })
@@ -99,12 +101,12 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	return p, nil
 }
 
-func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, models *llm.Models) (*lake.Datasets, error) {
+func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, ingester *lake.Ingester, models *llm.Models) (*lake.Datasets, error) {
 	datasets, err := lake.NewDatasets(lake.DatasetsConfig{
 		Records:    b.store,
 		Objects:    files,
 		Pool:       pool,
-		Ingester:   lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log}),
+		Ingester:   ingester,
 		Dir:        filepath.Join(cfg.data, datadir.WorkDir),
 		Extract:    extractor(models),
 		Log:        b.log,
@@ -145,5 +147,6 @@ func (p *dataPlane) Close() error {
 	p.stop()
 	p.work.Wait()
 	p.pool.Close()
+	p.ingester.Close()
 	return p.objects.close()
 }

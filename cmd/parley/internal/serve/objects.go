@@ -24,8 +24,8 @@ import (
 type objectSettings struct {
 	Objects      string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
 	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the URLs of upload parts are valid (${default})."`
-	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded (${default})."`
-	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"The size of the cache, in the data folder, of datasets in a bucket (${default})."`
+	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded, in bytes (${default})."`
+	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"The size of the cache for datasets in a bucket, in bytes; it is in the data folder (${default})."`
 }
 
 // objectConfig is objectSettings, parsed.

@@ -21,10 +21,10 @@ const minEncryptionKey = 32
 
 // pushSettings say where push notifications are sent.
 type pushSettings struct {
-	PushHosts     string         `placeholder:"LIST" help:"The only hosts that push notifications are sent to, separated by commas, *.example.com for all below; without any, all public ones."`
-	PushInsecure  command.Toggle `help:"Send push notifications also by plain HTTP and to addresses that are not public, for tests and closed networks."`
-	PushTimeout   string         `default:"24h" placeholder:"DURATION" help:"How long a push notification that fails is sent again (${default})."`
-	EncryptionKey string         `placeholder:"TEXT" help:"What the secrets of push notifications are encrypted with in the database, 32 bytes or more. The first of several encrypts, separated by commas; all decrypt. Better set by its variable."`
+	PushHosts     string         `placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
+	PushInsecure  command.Toggle `help:"Also send push notifications over plain HTTP and to addresses that are not public, for tests and closed networks."`
+	PushTimeout   string         `default:"24h" placeholder:"DURATION" help:"How long a failed push notification is retried (${default})."`
+	EncryptionKey string         `placeholder:"TEXT" help:"The key that encrypts the secrets of push notifications in the database, 32 bytes or more. Of several, separated by commas, the first encrypts and all decrypt. Prefer the variable."`
 }
 
 // pushConfig is pushSettings, parsed.

@@ -15,9 +15,9 @@ import (
 
 // retentionSettings say how long things are kept.
 type retentionSettings struct {
-	KeepEvents  string `default:"forever" placeholder:"DURATION" help:"How long all events of a run are kept after its end, such as 30d; a stream that is resumed later has the task instead (${default})."`
-	KeepRuns    string `default:"forever" placeholder:"DURATION" help:"How long runs, and the records of ingestions, are kept (${default})."`
-	KeepUploads string `default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept when no ingestion needs them (${default})."`
+	KeepEvents  string `default:"forever" placeholder:"DURATION" help:"How long all events of an ended run are kept, such as 30d (${default}). A stream that resumes later gets the task instead."`
+	KeepRuns    string `default:"forever" placeholder:"DURATION" help:"How long runs and the records of ingestions are kept (${default})."`
+	KeepUploads string `default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept after no ingestion needs them (${default})."`
 }
 
 // retentionConfig is retentionSettings, parsed: 0 is forever.

@@ -48,7 +48,7 @@ func CheckSchema(ctx context.Context, store *sqlstore.Store) error {
 	case err != nil:
 		return err
 	case schema.Current == 0:
-		return errors.New("the database has none of parley's tables")
+		return errors.New("the database has no parley tables")
 	case schema.TooNew():
 		return newerSchema(schema)
 	}
@@ -56,7 +56,7 @@ func CheckSchema(ctx context.Context, store *sqlstore.Store) error {
 }
 
 func newerSchema(schema sqlstore.Schema) error {
-	return fmt.Errorf("the database's schema has version %d, from a newer parley, for programs made for %d on; this one was made for %d",
+	return fmt.Errorf("the database's schema has version %d, from a newer parley; it needs a program for version %d or later, and this one is for %d",
 		schema.Current, schema.Oldest, schema.Wanted)
 }
 

@@ -21,11 +21,11 @@ const traceFlush = 5 * time.Second
 type traceSettings struct {
 	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse server for ratings and traces of runs, such as https://cloud.langfuse.com."`
 	LangfusePublicKey string `env:"LANGFUSE_PUBLIC_KEY" placeholder:"TEXT" help:"Langfuse's public key."`
-	LangfuseSecretKey string `env:"LANGFUSE_SECRET_KEY" placeholder:"TEXT" help:"Langfuse's secret key. Better set by its variable."`
+	LangfuseSecretKey string `env:"LANGFUSE_SECRET_KEY" placeholder:"TEXT" help:"Langfuse's secret key. Prefer the variable."`
 
-	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector of traces by OTLP over HTTP, instead of Langfuse; /v1/traces is added."`
+	OTLPEndpoint       string `name:"otel-exporter-otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"A collector for traces (OTLP over HTTP), instead of Langfuse. Parley adds /v1/traces."`
 	OTLPTracesEndpoint string `name:"otel-exporter-otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same, as the full URL."`
-	OTLPHeaders        string `name:"otel-exporter-otlp-headers" env:"OTEL_EXPORTER_OTLP_HEADERS" placeholder:"LIST" help:"Headers for the collector: name=value, separated by commas. Better set by its variable."`
+	OTLPHeaders        string `name:"otel-exporter-otlp-headers" env:"OTEL_EXPORTER_OTLP_HEADERS" placeholder:"LIST" help:"Headers for the collector: name=value, separated by commas. Prefer the variable."`
 	OTelServiceName    string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" default:"parley" placeholder:"TEXT" help:"The name of this service in traces (${default})."`
 	OTelResource       string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"LIST" help:"More attributes of this service: name=value, separated by commas."`
 	OTelSampler        string `name:"otel-traces-sampler" env:"OTEL_TRACES_SAMPLER" default:"always_on" placeholder:"NAME" help:"Which runs are traced: always_on, always_off, traceidratio (${default})."`

@@ -15,6 +15,7 @@ import { DatasetView } from './Dataset';
 import { Dialog, ReadProblem } from './Dialog';
 import { Icon } from './Icon';
 import { Brand, Sidebar } from './Sidebar';
+import { SharedView } from './Shared';
 import { Shortcuts, useShortcuts } from './Shortcuts';
 import { SignIn } from './SignIn';
 import { UploadDialog } from './Upload';
@@ -89,6 +90,7 @@ function Offer(): VNode {
 function View(): VNode {
   if (place.value?.dataset) return <DatasetView name={place.value.dataset} />;
   if (place.value?.view === 'data') return <DataView />;
+  if (place.value?.shared) return <SharedView key={place.value.shared} id={place.value.shared} />;
   if (place.value?.view === 'board') return <BoardView key={here.value} />;
   if (place.value) return <ConversationView />;
   if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;

@@ -8,6 +8,7 @@ import type { Run } from '../run';
 import { token } from '../session';
 import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
+import { ShareButton } from './Shared';
 
 /** Feedback rates a completed run. A comment can follow the thumb. */
 export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
@@ -39,6 +40,7 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
       <div class="feedback-row" ref={row}>
         <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
+        <ShareButton run={run.id} />
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
         <span class="hint agent">{agent}{run.model ? `, ${run.model}` : rulesOnly.value ? ', by rules' : ''}</span>
       </div>

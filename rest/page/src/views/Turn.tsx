@@ -28,23 +28,25 @@ function Unshown({ turn }: { turn: Turn }): VNode {
   );
 }
 
+/** toStep goes to a step of an answer. */
+export function toStep(article: HTMLElement | null, index: number): void {
+  const step = article?.querySelectorAll<HTMLDetailsElement>('details.step')[index];
+  if (!step) return;
+  step.open = true;
+  step.querySelector('summary')?.focus();
+  step.scrollIntoView({ block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+}
+
 function Shown({ turn }: { turn: Turn }): VNode {
   const article = useRef<HTMLElement>(null);
   const run = turn.run.value;
-  const toStep = (index: number) => {
-    const step = article.current?.querySelectorAll<HTMLDetailsElement>('details.step')[index];
-    if (!step) return;
-    step.open = true;
-    step.querySelector('summary')?.focus();
-    step.scrollIntoView({ block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
-  };
   return (
     <article class="turn" ref={article} data-run={run?.id} data-state={turn.problem.value ? 'failed' : (run?.state ?? 'working')}>
       <Question turn={turn} />
       {run && <Steps run={run} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
-      {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={toStep} /></div>}
+      {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={(index) => toStep(article.current, index)} /></div>}
       {run?.state === 'failed' && (run.notUnderstood ? <p class="answer">{run.failure}</p> : <Failed run={run} />)}
       {run?.notUnderstood && <Suggestions turn={turn} label="Questions that can be answered" questions={run.suggestions} />}
       <Problem text={turn.problem.value} />
@@ -109,7 +111,8 @@ function Steps({ run }: { run: Run }): VNode {
   );
 }
 
-function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
+/** StepView shows a step of an answer. */
+export function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
   const title = step.instruction && step.instruction !== question ? step.instruction : 'Result';
   return (
     <details class="step" open={last}>

@@ -1,0 +1,94 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { endShare, say, sharedRun, shareRun, Refusal, type SharedRun } from '../api';
+import { toSpec } from '../chart/spec';
+import { plain } from '../entities';
+import { copy } from '../files';
+import { Markdown } from '../markdown';
+import { hrefOf, place } from '../place';
+import { isCount, type Step } from '../run';
+import { Dialog, Problem, useWork } from './Dialog';
+import { IconButton } from './Icon';
+import { StepView, toStep } from './Turn';
+
+/** ShareButton makes a link to an answer, and ends it. */
+export function ShareButton({ run }: { run: string }): VNode {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <IconButton icon="link" label="Share this answer" onClick={() => setOpen(true)} />
+      {open && <ShareDialog run={run} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ShareDialog({ run, onClose }: { run: string; onClose: () => void }): VNode {
+  const [link, setLink] = useState('');
+  const [said, setSaid] = useState('');
+  const { busy, problem, work } = useWork();
+  const make = () => work(async () => {
+    const { owner, namespace } = place.value!;
+    const { id } = await shareRun(run);
+    setLink(new URL(hrefOf(owner, namespace, 'shared', id), document.baseURI).href);
+    setSaid('The link is made.');
+  });
+  const end = () => work(async () => {
+    await endShare(run).catch((error) => {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+    });
+    setLink('');
+    setSaid('The link is ended.');
+  });
+  return (
+    <Dialog title="Share this answer" onClose={onClose}>
+      <p>Who opens the link sees the question, the answer and its rows, if they may read the data that it is from. Nobody else does.</p>
+      {link && (
+        <p class="share-link">
+          <input aria-label="Link" readOnly value={link} onFocus={(event) => event.currentTarget.select()} />
+          <button type="button" onClick={() => void copy(link).then((done) => setSaid(done ? 'The link is copied.' : 'Copy the link by hand.'))}>Copy</button>
+        </p>
+      )}
+      <p class="hint" role="status">{said}</p>
+      <Problem text={problem} />
+      <footer>
+        <button type="button" disabled={busy} onClick={() => void end()}>Stop sharing</button>
+        <button type="button" class="primary" disabled={busy || !!link} onClick={() => void make()}>Make a link</button>
+      </footer>
+    </Dialog>
+  );
+}
+
+const toSteps = (shared: SharedRun): Step[] =>
+  shared.result.steps.map((step, i) => ({
+    id: String(i), instruction: plain(step.instruction), reasoning: plain(step.reasoning), query: step.query, rows: step.data, truncated: false,
+    chart: toSpec(step.chart), verified: step.verified,
+  }));
+
+/** SharedView shows an answer that somebody shared. */
+export function SharedView({ id }: { id: string }): VNode {
+  const [shared, setShared] = useState<SharedRun>();
+  const [problem, setProblem] = useState('');
+  const article = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    const gone = 'There is no such answer, or you may not read the data that it is from. Ask who sent the link.';
+    sharedRun(id, stop.signal)
+      .then(setShared)
+      .catch((error) => stop.signal.aborted || setProblem(error instanceof Refusal && error.status === 404 ? gone : say(error)));
+    return () => stop.abort();
+  }, []);
+  if (!shared) return <section class="data">{problem ? <Problem text={problem} /> : <p class="waiting" aria-busy="true">Opening the answer…</p>}</section>;
+  const steps = toSteps(shared);
+  return (
+    <section class="data shared">
+      <p class="hint">{shared.askedBy} asked this in {shared.username}/{shared.namespace} and shared the answer.</p>
+      <article class="turn" ref={article} data-state="completed">
+        <div class="asked"><h1 class="question">{shared.question}</h1></div>
+        <div class="steps">
+          {steps.map((step, i) => <StepView key={step.id} step={step} number={steps.length > 1 ? i + 1 : 0} last={i === steps.length - 1} question={shared.question} />)}
+        </div>
+        {!isCount(shared.result.response) && <div class="answer"><Markdown text={shared.result.response} onStep={(index) => toStep(article.current, index)} /></div>}
+      </article>
+    </section>
+  );
+}
