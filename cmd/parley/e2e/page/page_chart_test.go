@@ -22,18 +22,22 @@ func (b *tab) bars(count int) {
 // reports what the policy of the page refuses, which fails the test.
 func TestPageCharts(t *testing.T) {
 	t.Parallel()
+	c := shop(t)
 	for _, look := range []struct {
 		name               string
 		width              int64
 		scheme, background string
 	}{
 		{"wide", 1440, "light", "rgb(255, 255, 255)"},
+		{"tablet", 768, "light", "rgb(255, 255, 255)"},
 		{"narrow", 390, "light", "rgb(255, 255, 255)"},
 		{"dark", 1440, "dark", "rgb(35, 39, 47)"},
+		{"tablet dark", 768, "dark", "rgb(35, 39, 47)"},
+		{"narrow dark", 390, "dark", "rgb(35, 39, 47)"},
 	} {
 		t.Run(look.name, func(t *testing.T) {
 			t.Parallel()
-			c, b := counter(t)
+			b := browse(t, c.URL)
 			b.do(chromedp.EmulateViewport(look.width, 900))
 			b.signIn(c.Token)
 			b.asks("nl2ql", "What is the average amount of orders for each month?")

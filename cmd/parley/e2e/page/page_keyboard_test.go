@@ -44,7 +44,7 @@ func TestPageDialogsByKeyboard(t *testing.T) {
 	b.signIn(c.Token)
 	b.asks("assistant", "How many orders are there per city?")
 	b.bars(3)
-	for _, opener := range []string{"Add a file", "Rename “How many orders are there per city?”", "Delete “How many orders are there per city?”", "Keyboard shortcuts", "Show in full width"} {
+	for _, opener := range []string{"Add a file", "Rename “How many orders are there per city?”", "Delete “How many orders are there per city?”", "Keyboard shortcuts", "Show in full width", "Share this answer"} {
 		b.opens(opener)
 	}
 	b.tabTo("Data")

@@ -12,10 +12,11 @@ import (
 // keyboard.
 func TestPageRunsQueries(t *testing.T) {
 	t.Parallel()
+	c := shop(t)
 	for _, width := range []int64{1440, 768, 390} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
-			c, b := counter(t)
+			b := browse(t, c.URL)
 			b.do(chromedp.EmulateViewport(width, 900))
 			b.signIn(c.Token)
 			b.asks("nl2ql", "How many orders are there per city?")

@@ -18,9 +18,8 @@ import (
 	"parley/internal/auth"
 )
 
-// counter starts a server on which alice has orders in three cities, on days of
-// three months, and gives the page of it.
-func counter(t *testing.T, env ...string) (e2etest.Client, *tab) {
+// shop starts a server on which alice has orders in three cities, on days of three months.
+func shop(t *testing.T, env ...string) e2etest.Client {
 	t.Helper()
 	p := e2etest.Serve(t, t.TempDir(), env)
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
@@ -33,7 +32,14 @@ func counter(t *testing.T, env ...string) (e2etest.Client, *tab) {
 	if status != http.StatusOK {
 		t.Fatalf("ingest: %d", status)
 	}
-	return c, browse(t, p.URL)
+	return c
+}
+
+// counter starts a shop and gives the page of it.
+func counter(t *testing.T, env ...string) (e2etest.Client, *tab) {
+	t.Helper()
+	c := shop(t, env...)
+	return c, browse(t, c.URL)
 }
 
 // TestPageAsks signs in, asks both agents, rates an answer and finds it again.

@@ -77,7 +77,7 @@ export function SharedView({ id }: { id: string }): VNode {
       .catch((error) => stop.signal.aborted || setProblem(error instanceof Refusal && error.status === 404 ? gone : say(error)));
     return () => stop.abort();
   }, []);
-  if (!shared) return <section class="data">{problem ? <Problem text={problem} /> : <p class="waiting" aria-busy="true">Opening the answer…</p>}</section>;
+  if (!shared) return <section class="data"><h1>A shared answer</h1>{problem ? <Problem text={problem} /> : <p class="waiting" aria-busy="true">Opening the answer…</p>}</section>;
   const steps = toSteps(shared);
   return (
     <section class="data shared">
