@@ -194,6 +194,7 @@ func walkShare(b *tab, alice, bob e2etest.Client) {
 
 	other := browse(b.t, alice.URL)
 	other.signIn(bob.Token)
+	other.is(`location.hash.startsWith('#/')`)
 	other.selects("Namespace", "alice/league")
 	other.is(`location.hash === '#/alice/league'`)
 	other.asks("assistant", "Which team has the most goals?")
@@ -251,7 +252,7 @@ func walkSignOut(b *tab, alice, bob e2etest.Client) {
 	b.is(`!document.querySelector('.conversations').textContent.includes('average price of products')`)
 	b.press("Sign out")
 	b.signIn(alice.Token)
-	b.sees(".sidebar-user", "alice")
+	b.is(`location.hash.startsWith('#/alice/')`)
 	b.selects("Namespace", "shop")
 	b.press("What is the average price of products for each category?")
 	b.is(`document.querySelector('article.turn[data-state=completed] .chart svg')`)
