@@ -35,6 +35,8 @@ type resultStep struct {
 	Query       string            `json:"query"`
 	Reasoning   string            `json:"reasoning"`
 	Data        []json.RawMessage `json:"data"`
+	Truncated   bool              `json:"truncated,omitempty"`
+	TotalRows   int64             `json:"totalRows,omitempty"`
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
@@ -64,7 +66,7 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 // add adds a step whose rows are in an artifact.
 func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 	r.Steps = append(r.Steps, resultStep{
-		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows),
+		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, TotalRows: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 	})
 }

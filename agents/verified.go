@@ -33,7 +33,7 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
 		} else if !errors.Is(err, storage.ErrInvalid) {
-			return nil, &queryError{query: sql, err: err}
+			return nil, &queryError{err: err} // its SQL may name what the asker may not see
 		}
 	}
 	w.verifiedRead = true

@@ -21,8 +21,8 @@ type Lake interface {
 	// invalid statement is ErrInvalid.
 	Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
 	// QueryDatasets returns the ids of the datasets that statements read. Errors are those of
-	// Query; with all, an invalid statement counts as one that reads all.
-	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, all bool, statements ...string) ([]string, error)
+	// Query.
+	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
 	// Links returns the links of a dataset, declared and suggested.

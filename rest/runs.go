@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -136,11 +137,9 @@ type sharedRunJSON struct {
 	Result    json.RawMessage `json:"result"`
 }
 
-// shareRun makes a link to a run for those who may read what its queries read. A run that
-// followed others may repeat what they read, so it is for those who may read all that its
-// asker may.
+// shareRun makes a link to a run for those who may read what its queries read.
 func (s *Server) shareRun(r *request, id string) (any, error) {
-	in, followed, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
+	in, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +156,10 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 	for _, step := range result.Steps {
 		queries = append(queries, step.Query)
 	}
-	if followed {
-		queries = []string{""}
+	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
+	if errors.Is(err, storage.ErrInvalid) { // what it read cannot be told from its queries
+		return nil, storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
 	}
-	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, true, queries...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -55,7 +54,7 @@ func CheckQuestion(text string) string {
 // punctuation at their end.
 func QuestionKey(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(text))), " ")
-	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+	text = strings.TrimRight(text, ".?!…,;: ")
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

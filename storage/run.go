@@ -60,11 +60,10 @@ type SharedRun struct {
 // RunShares shares completed runs by links. A run is for those who may read, when they open
 // the link, all datasets that it read.
 type RunShares interface {
-	// SharableRun gives the namespace of a run that the caller may share, and whether it
-	// followed other runs, whose results it may repeat. ErrInvalid for one that cannot be
-	// shared: it is not about a namespace, or its conversation has attachments or runs in
-	// another namespace.
-	SharableRun(ctx context.Context, caller Caller, runID string) (in NamespaceRef, followed bool, err error)
+	// SharableRun gives the namespace of a run that the caller may share. ErrInvalid for one
+	// that cannot be shared: it is not about a namespace, or follows other runs or attachments,
+	// whose contents it may repeat.
+	SharableRun(ctx context.Context, caller Caller, runID string) (NamespaceRef, error)
 	// ShareRun shares a run of the caller's that read the datasets with these ids, and gives
 	// the id of the link. A run has one link.
 	ShareRun(ctx context.Context, caller Caller, runID string, datasets []string) (id string, err error)

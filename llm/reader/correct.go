@@ -35,10 +35,15 @@ func (r *Reader) corrections(ctx context.Context, s *source, question string, un
 			return nil, nil, err
 		}
 		if ok {
-			questions, names = append(questions, corrected), append(names, used...)
+			questions = append(questions, corrected)
+			for _, name := range used {
+				if !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
 		}
 	}
-	return questions, slices.Compact(names), nil
+	return questions, names, nil
 }
 
 // names returns the names of the tables and columns as words.

@@ -122,9 +122,8 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 }
 
 // QueryDatasets gives the ids of the datasets of a namespace that statements read, without
-// running them. Errors are those of Query, but for ErrInvalid where all is set: then a
-// statement that is not valid counts as one that reads all that the caller may.
-func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, all bool, statements ...string) ([]string, error) {
+// running them. Errors are those of Query.
+func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error) {
 	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
@@ -133,11 +132,11 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in 
 	read := map[string]bool{}
 	for _, sql := range statements {
 		checked, err := d.config.Pool.Check(ctx, caller.Username, sql, tables)
-		if err != nil && !(all && errors.Is(err, storage.ErrInvalid)) {
+		if err != nil {
 			return nil, err
 		}
 		for _, table := range tables {
-			read[table.ID] = read[table.ID] || err != nil || slices.Contains(checked.Tables, table.Name)
+			read[table.ID] = read[table.ID] || slices.Contains(checked.Tables, table.Name)
 		}
 	}
 	ids := []string{}

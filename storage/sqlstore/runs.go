@@ -196,16 +196,16 @@ var (
 SELECT r.status, r.created_at, COALESCE(n.owner, '') AS owner, COALESCE(n.name, '') AS name,
 	EXISTS (
 		SELECT 1
+		FROM conversations c
+		WHERE c.owner = r.owner AND c.id = r.conversation_id AND c.created_at < r.created_at
+		UNION ALL
+		SELECT 1
 		FROM runs o
 		WHERE o.owner = r.owner AND o.conversation_id = r.conversation_id AND (o.created_at, o.id) < (r.created_at, r.id)) AS followed,
 	EXISTS (
 		SELECT 1
-		FROM runs o
-		WHERE o.owner = r.owner AND o.conversation_id = r.conversation_id AND o.namespace_id <> r.namespace_id
-		UNION ALL
-		SELECT 1
 		FROM attachments a
-		WHERE a.owner = r.owner AND a.conversation_id = r.conversation_id) AS mixed
+		WHERE a.owner = r.owner AND a.conversation_id = r.conversation_id) AS attached
 FROM runs r
 LEFT JOIN namespaces n ON n.id = r.namespace_id
 WHERE r.id = :run AND ` + ownRun)
@@ -227,17 +227,19 @@ WHERE s.id = :share
 // errSharing refuses a restricted token: what it shared would outlive it.
 var errSharing = storage.Errorf(storage.ErrForbidden, "a restricted token cannot share, nor end a share")
 
+var errDataChanged = storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
+
 type sharableRow struct {
-	Status          storage.RunStatus
-	CreatedAt       int64
-	Followed, Mixed bool
+	Status             storage.RunStatus
+	CreatedAt          int64
+	Followed, Attached bool
 	storage.NamespaceRef
 }
 
 // SharableRun implements storage.RunShares.
-func (s *Store) SharableRun(ctx context.Context, caller storage.Caller, runID string) (storage.NamespaceRef, bool, error) {
+func (s *Store) SharableRun(ctx context.Context, caller storage.Caller, runID string) (storage.NamespaceRef, error) {
 	run, err := sharable(ctx, s, caller, runID)
-	return run.NamespaceRef, run.Followed, wrap("find run to share", err)
+	return run.NamespaceRef, wrap("find run to share", err)
 }
 
 func sharable(ctx context.Context, q queryer, caller storage.Caller, runID string) (run sharableRow, err error) {
@@ -249,9 +251,9 @@ func sharable(ctx context.Context, q queryer, caller storage.Caller, runID strin
 		return run, errSharing
 	case run.Status != storage.RunCompleted:
 		return run, storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be shared; this one is %s", run.Status)
-	case run.Name == "" || run.Mixed:
+	case run.Name == "" || run.Attached || run.Followed:
 		return run, storage.Errorf(storage.ErrInvalid,
-			"this answer cannot be shared: its conversation has files of yours, or is about several namespaces; ask the question in a new conversation")
+			"this answer cannot be shared: it follows other questions, or files of yours, and may repeat what they hold; ask the question in a new conversation")
 	}
 	return run, nil
 }
@@ -263,15 +265,15 @@ func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID strin
 		if err != nil {
 			return err
 		}
-		// A dataset that is newer than the run has the name of another, which the run read.
-		var newer []string
-		err = selectIn(ctx, tx, &newer, `SELECT d.id FROM datasets d WHERE d.id IN (:ids) AND d.created_at > :asked`,
+		// One that was made or renamed since may have the name of another, which the run read.
+		var changed []string
+		err = selectIn(ctx, tx, &changed, `SELECT d.id FROM datasets d WHERE d.id IN (:ids) AND d.updated_at > :asked`,
 			args{"ids": append([]string{""}, datasets...), "asked": run.CreatedAt})
 		if err != nil {
 			return err
 		}
-		if len(newer) > 0 {
-			return storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: its data was replaced since; ask the question again")
+		if len(changed) > 0 {
+			return errDataChanged
 		}
 		_, err = exec(ctx, tx, `
 INSERT INTO run_shares (id, run_id, datasets, created_at)

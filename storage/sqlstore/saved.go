@@ -19,6 +19,10 @@ WHERE q.kind = 'verified'
 	readableIDs = parse(`SELECT d.id` + fromDatasets + ` AND n.id = :namespace_id`)
 )
 
+// maxSavedQueries limits the characters of the saved queries of a kind in a namespace, which
+// are read at once.
+const maxSavedQueries = 2 << 20
+
 type savedQueryRow struct {
 	storage.SavedQuery
 	Datasets jsonText[[]string]
@@ -90,12 +94,16 @@ func (s *Store) SaveQuery(ctx context.Context, caller storage.Caller, in storage
 				return err
 			}
 		}
-		var count int
-		if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM saved_queries WHERE namespace_id = $1 AND kind = $2`, found.ID, kind); err != nil {
+		var saved struct{ Count, Size int }
+		err = tx.GetContext(ctx, &saved, `
+SELECT COUNT(*) AS count, COALESCE(SUM(LENGTH(q.question) + LENGTH(q.query)), 0) AS size
+FROM saved_queries q
+WHERE q.namespace_id = $1 AND q.kind = $2`, found.ID, kind)
+		if err != nil {
 			return err
 		}
-		if count >= kind.Limit() {
-			return storage.Errorf(storage.ErrTooMany, "this namespace has %d %s queries already; delete one first", count, kind)
+		if saved.Count >= kind.Limit() || saved.Size+len(query.Question)+len(query.Query) > maxSavedQueries {
+			return storage.Errorf(storage.ErrTooMany, "this namespace has %d %s queries already; delete one first", saved.Count, kind)
 		}
 		_, err = exec(ctx, tx, `
 INSERT INTO saved_queries (id, namespace_id, kind, title, question, question_key, query, datasets, saved_by, saved_at)

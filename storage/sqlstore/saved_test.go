@@ -48,15 +48,15 @@ func TestSharableRun(t *testing.T) {
 		question := storage.Question{Agent: "nl2ql", ConversationID: uuid.NewString(), Namespace: nsRef("alice", "ns"), Text: "How many?"}
 		run, err := sqlstoretest.Ask(ctx, w, alice, question)
 		w.must(err)
-		if _, _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrRunNotCompleted) {
+		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrRunNotCompleted) {
 			t.Errorf("one that runs: %v", err)
 		}
 		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)}))
-		if in, followed, err := w.SharableRun(ctx, alice, run.RunID); err != nil || followed || in != nsRef("alice", "ns") {
-			t.Errorf("%v, %v, %v", in, followed, err)
+		if in, err := w.SharableRun(ctx, alice, run.RunID); err != nil || in != nsRef("alice", "ns") {
+			t.Errorf("%v, %v", in, err)
 		}
 		w.attach(alice, question.ConversationID, "sales")
-		if _, _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("with an attachment: %v", err)
 		}
 		if _, err := w.ShareRun(ctx, alice, run.RunID, nil); !errors.Is(err, storage.ErrInvalid) {

@@ -38,7 +38,7 @@ const longestValue = 40;
 
 /** followUps gives up to three questions that go on from a result: over time, by another column, about its first row. */
 export function followUps({ query, rows = [] }: Step, datasets: Described[]): string[] {
-  const inQuery = (name: string) => new RegExp(`(?<![\\p{L}\\p{N}_])${name.replace(/[.-]/g, '\\$&')}(?![\\p{L}\\p{N}_])`, 'iu').test(query);
+  const inQuery = (name: string) => new RegExp(`(?<![\\p{L}\\p{N}_])${name.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')}(?![\\p{L}\\p{N}_])`, 'iu').test(query);
   const used = datasets.filter((d) => askable(d) && inQuery(d.name));
   const measureOf = (d: Described) => columnsOf(d).find((c) => isNumber(c) && inQuery(c.name));
   const subject = used.find(measureOf) ?? used.find((d) => columnsOf(d).some(isNumber)) ?? used[0];

@@ -262,8 +262,12 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 		if err := out.execute(stmt, req); err != nil || !out.Head.Truncated {
 			return err
 		}
-		if time.Since(began) < req.CPU/countShare {
-			out.Head.Total = count(conn, req.SQL)
+		limit := min(time.Second, req.CPU/countShare)
+		if time.Since(began) < limit {
+			out.Head.Total = count(conn, req.SQL, limit)
+		}
+		if out.Head.Total <= int64(len(out.Rows)) { // of a sample, each run has other rows
+			out.Head.Total = 0
 		}
 		return nil
 	})
@@ -280,18 +284,15 @@ func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request) erro
 	return out.collect(&res, req.MaxRows, req.MaxBytes)
 }
 
-// countTimeout limits the count of a truncated result. Results that took more than the
-// countShare-th part of their processor time are not counted.
-const (
-	countTimeout = time.Second
-	countShare   = 8
-)
+// countShare is the part of the processor time of a query that the count of a truncated
+// result may take at most, and the query before it.
+const countShare = 16
 
 // count gives how many rows a query has; 0 if that takes too long, or it is no subquery as
 // it stands, for a comment follows its semicolon.
-func count(conn duck.Connection, sql string) int64 {
+func count(conn duck.Connection, sql string, limit time.Duration) int64 {
 	interrupted := make(chan struct{})
-	timer := time.AfterFunc(countTimeout, func() { duck.Interrupt(conn); close(interrupted) })
+	timer := time.AfterFunc(limit, func() { duck.Interrupt(conn); close(interrupted) })
 	defer func() {
 		if !timer.Stop() {
 			<-interrupted // the connection is closed next

@@ -114,11 +114,11 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 	var refusals []error
 	for _, f := range known {
 		found, err := r.openEntry(ctx, name, f)
-		var told *storage.Error
+		var refusal *storage.Error
 		switch {
-		case errors.As(err, &told) && !errors.Is(err, errTooLarge):
+		case errors.As(err, &refusal) && !errors.Is(err, errTooLarge) && !errors.Is(err, errDamaged):
 			refusals = append(refusals, err)
-			c.warnings = append(c.warnings, storage.IngestWarning{Message: "not read: " + told.Message})
+			c.warnings = append(c.warnings, storage.IngestWarning{Message: "not read: " + refusal.Message})
 			continue
 		case err != nil:
 			return c, err
@@ -150,7 +150,7 @@ func (r *run) openEntry(ctx context.Context, archive string, f *zip.File) (*cont
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errDamaged):
-		return nil, refuse("%s is damaged: %s cannot be unpacked completely", archive, base)
+		return nil, fmt.Errorf("%w: %w", refuse("%s is damaged: %s cannot be unpacked completely", archive, base), errDamaged)
 	case err != nil:
 		return nil, err
 	}

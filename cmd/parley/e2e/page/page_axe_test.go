@@ -110,6 +110,7 @@ func TestPageAccessible(t *testing.T) {
 	b.is(`document.querySelector('[aria-label="Remove from verified"]')`)
 	b.press("Pin to the board")
 	b.is(`document.querySelector('[aria-label="Remove from the board"]')`)
+	b.press("New question")
 	b.asks("assistant", "How many orders are there per city?")
 	b.sees(".badge", "Verified")
 	looks("a verified answer")

@@ -35,7 +35,7 @@ function Pin({ pin }: { pin: SavedQuery }): VNode {
     const stop = new AbortController();
     const { owner, namespace } = place.value!;
     runQuery({ owner, name: namespace }, pin.query, pin.question, stop.signal)
-      .then(({ data, metadata, chart }) => setStep({ ...step, rows: data, truncated: metadata.truncated, chart: toSpec(chart) }))
+      .then(({ data, metadata, chart }) => setStep({ ...step, rows: data, truncated: metadata.truncated, total: metadata.totalRows, chart: toSpec(chart) }))
       .catch((error) => stop.signal.aborted || setFailure(say(error)));
     return () => stop.abort();
   }, []);
