@@ -58,7 +58,7 @@ func TestAnswerLater(t *testing.T) {
 			t.Errorf("the task: %+v", shown)
 		}
 		wrong := typed(t, talk(c, "ask", "--agent", agent, "--context", report.ContextID, "neither"), "")
-		if wrong.Code != e2etest.ExitInput || !strings.Contains(wrong.Stdout, "none of these") {
+		if wrong.Code != e2etest.ExitInput || !strings.Contains(wrong.Stdout, "not one of the options") {
 			t.Errorf("a wrong answer: %+v", wrong)
 		}
 		answered := typed(t, talk(c, "ask", "--agent", agent, "--json", "--context", report.ContextID, "done in 2025"), "")
@@ -79,7 +79,7 @@ func TestAskedBackOnTerminal(t *testing.T) {
 	at.types("\r")
 	at.sees("answer> ")
 	at.types("neither\r")
-	at.sees("That is none of these.")
+	at.sees("That is not one of the options.")
 	at.sees("answer> ")
 	at.types("done in 2025\r")
 	at.sees("    3")

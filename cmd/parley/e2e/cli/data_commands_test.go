@@ -95,7 +95,7 @@ func TestTokenCommands(t *testing.T) {
 		t.Fatalf("%v: %s%s", err, plain.Stdout, plain.Stderr)
 	}
 	help := e2etest.RunCommand(t, dir, nil, "tokens", "create", "--help")
-	if days := lasting.Expires.Sub(lasting.Created).Round(time.Hour).Hours() / 24; !strings.Contains(strings.Join(strings.Fields(help.Stdout), " "), fmt.Sprintf("Without it, %.0f days.", days)) {
+	if days := lasting.Expires.Sub(lasting.Created).Round(time.Hour).Hours() / 24; !strings.Contains(strings.Join(strings.Fields(help.Stdout), " "), fmt.Sprintf("By default, %.0f days.", days)) {
 		t.Errorf("a token is valid for %v days, the help says %s", days, help.Stdout)
 	}
 	if got := e2etest.RunCommand(t, dir, env, "tokens", "create", "x", "--write", "--only", "a/b/c/d"); got.Code != e2etest.ExitUsage || !strings.Contains(got.Stderr, "--only") {

@@ -399,7 +399,7 @@ func TestIngestRefusals(t *testing.T) {
 		code int
 		want []string
 	}{
-		"files":                 {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), e2etest.ExitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is no regular file"}},
+		"files":                 {nil, append([]string{"good.csv", "nothing.csv", "empty.csv", ".", "pipe.csv"}, to...), e2etest.ExitFailed, []string{"no file nothing.csv", "empty.csv is empty", ". is a folder", "pipe.csv is not a regular file"}},
 		"no dataset":            {nil, []string{"good.csv"}, e2etest.ExitUsage, []string{"--dataset"}},
 		"half a name":           {nil, []string{"good.csv", "--dataset", "shop"}, e2etest.ExitUsage, []string{"NAMESPACE/NAME"}},
 		"a wrong name":          {nil, []string{"good.csv", "--dataset", "shop/a b", "--mode", "guess"}, e2etest.ExitUsage, []string{"'a b'", "--mode must be"}},

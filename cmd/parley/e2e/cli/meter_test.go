@@ -18,7 +18,7 @@ func TestIngestOnTerminal(t *testing.T) {
 	s.sees("of 20.0 MiB")
 	s.types(ctrlC)
 	s.sees("\r\x1b[K")
-	s.sees("the same command again goes on")
+	s.sees("run the same command again to resume")
 	if code := s.ends(); code != e2etest.ExitInterrupted {
 		t.Errorf("exit code %d", code)
 	}

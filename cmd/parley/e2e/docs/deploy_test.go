@@ -20,7 +20,7 @@ func TestImageHasTheSources(t *testing.T) {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if !entry.IsDir() || strings.HasPrefix(name, ".") || name == "docs" || name == "deploy" || name == "bin" || name == "parley-data" {
+		if !entry.IsDir() || strings.HasPrefix(name, ".") || name == "docs" || name == "deploy" || name == "bin" || name == "dist" || name == "parley-data" {
 			continue
 		}
 		if !strings.Contains(ignored, "\n!"+name+"\n") {

@@ -59,7 +59,7 @@ func TestQuestionSurvivesKill(t *testing.T) {
 			// By the conversation alone, with a kill on either side of the answer.
 			next := e2etest.Field(a.Say(agent, e2etest.WhichDate, e2etest.Object{"contextId": context, "metadata": about["metadata"]}), "id")
 			a.killed()
-			if again := a.Say(agent, "neither", e2etest.Object{"contextId": context}); e2etest.Field(again, "id") != next || !strings.Contains(again, "That is none of these.") {
+			if again := a.Say(agent, "neither", e2etest.Object{"contextId": context}); e2etest.Field(again, "id") != next || !strings.Contains(again, "That is not one of the options.") {
 				t.Fatalf("%s, asked again: %s", agent, again)
 			}
 			a.killed()

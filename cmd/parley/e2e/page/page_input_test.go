@@ -34,7 +34,7 @@ func TestPageIsAskedBack(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.sees(".asks", "Which do you mean?")
 	b.answers("neither of the two")
-	b.sees(".asks", "That is none of these.")
+	b.sees(".asks", "That is not one of the options.")
 	b.answers("opened in 2025")
 	b.sees("article.turn:last-of-type .answer", "2")
 	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 2`)

@@ -244,7 +244,7 @@ func TestBadArchives(t *testing.T) {
 		"twice":         {summed(noteEntry(), packed{name: "objects/a", text: "x"}, packed{name: "objects/a", text: "y"}), "exists"},
 		"no database":   {summed(noteEntry()), "no database"},
 		"bad database":  {summed(noteEntry(), packed{name: databaseFile, text: strings.Repeat("x", 4096)}), "not a database"},
-		"new database":  {summed(noteEntry(), packed{name: databaseFile, text: ""}), "none of parley's tables"},
+		"new database":  {summed(noteEntry(), packed{name: databaseFile, text: ""}), "no parley tables"},
 		"missing files": {summed(databaseOf(t, whole)...), "is not in it"},
 		"large":         {tarOf(noteEntry(), packed{name: "objects/a", size: 1 << 40}), "does not fit"},
 	} {
@@ -304,7 +304,7 @@ func TestBackupRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused("beginning anew", e2etest.ExitFailed, nil)
+	refused("starting again", e2etest.ExitFailed, nil)
 }
 
 // packed is a file of an archive that is made by hand.
