@@ -122,6 +122,7 @@ func TestPageWorksByKeyboard(t *testing.T) {
 	b.sees(".shares", "Nobody else")
 	b.is(`document.querySelector('dialog').contains(document.activeElement)`)
 	b.keys(kb.Escape)
+	b.is(`!document.querySelector('dialog')`)
 	b.tabTo("Delete")
 	b.keys(kb.Enter)
 	b.is(`document.querySelector('dialog[open]')`)

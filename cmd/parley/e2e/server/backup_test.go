@@ -228,8 +228,8 @@ func TestBadArchives(t *testing.T) {
 		archive []byte
 		want    string
 	}{
-		"nothing":       {nil, "no backup"},
-		"text":          {[]byte(strings.Repeat("not a tar file ", 100)), "no backup"},
+		"nothing":       {nil, "not a backup"},
+		"text":          {[]byte(strings.Repeat("not a tar file ", 100)), "not a backup"},
 		"cut off":       {whole[:len(whole)/2/512*512+7], "does not fit"},
 		"without sums":  {tarOf(noteEntry()), "ends early"},
 		"damaged":       {damaged, "is damaged"},
