@@ -89,11 +89,14 @@ func (s *Server) appendRows(r *request) (any, error) {
 		return nil, err
 	}
 	created, err := s.createFor(r, ref, patch.Definition, rows, options)
+	// The definition comes first: whoever sends all again after a failure adds no row twice.
+	if err == nil && !created && (patch.SetDescription || patch.SetSchema) {
+		if err = s.checkRows(r, rows, options); err == nil {
+			err = s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+		}
+	}
 	if err == nil && len(rows) > 0 {
 		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options)
-	}
-	if err == nil && !created && (patch.SetDescription || patch.SetSchema) {
-		err = s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
 	}
 	if err != nil {
 		return nil, wrongRows("data", err)
@@ -107,6 +110,14 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 	return s.appendRows(r)
 }
 
+// checkRows refuses rows that AppendRows would refuse.
+func (s *Server) checkRows(r *request, rows []json.RawMessage, options storage.IngestOptions) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return s.cfg.Lake.CheckRows(r.ctx(), r.caller, rows, options)
+}
+
 // createFor creates one of the caller's own datasets if necessary. Rows that would be refused
 // leave none.
 func (s *Server) createFor(r *request, ref storage.DatasetRef, definition storage.Definition, rows []json.RawMessage, options storage.IngestOptions) (created bool, err error) {
@@ -116,10 +127,8 @@ func (s *Server) createFor(r *request, ref storage.DatasetRef, definition storag
 	if err := s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace); err != nil {
 		return false, err
 	}
-	if len(rows) > 0 {
-		if err := s.cfg.Lake.CheckRows(r.ctx(), r.caller, rows, options); err != nil {
-			return false, err
-		}
+	if err := s.checkRows(r, rows, options); err != nil {
+		return false, err
 	}
 	err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, definition)
 	if errors.Is(err, storage.ErrConflict) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -228,7 +229,7 @@ func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string
 	}
 	if err != nil {
 		i.compiling.Store(false)
-		i.config.Log.WarnContext(ctx, "programs of ingest workers not compiled", "error", err)
+		i.config.Log.WarnContext(ctx, "PDF reader not compiled", "error", err)
 		return ""
 	}
 	i.programs.Store(&dir)
@@ -242,8 +243,8 @@ func isPDF(source ingest.Source) bool {
 	}
 	defer file.Close()
 	magic := make([]byte, len("%PDF-"))
-	_, _ = file.Read(magic)
-	return string(magic) == "%PDF-"
+	_, err = io.ReadFull(file, magic)
+	return err == nil && string(magic) == "%PDF-"
 }
 
 // warn logs missing protections, once.
