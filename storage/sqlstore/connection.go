@@ -109,6 +109,15 @@ type sessionStmt struct{ pqStmt }
 // Close implements driver.Stmt.
 func (sessionStmt) Close() error { return nil }
 
+// Close implements driver.Conn. The server hears nothing from a connection that was
+// interrupted: that is no failure.
+func (c *connection) Close() error {
+	if err := c.pqConn.Close(); err != nil && !c.dialer.isBroken() {
+		return err
+	}
+	return nil
+}
+
 // IsValid implements driver.Validator.
 func (c *connection) IsValid() bool { return !c.dialer.isBroken() && c.pqConn.IsValid() }
 
