@@ -115,6 +115,7 @@ func TestPageSharesAnswers(t *testing.T) {
 	bob.sees(".shared .question", "How many orders are there per city?")
 	bob.sees(".shared .answer", "Berlin")
 	bob.bars(3)
+	bob.inOrder(".answer", ".chart", ".reasoning", ".query-part")
 	bob.is(`document.documentElement.scrollWidth <= innerWidth`)
 	carol := browse(t, link)
 	carol.mayFail = true // 404
