@@ -51,7 +51,7 @@ function Shown({ turn }: { turn: Turn }): VNode {
       {run?.notUnderstood && <Suggestions turn={turn} label="Questions that can be answered" questions={run.suggestions} />}
       <Problem text={turn.problem.value} />
       {mayRetry(turn, run) && <Retry turn={turn} />}
-      {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
+      {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} first={turns.value?.find((each) => each.run.value) === turn} />}
       {run?.state === 'completed' && turns.value?.at(-1) === turn && <FollowUps turn={turn} run={run} />}
     </article>
   );
