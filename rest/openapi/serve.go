@@ -1,29 +1,30 @@
-package rest
+package openapi
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
-	"net/http"
-	"time"
-
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/baseurl"
-	"parley/rest/openapi"
-	"parley/rest/page"
+	"parley/internal/etag"
 )
 
 // docsPolicy lets the documentation page load its style sheet only.
 const docsPolicy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func (s *Server) getOpenAPI(c *gin.Context) error {
-	serveCached(c, "application/yaml", openapi.Document(s.addresses(c)))
+// Docs serves the document and its page.
+type Docs struct {
+	// AuthURL is the address of the identity provider; see Addresses.
+	AuthURL string
+}
+
+// Document serves the document.
+func (d Docs) Document(c *gin.Context) error {
+	serveCached(c, "application/yaml", Document(d.addresses(c)))
 	return nil
 }
 
-func (s *Server) getDocs(c *gin.Context) error {
-	html, err := openapi.Page(s.addresses(c))
+// Page serves the documentation page.
+func (d Docs) Page(c *gin.Context) error {
+	html, err := Page(d.addresses(c))
 	if err != nil {
 		return err
 	}
@@ -33,33 +34,17 @@ func (s *Server) getDocs(c *gin.Context) error {
 	return nil
 }
 
-func (s *Server) getDocsStyle(c *gin.Context) error {
-	serveCached(c, "text/css; charset=utf-8", openapi.Style)
+// Style serves the style sheet of the page.
+func (d Docs) Style(c *gin.Context) error {
+	serveCached(c, "text/css; charset=utf-8", Style)
 	return nil
 }
 
-func (s *Server) addresses(c *gin.Context) openapi.Addresses {
-	return openapi.Addresses{BaseURL: baseurl.From(c.Request.Context()), AuthURL: s.cfg.Page.AuthURL}
+func (d Docs) addresses(c *gin.Context) Addresses {
+	return Addresses{BaseURL: baseurl.From(c.Request.Context()), AuthURL: d.AuthURL}
 }
 
-// serveCached serves a text with an ETag, to be revalidated.
+// serveCached serves a text that clients revalidate.
 func serveCached(c *gin.Context, mediaType string, text []byte) {
-	sum := sha256.Sum256(text)
-	c.Header("Content-Type", mediaType)
-	c.Header("Cache-Control", "no-cache")
-	c.Header("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(text))
-}
-
-// servePage routes the web page, which is public: its files are the same for everybody.
-func (s *Server) servePage() error {
-	files, err := page.New(s.cfg.Page)
-	if err != nil {
-		return err
-	}
-	for _, path := range files.Paths() {
-		s.engine.GET(path, gin.WrapH(files))
-		s.engine.HEAD(path, gin.WrapH(files))
-	}
-	return nil
+	etag.Serve(c.Writer, c.Request, mediaType, "no-cache", text)
 }
