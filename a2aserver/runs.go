@@ -12,6 +12,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/internal/fair"
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -166,7 +167,7 @@ func (r *run) work() {
 	if len(r.request.Attachments) > 0 {
 		<-r.committed // the agent reads them; a failure has ended the context
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.cfg.RunTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.request.Locale), r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
 	err := r.execute(traced)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parley/agents/chart"
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -24,14 +25,14 @@ func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.Na
 		w.task.Datasets = describe(all)
 	}
 	units := w.units(ctx, result.SQL, result.Columns)
-	return chartOf(question, result, units), units
+	return chartOf(ctx, question, result, units), units
 }
 
 // chartOf gives the chart of a result; nil if none helps.
-func chartOf(question string, result storage.QueryResult, units map[string]string) map[string]any {
+func chartOf(ctx context.Context, question string, result storage.QueryResult, units map[string]string) map[string]any {
 	columns := make([]chart.Column, len(result.Columns))
 	for i, c := range result.Columns {
 		columns[i] = chart.Column{Name: c.Name, Type: c.Type, Unit: units[c.Name]}
 	}
-	return chart.Spec(chart.Result{Question: question, Columns: columns, Rows: result.Rows, Truncated: result.Truncated})
+	return chart.Spec(chart.Result{Question: question, Locale: locale.From(ctx), Columns: columns, Rows: result.Rows, Truncated: result.Truncated})
 }

@@ -134,7 +134,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	switch {
 	case found.Search == nil:
 		found.Rows.Units = w.units(ctx, found.Query, result.Columns)
-		found.Chart = chartOf(found.Instruction, result, found.Rows.Units)
+		found.Chart = chartOf(ctx, found.Instruction, result, found.Rows.Units)
 	case len(found.Rows.Rows) == 0:
 		found.Failure = noPassages
 		found.Reasoning = found.Failure

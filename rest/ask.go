@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -67,6 +68,7 @@ func (s *Server) getModels(*request) (any, error) {
 func (s *Server) startRun(r *request, question storage.Question) (storage.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
+	question.Locale = locale.From(ctx)
 	return s.cfg.Agents.Ask(ctx, r.caller, question)
 }
 

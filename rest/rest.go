@@ -116,7 +116,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setBaseURL)
+	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setContext)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()

@@ -31,6 +31,8 @@ type Question struct {
 	// Provider and Model choose a configured model; "" for the default.
 	Provider string
 	Model    string
+	// Locale is the language tag of the asker, by which numbers are written; "" for English.
+	Locale string
 	// NeverAsk says that the user answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool

@@ -52,6 +52,7 @@ type claimedRow struct {
 	Provider       sql.NullString
 	Model          sql.NullString
 	HelperPrompt   sql.NullString
+	Locale         sql.NullString
 	NamespaceID    sql.NullString
 	NamespaceOwner sql.NullString
 	Namespace      sql.NullString
@@ -131,7 +132,7 @@ WHERE run_id = $1
 func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
-SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.namespace_id,
+SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.locale, r.namespace_id,
 	n.name AS namespace, n.owner AS namespace_owner
 FROM tasks t
 JOIN runs r ON r.id = t.run_id
@@ -158,6 +159,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 				HelperPrompt:   r.HelperPrompt.String,
 				Provider:       r.Provider.String,
 				Model:          r.Model.String,
+				Locale:         r.Locale.String,
 			},
 			NamespaceID: r.NamespaceID.String,
 		},

@@ -26,8 +26,8 @@ WHERE owner = $1
 	AND updated_at < $3`
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	provider, model, helper_prompt, status, error_message, created_at, message, digest)
-VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))`
+	provider, model, helper_prompt, status, error_message, created_at, message, digest, locale)
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''), $16)`
 
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
@@ -127,7 +127,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 	}
 	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now,
-		start.Message.Key, start.Message.Digest)
+		start.Message.Key, start.Message.Digest, start.Locale)
 	if start.Message.Key != "" && isUniqueViolation(err) {
 		return l.startAgain(run)
 	}
