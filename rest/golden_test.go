@@ -437,6 +437,7 @@ alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"
 alice POST /query {"username":"self","namespace":"shop","dataset":"orders","naturalLanguageQuery":"Too many?"}
 alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"None?"}
 alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Fail"}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Unreachable"}
 alice POST /query {"username":"self","namespace":"shop","dataset":"none","naturalLanguageQuery":"How many?"}
 alice POST /query {"username":"self","namespace":"none","naturalLanguageQuery":"How many?"}
 alice POST /query {"namespace":"..","dataset":"","naturalLanguageQuery":"","model":7}
