@@ -29,7 +29,7 @@ func TestDataCommands(t *testing.T) {
 		{[]string{"query", "--format=markdown", "SELECT '—' AS dash, 'a|b' AS bar"}, e2etest.ExitOK, "| dash | bar |\n| --- | --- |\n| — | a\\|b |\n"},
 		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "…{\"item\":\"apple\","},
 		{[]string{"query", "DROP TABLE orders"}, e2etest.ExitFailed, "…query alice/shop: "},
-		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…parley datasets"},
+		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…there are alice/shop"},
 		{[]string{"query"}, e2etest.ExitUsage, "…parley query --help"},
 		{[]string{"head", "shop/orders", "-n", "1", "--sort", "price", "--desc"}, e2etest.ExitOK, "city    item  price\n------  ----  -----\nBerlin  fig       3\n(1 row)\n"},
 		{[]string{"head", "shop/orders", "-n", "0"}, e2etest.ExitUsage, "…--rows"},
