@@ -40,7 +40,7 @@ func startChromium() {
 		return
 	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.ExecPath("chromium"), chromedp.WSURLReadTimeout(time.Minute), chromedp.Flag("lang", "en-US"),
 		chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.Env("TMPDIR=" + dir),
 	}
 	for _, flag := range []string{

@@ -92,6 +92,7 @@ func TestPageBoard(t *testing.T) {
 	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "lime", "city": "Rome", "amount": 1, "day": "2025-01-01"}}}, nil)
 	c.Ask("POST", "/boards/alice/shop", e2etest.Object{"title": "All of it", "question": "What is there?", "query": "SELECT item FROM orders"}, nil)
 	b.press("Board")
+	b.sees(".pins .card", "Berlin")
 	b.do(chromedp.Reload())
 	b.is(`document.querySelectorAll('.pins .card').length === 3`)
 	b.bars(4)

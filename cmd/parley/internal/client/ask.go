@@ -121,16 +121,16 @@ func (s *askSession) explain(ctx context.Context, err error) error {
 		return err
 	}
 	all, listErr := namespaces(ctx, s.client)
-	asked := s.question.Namespace
+	namespace := s.question.Namespace
 	known := slices.ContainsFunc(all, func(name string) bool {
 		_, bare, _ := strings.Cut(name, "/")
-		return strings.EqualFold(name, asked) || strings.EqualFold(bare, asked)
+		return strings.EqualFold(name, namespace) || strings.EqualFold(bare, namespace)
 	})
 	if listErr != nil || known {
 		return err
 	}
 	if len(all) == 0 {
-		return command.NotFoundError("there is no namespace " + asked + ", nor any other that you may read")
+		return command.NotFoundError("there is no namespace " + namespace + ", nor any other that you may read")
 	}
-	return command.NotFoundError("there is no namespace " + asked + " that you may read; there are " + strings.Join(all, ", "))
+	return command.NotFoundError("there is no namespace " + namespace + " that you may read; there are " + strings.Join(all, ", "))
 }

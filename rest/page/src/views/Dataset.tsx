@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { mayEdit, remove, rename, say } from '../api';
 import { download } from '../files';
 import { adding } from '../data/importing';
+import { inLocale } from '../locale';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
@@ -91,7 +92,7 @@ function Download({ dataset }: { dataset: Described }): VNode {
     try {
       const text = await allAsCSV(dataset, columns.map((c) => c.name), signal, (rows) => setState(`${Math.floor((rows / Math.max(rows, Math.min(rowCount, mostRows))) * 100)}%`));
       download(`${dataset.name}.csv`, 'text/csv', text);
-      setState(rowCount > mostRows ? `the first ${mostRows.toLocaleString('en')} rows` : '');
+      setState(rowCount > mostRows ? `the first ${inLocale(mostRows)} rows` : '');
     } catch (error) {
       if (!signal.aborted) setState(say(error));
     }

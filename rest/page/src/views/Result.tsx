@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
+import { inLocale } from '../locale';
 import { datasetName } from '../names';
 import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
@@ -60,7 +61,7 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
 }
 
 function countWords(count: number, { truncated, total }: Step): string {
-  if (total) return `the first ${count.toLocaleString('en')} of ${rowsWords(total)}`;
+  if (total) return `the first ${inLocale(count)} of ${rowsWords(total)}`;
   return truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 }
 
@@ -97,7 +98,7 @@ function Table({ rows }: { rows: Row[] }): VNode {
             {rows.slice(0, most).map((row, i) => (
               <tr>
                 {fields.map((field) => <Cell value={row[field.name]} field={field} />)}
-                {score && <td class="number">{score[i]!.toFixed(2)}</td>}
+                {score && <td class="number">{inLocale(score[i]!, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</td>}
               </tr>
             ))}
           </tbody>
@@ -105,7 +106,7 @@ function Table({ rows }: { rows: Row[] }): VNode {
       </div>
       {rows.length > most && (
         <button type="button" class="more" onClick={() => setMost(most + page)}>
-          Show {Math.min(page, rows.length - most)} more of {(rows.length - most).toLocaleString('en')}
+          Show {Math.min(page, rows.length - most)} more of {inLocale(rows.length - most)}
         </button>
       )}
     </>
