@@ -179,7 +179,7 @@ func TestDescribePartOfItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ir.Describe(q, cat); got != want {
+		if got := ir.Describe(q, cat, locale.Numbers{}); got != want {
 			t.Errorf("%s\n got %s\nwant %s", query, got, want)
 		}
 	}
