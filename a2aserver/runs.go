@@ -12,6 +12,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/internal/fair"
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -108,7 +109,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 
 var errShuttingDown = storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 
-// suspend ends the execution of a run that has not begun with a question to its asker.
+// suspend ends the execution of a run that has not begun with a question to the user.
 func (r *run) suspend(question *a2a.Message) {
 	defer close(r.ended)
 	defer r.host.release(r)
@@ -166,7 +167,7 @@ func (r *run) work() {
 	if len(r.request.Attachments) > 0 {
 		<-r.committed // the agent reads them; a failure has ended the context
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.host.cfg.RunTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.request.Locale), r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
 	err := r.execute(traced)

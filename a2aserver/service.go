@@ -13,6 +13,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/internal/fair"
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -71,6 +72,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if err != nil {
 		return nil, err
 	}
+	question.Locale = locale.From(ctx)
 	message, err := sentMessage(request)
 	if err != nil {
 		return nil, err

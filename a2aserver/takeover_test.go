@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/locale"
 	"parley/internal/pgtest"
 	"parley/internal/waittest"
 	"parley/storage"
@@ -246,7 +247,7 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 		withNamespace(t, store)
 		reached, seen := make(chan struct{}), make(chan storage.Question, 1)
 		question := inShop
-		question.Provider, question.Model, question.HelperPrompt = "p", "m", "Be brief."
+		question.Provider, question.Model, question.HelperPrompt, question.Locale = "p", "m", "Be brief.", "de"
 		for _, log := range []Log{store, olderLog{store}} {
 			h := newHost(t, store, resumable(2, func(ctx context.Context, _ int) {
 				reached <- struct{}{}
@@ -260,7 +261,7 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 			if err := h.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			h = newHost(t, log, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			h = newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 				sources := []storage.Settings{{Values: request.Metadata}, {Values: request.Message.Metadata}}
 				got, err := storage.ReadQuestion(request.Message.Parts[0].Text(), sources...)
 				if err == nil {
@@ -269,7 +270,7 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				got.Agent, got.ConversationID = "echo", request.ContextID
+				got.Agent, got.ConversationID, got.Locale = "echo", request.ContextID, locale.From(ctx)
 				seen <- got
 				yield(completed(request), nil)
 			}))

@@ -2,13 +2,14 @@ package agents
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/storage"
 )
@@ -107,12 +108,13 @@ func bounded(steps []llm.Step) []llm.Step {
 	return few
 }
 
-// CountRows describes the number of rows.
-func CountRows(rows llm.Rows) string {
-	count := strconv.Itoa(len(rows.Rows))
+// CountRows describes the number of rows to the reader of a context.
+func CountRows(ctx context.Context, rows llm.Rows) string {
+	numbers := locale.NumbersFor(ctx)
+	count := numbers.Int(int64(len(rows.Rows)))
 	switch {
 	case rows.Total > 0:
-		return count + " of " + strconv.FormatInt(rows.Total, 10) + " rows"
+		return count + " of " + numbers.Int(rows.Total) + " rows"
 	case count == "1":
 		count += " row"
 	default:

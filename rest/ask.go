@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -67,6 +68,7 @@ func (s *Server) getModels(*request) (any, error) {
 func (s *Server) startRun(r *request, question storage.Question) (storage.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
+	question.Locale = locale.From(ctx)
 	return s.cfg.Agents.Ask(ctx, r.caller, question)
 }
 
@@ -127,7 +129,7 @@ func (s *Server) resumeRun(r *request) error {
 }
 
 // runToEnd starts a run, passes its progress to report, and returns the completed run. The
-// response has no place for a question to the asker: the most likely reading is taken.
+// response has no place for a question to the user: the most likely reading is taken.
 func (s *Server) runToEnd(r *request, question storage.Question, report func(storage.Progress)) (storage.Run, error) {
 	question.NeverAsk = true
 	started, err := s.startRun(r, question)

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/baseurl"
+	"parley/internal/locale"
 	"parley/rest/middleware"
 	"parley/storage"
 )
@@ -67,14 +68,14 @@ func limitHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// setBaseURL stores the public URL of a request in its context. A request without a host is
+// setContext stores the public URL of a request and its reader's locale in its context. A request without a host is
 // refused, except for health checks: those of HTTP/1.0 send no Host.
-func (s *Server) setBaseURL(c *gin.Context) {
+func (s *Server) setContext(c *gin.Context) {
 	if c.Request.Host == "" && !isProbe(c.FullPath()) {
 		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))
 		return
 	}
-	c.Request = c.Request.WithContext(s.withBaseURL(c.Request))
+	c.Request = c.Request.WithContext(locale.With(s.withBaseURL(c.Request), locale.Parse(c.GetHeader("Accept-Language"))))
 	c.Next()
 }
 

@@ -118,7 +118,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setBaseURL)
+	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setContext)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()
@@ -136,6 +136,19 @@ func New(cfg Config) (*Server, error) {
 		}).Handler(s.engine)
 	}
 	return s, nil
+}
+
+// servePage routes the web page, which is public: its files are the same for everybody.
+func (s *Server) servePage() error {
+	files, err := page.New(s.cfg.Page)
+	if err != nil {
+		return err
+	}
+	for _, path := range files.Paths() {
+		s.engine.GET(path, gin.WrapH(files))
+		s.engine.HEAD(path, gin.WrapH(files))
+	}
+	return nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -31,7 +31,9 @@ type Question struct {
 	// Provider and Model choose a configured model; "" for the default.
 	Provider string
 	Model    string
-	// NeverAsk says that the asker answers no questions: the most likely reading is
+	// Locale is the language tag of the asker, by which numbers are written; "" for English.
+	Locale string
+	// NeverAsk says that the user answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
 	// Push is where the events are sent from the first one on, for a run that is started;

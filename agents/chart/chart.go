@@ -33,7 +33,10 @@ type Column struct {
 // Result is the result of a query.
 type Result struct {
 	Question string
-	Columns  []Column
+	// Locale is that of the numbers in texts; "" for English. Who draws the chart chooses
+	// that of its axes.
+	Locale  string
+	Columns []Column
 	// Rows are valid JSON objects with the columns as keys. Truncated says that there were
 	// more.
 	Rows      []json.RawMessage

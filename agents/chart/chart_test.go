@@ -198,3 +198,19 @@ func BenchmarkSpec(b *testing.B) {
 		})
 	}
 }
+
+// TestLocale checks the numbers in texts. Formats stay, for who draws the chart.
+func TestLocale(t *testing.T) {
+	t.Parallel()
+	result := chart.Result{Columns: []chart.Column{{Name: "city", Type: "VARCHAR"}, {Name: "amount", Type: "BIGINT"}}}
+	for i := range 1000 {
+		result.Rows = append(result.Rows, json.RawMessage(fmt.Sprintf(`{"city": "C%d", "amount": %d}`, i, i)))
+	}
+	for locale, want := range map[string]string{"": `"subtitle":"20 of 1,000"`, "de": `"subtitle":"20 of 1.000"`, "fr": `"subtitle":"20 of 1` + "\u202f" + `000"`} {
+		result.Locale = locale
+		text, err := json.Marshal(chart.Spec(result))
+		if err != nil || !strings.Contains(string(text), want) || !strings.Contains(string(text), `"format":",d"`) {
+			t.Errorf("%q: %v %s", locale, err, text)
+		}
+	}
+}

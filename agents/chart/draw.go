@@ -2,8 +2,9 @@ package chart
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
+
+	"parley/internal/locale"
 )
 
 // schema is the version of Vega-Lite that specifications are written for.
@@ -41,7 +42,7 @@ func (s *shape) draw(m *column) object {
 		d.taken[c.Name] = true
 	}
 	if s.Truncated {
-		d.subtitle = fmt.Sprintf("The first %s rows", thousands(len(s.Rows)))
+		d.subtitle = fmt.Sprintf("The first %s rows", d.count(len(s.Rows)))
 	}
 	switch s.kind {
 	case bars:
@@ -145,7 +146,7 @@ func (d *drawing) top(main, value, order, series string) (field string, sort any
 	d.add(object{"joinaggregate": []any{object{"op": "sum", "field": value, "as": total}}, "groupby": []any{main}})
 	d.add(object{"window": []any{object{"op": "dense_rank", "as": rank}}, "sort": []any{object{"field": total, "order": order}, object{"field": main, "order": "ascending"}}})
 	sort = object{"field": rank, "op": "min", "order": "ascending"}
-	d.addSubtitle(fmt.Sprintf("%d of %s", maxCategories, thousands(d.main.distinct)))
+	d.addSubtitle(fmt.Sprintf("%d of %s", maxCategories, d.count(d.main.distinct)))
 	if !d.measure.summable() {
 		d.add(object{"filter": object{"field": rank, "lte": maxCategories}})
 		return main, sort
@@ -183,7 +184,7 @@ func (d *drawing) seriesField(value string, by ...string) string {
 	total, rank := d.name("total"), d.name("rank")
 	d.add(object{"joinaggregate": []any{object{"op": "sum", "field": value, "as": total}}, "groupby": []any{field}})
 	d.add(object{"window": []any{object{"op": "dense_rank", "as": rank}}, "sort": []any{object{"field": total, "order": "descending"}, object{"field": field, "order": "ascending"}}})
-	d.addSubtitle(fmt.Sprintf("%d of %s %s", maxSeries-1, thousands(d.series.distinct), lowerFirst(displayName(d.series.Name))))
+	d.addSubtitle(fmt.Sprintf("%d of %s %s", maxSeries-1, d.count(d.series.distinct), lowerFirst(displayName(d.series.Name))))
 	if d.main != nil && d.kind == bars {
 		by = append(by, d.field(d.main))
 	}
@@ -305,6 +306,9 @@ func (d *drawing) tooltip(entries ...object) {
 	d.encoding["tooltip"] = all
 }
 
+// count writes a number of rows or values.
+func (d *drawing) count(n int) string { return locale.NumbersOf(d.Locale).Int(int64(n)) }
+
 func (d *drawing) add(transform object) { d.transforms = append(d.transforms, transform) }
 
 func (d *drawing) addSubtitle(text string) {
@@ -312,13 +316,4 @@ func (d *drawing) addSubtitle(text string) {
 		text = d.subtitle + "; " + text
 	}
 	d.subtitle = text
-}
-
-// thousands writes a number with its thousands apart.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
 }

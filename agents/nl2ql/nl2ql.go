@@ -49,7 +49,7 @@ func find(ctx context.Context, w *agents.Run) error {
 		return w.EmitArtifact(ctx, agents.ResultData, map[string]any{"answered": false},
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
-	summary := agents.CountRows(found.Rows)
+	summary := agents.CountRows(ctx, found.Rows)
 	if remarks := w.Remarks(); remarks != "" {
 		summary += ". " + remarks
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
@@ -32,7 +33,7 @@ func (r *Reader) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 
 // Answer formats the results of the steps as sentences, and several rows as a short table.
 func (r *Reader) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, error) {
-	return dialog.Answer(task), ctx.Err()
+	return dialog.Answer(task, locale.NumbersFor(ctx)), ctx.Err()
 }
 
 // Describe implements [llm.Describer] from the sample alone.

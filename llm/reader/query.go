@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/dialog"
@@ -54,6 +55,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if err != nil {
 		return llm.Query{}, err
 	}
+	result.numbers = locale.NumbersFor(ctx)
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	sure := language == "" && result.confident()
 	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
@@ -99,6 +101,8 @@ type interpretation struct {
 	source   *source
 	// followUp says that the readings depend on the previous question.
 	followUp bool
+	// numbers are those of the asker.
+	numbers locale.Numbers
 }
 
 // confident reports whether the best reading can be used as an answer.
@@ -130,7 +134,7 @@ func (f *interpretation) alternative() *rank.Reading {
 
 // describe describes a reading in words.
 func (f *interpretation) describe(x *rank.Reading) string {
-	return ir.Describe(x.Query, f.source.Catalog)
+	return ir.Describe(x.Query, f.source.Catalog, f.numbers)
 }
 
 // describeJoins names the columns on which a reading joins tables; "" for a single table.
@@ -190,7 +194,8 @@ func (r *Reader) meant(ctx context.Context, f *interpretation, question string, 
 	if len(unread) > 0 || guess == "" {
 		return r.corrections(ctx, f.source, question, unread)
 	}
-	guess = sentenceCase(guess)
+	// The reader reads it as a question, so its numbers have digits alone.
+	guess = sentenceCase(ir.Describe(f.readings[0].Query, f.source.Catalog, locale.Numbers{}))
 	if ok, err := r.answers(ctx, f.source, guess); !ok {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		w.must(w.RenewHost(ctx, sqlstoretest.Holder, time.Hour))
 		run, err := sqlstoretest.Ask(ctx, w, partly, storage.Question{
 			Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "How many?",
-			Provider: "p", Model: "m", HelperPrompt: "In \u00fc."})
+			Provider: "p", Model: "m", HelperPrompt: "In \u00fc.", Locale: "de-CH"})
 		w.must(err)
 		ended := w.ask(user("alice"), "ns", uuid.NewString(), "ended")
 		w.must(w.finish(user("alice"), ended.RunID, storage.RunOutcome{Status: storage.RunCompleted}))

@@ -14,17 +14,17 @@ import (
 	"parley/storage"
 )
 
-// runsChannel is where processes tell each other which runs they have changed.
-// What is told is the instance of the store that did, and some ids.
+// runsChannel is the channel of notifications about changed runs. A notification has the
+// instance of the store that changed them, and some ids.
 const runsChannel = "parley_runs"
 
 // batchTimeout is how long the server may take to write a batch.
 const batchTimeout = 30 * time.Second
 
-// writeRunsQuery writes a whole batch in one round trip. It gives the ids of
-// the runs that were written, some in a row, and tells them to other processes:
-// a message has room for 8,000 bytes. That a task is open is asked in words that
-// keep the server from going through the index of all open ones.
+// writeRunsQuery writes a whole batch in one round trip. It gives the ids of the runs that
+// were written, several in a row, and notifies other processes of them: a notification has at
+// most 8,000 bytes. The condition that a task is open is written so that the server does not
+// scan the index of all open tasks.
 const writeRunsQuery = `
 WITH new_conversations AS (
 	INSERT INTO conversations (owner, id, title, created_at, updated_at)
@@ -43,17 +43,17 @@ WITH new_conversations AS (
 	FROM unnest($8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::text[], $17::text[],
 		$18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bigint[], $24::text[], $25::bigint[],
-		$26::text[], $27::text[], $28::text[])
+		$26::text[], $27::text[], $28::text[], $29::text[])
 		AS s (run_id, owner, conversation_id, namespace_id, restriction, agent, question,
 			provider, model, helper_prompt,
 			status, error_message, result, state, snapshot, last_event, last_node_id, status_at,
-			holder, message, digest)
+			holder, message, digest, locale)
 ), asked AS (
 	INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-		provider, model, helper_prompt, status, error_message, created_at, message, digest)
+		provider, model, helper_prompt, status, error_message, created_at, message, digest, locale)
 	SELECT s.run_id, s.owner, s.conversation_id, NULLIF(s.namespace_id, ''), s.restriction, s.agent, s.question,
 		s.provider, s.model, s.helper_prompt, s.status, s.error_message, $2::bigint,
-		NULLIF(s.message, ''), NULLIF(s.digest, '')
+		NULLIF(s.message, ''), NULLIF(s.digest, ''), s.locale
 	FROM start s
 	ON CONFLICT (owner, agent, message) WHERE message IS NOT NULL DO NOTHING
 	RETURNING id
@@ -67,8 +67,8 @@ WITH new_conversations AS (
 	RETURNING run_id
 ), change AS MATERIALIZED (
 	SELECT *
-	FROM unnest($29::text[], $30::bigint[], $31::text[], $32::text[], $33::text[], $34::text[], $35::text[],
-		$36::text[], $37::bigint[], $38::text[], $39::bigint[])
+	FROM unnest($30::text[], $31::bigint[], $32::text[], $33::text[], $34::text[], $35::text[], $36::text[],
+		$37::text[], $38::bigint[], $39::text[], $40::bigint[])
 		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id, status_at)
 ), changed AS (
 	UPDATE tasks AS t
@@ -104,7 +104,7 @@ WITH new_conversations AS (
 ), logged AS (
 	INSERT INTO events (run_id, number, kind, body, created_at)
 	SELECT e.run_id, e.number, e.kind, e.body, $2::bigint
-	FROM unnest($40::text[], $41::bigint[], $42::text[], $43::text[]) AS e (run_id, number, kind, body)
+	FROM unnest($41::text[], $42::bigint[], $43::text[], $44::text[]) AS e (run_id, number, kind, body)
 	WHERE e.run_id NOT IN (SELECT run_id FROM refused)
 ), notifications AS (
 	SELECT string_agg(n.run_id, ' ') AS ids
@@ -196,8 +196,8 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 	return written, rows.Err()
 }
 
-// refuse says of runs that were not written why not. The others are, whatever
-// becomes of this.
+// refuse sets the errors of runs that were not written. The others are written even if this
+// fails.
 func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
 		if written[run.RunID] {
@@ -228,12 +228,12 @@ func (s *Store) startAgain(ctx context.Context, run *runChange) {
 	}
 }
 
-// conversationColumns are of the conversations that begin, and of those that go on.
+// conversationColumns are those of new conversations, and of existing ones.
 func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
-	// A statement can write a row once. A conversation that somebody begins is
-	// made where it is not there, whoever else found it.
+	// A statement can write a row only once. A conversation that one run creates is created
+	// if it does not exist, although other runs found it.
 	some := func(exists bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
@@ -267,6 +267,7 @@ func startColumns(runs []*runChange) []any {
 		texts(runs, func(r *runChange) string { return r.Holder }),
 		texts(runs, func(r *runChange) string { return r.Start.Message.Key }),
 		texts(runs, func(r *runChange) string { return r.Start.Message.Digest }),
+		texts(runs, func(r *runChange) string { return r.Start.Locale }),
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"parley/storage"
 )
 
-// The statements of the log. They are kept prepared on the connection that
-// writes: nothing else is done as often.
+// The statements of the log. They stay prepared on the connection that writes, because they
+// are the most frequent ones.
 const (
 	beginConversation = `
 INSERT INTO conversations (owner, id, title, created_at, updated_at)
@@ -26,8 +26,8 @@ WHERE owner = $1
 	AND updated_at < $3`
 	insertRun = `
 INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, question,
-	provider, model, helper_prompt, status, error_message, created_at, message, digest)
-VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''))`
+	provider, model, helper_prompt, status, error_message, created_at, message, digest, locale)
+VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''), $16)`
 
 	insertTask = `
 INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
@@ -117,7 +117,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		err     error
 	)
 	if start.ConversationExists {
-		// Where it has gone, the run finds no conversation.
+		// If it was deleted, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
 		_, err = l.exec(beginConversation, owner, start.ConversationID, storage.Title(start.Text), l.now)
@@ -127,7 +127,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 	}
 	_, err = l.exec(insertRun, run.RunID, owner, start.ConversationID, start.NamespaceID, start.Caller.Restriction,
 		start.Agent, start.Text, start.Provider, start.Model, start.HelperPrompt, string(outcome.Status), outcome.ErrorMessage, l.now,
-		start.Message.Key, start.Message.Digest)
+		start.Message.Key, start.Message.Digest, start.Locale)
 	if start.Message.Key != "" && isUniqueViolation(err) {
 		return l.startAgain(run)
 	}
@@ -157,8 +157,8 @@ func (l *sqliteLog) startAgain(run *runChange) (bool, error) {
 	return l.start(run)
 }
 
-// change writes what a run that was there before has come to. It reports false when
-// the run is not where it should be.
+// change writes the change of an existing run. It reports false when the last event of the
+// run is another one than the change expects.
 func (l *sqliteLog) change(run *runChange) (bool, error) {
 	n, err := l.exec(updateTask, run.RunID, run.After, run.Holder, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, l.now, run.statusAt())
@@ -182,7 +182,7 @@ func (l *sqliteLog) change(run *runChange) (bool, error) {
 	return true, err
 }
 
-// result writes what a run came to, if anything.
+// result writes the result of a run, if it has one.
 func (l *sqliteLog) result(runID string, body []byte) error {
 	if len(body) == 0 {
 		return nil

@@ -146,6 +146,24 @@ var StopWords = WordSet(`the a an of in on at to for and or is are was were be b
 	than not no name names number id per between total when where why please return tell display get any some into about us we
 	our you your i my`)
 
+var (
+	// IdentifierWords are last words in names of columns that identify rows: no groups and
+	// no averages.
+	IdentifierWords = WordSet("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
+	// NotAveraged are last words in names of numbers without a useful average.
+	NotAveraged = WordSet("year month day week hour quarter decade date rank position version latitude longitude index")
+)
+
+// IsQuantity reports whether numbers of a name with these words, in lower case, are
+// quantities, whose thousands are written apart. Others identify rows, or are years and the like.
+func IsQuantity(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	return !IdentifierWords[last] && !NotAveraged[last]
+}
+
 // WordSet returns the set of the words in a text, separated by blanks.
 func WordSet(words string) map[string]bool {
 	all := map[string]bool{}

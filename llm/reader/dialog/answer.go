@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 )
@@ -22,11 +23,11 @@ const (
 
 // Answer formats the results of the steps as sentences: the finding, and not the rows, which
 // stand beside the answer. Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
-// a link, an image or HTML.
-func Answer(task llm.AnswerTask) llm.Answer {
+// a link, an image or HTML. Numbers have the separators of the reader.
+func Answer(task llm.AnswerTask, numbers locale.Numbers) llm.Answer {
 	var parts []string
 	for i, s := range task.Steps {
-		text := answerStep(s, i+1)
+		text := answerStep(s, i+1, numbers)
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = escapeCell(s.Instruction) + " " + text
 		}
@@ -38,12 +39,12 @@ func Answer(task llm.AnswerTask) llm.Answer {
 	return llm.Answer{Markdown: strings.Join(parts, "\n\n")}
 }
 
-func answerStep(s llm.Step, n int) string {
+func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 	cite := fmt.Sprintf("[step %d]", n)
 	if s.Failure != "" {
 		return fmt.Sprintf("“%s” could not be answered: %s %s", escapeCell(s.Instruction), escapeMarkdown(s.Failure, maxPassage), cite)
 	}
-	r := newAnswerResult(s)
+	r := newAnswerResult(s, numbers)
 	switch {
 	case r.rows == 0 || len(r.columns) == 0:
 		return "Nothing in the data matches that. " + cite
@@ -112,10 +113,10 @@ func withMeasure(c answerColumn) string {
 // list says how many rows there are. It names the values of one column: all, or some of
 // many. The rows themselves are beside the answer.
 func (r answerResult) list() string {
-	count := formatCount(r.rows)
+	count := r.format.Int(int64(r.rows))
 	switch {
 	case r.total > 0:
-		count = formatCount(int(r.total))
+		count = r.format.Int(r.total)
 	case r.truncated:
 		count = "more than " + count
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/dialog"
 )
@@ -100,10 +101,35 @@ func TestAnswer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}).Markdown; got != test.want {
+			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf("")).Markdown; got != test.want {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// TestAnswerLocales checks that numbers have the separators of the reader, and that years,
+// ids, dates and words stay.
+func TestAnswerLocales(t *testing.T) {
+	t.Parallel()
+	months := llm.Step{Rows: unit("€", "total_amount", rowsOf([]string{"month", "total_amount"},
+		`{"month": "2025-05-01", "total_amount": "20100.50"}`, `{"month": "2025-06-01", "total_amount": "-1234567.25"}`, `{"month": "2025-07-01", "total_amount": "27425.00"}`))}
+	row := llm.Step{Rows: rowsOf([]string{"year", "order_id", "latitude", "weight"}, `{"year": 2025, "order_id": 12345, "latitude": 47.5, "weight": 1234.5}`)}
+	for _, test := range []struct {
+		locale string
+		step   llm.Step
+		want   string
+	}{
+		{"de", months, "The total amount was highest in **July 2025** at **€27.425,00** and lowest in June 2025 at -€1.234.567,25. [step 1]"},
+		{"de-CH", months, "The total amount was highest in **July 2025** at **€27’425.00** and lowest in June 2025 at -€1’234’567.25. [step 1]"},
+		{"fr", months, "The total amount was highest in **July 2025** at **€27\u202f425,00** and lowest in June 2025 at -€1\u202f234\u202f567,25. [step 1]"},
+		{"en-IN", months, "The total amount was highest in **July 2025** at **€27,425.00** and lowest in June 2025 at -€12,34,567.25. [step 1]"},
+		{"de", row, "The year is **2025**, the order id is **12345**, the latitude is **47,5** and the weight is **1.234,5**. [step 1]"},
+		{"de", llm.Step{Rows: many(1000, true)}, "There are more than 1.000 names, such as **N0**, **N1** and **N2**. [step 1]"},
+	} {
+		if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(test.locale)).Markdown; got != test.want {
+			t.Errorf("%s: got %q", test.locale, got)
+		}
 	}
 }
 
@@ -112,12 +138,12 @@ func TestAnswerOfSeveralSteps(t *testing.T) {
 	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{
 		{Instruction: "How many dogs are there?", Rows: rowsOf([]string{"count"}, `{"count": 3}`)},
 		{Instruction: "Who owns <Rex>?", Failure: "Not understood: “owns”."},
-	}}).Markdown
+	}}, locale.NumbersOf("")).Markdown
 	const want = "How many dogs are there? The count is **3**. [step 1]\n\n“Who owns &lt;Rex&gt;?” could not be answered: Not understood: “owns”. [step 2]"
 	if got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := dialog.Answer(llm.AnswerTask{}).Markdown; got == "" {
+	if got := dialog.Answer(llm.AnswerTask{}, locale.NumbersOf("")).Markdown; got == "" {
 		t.Error("no answer to no steps")
 	}
 }
@@ -128,7 +154,7 @@ func TestAnswerLimits(t *testing.T) {
 	for i := range 1000 {
 		lines = append(lines, fmt.Sprintf(`{"a": %d, "b": %q}`, i, strings.Repeat("x", 5000)))
 	}
-	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}).Markdown
+	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}, locale.NumbersOf("")).Markdown
 	if len(got) > 1000 || !strings.Contains(got, "has the highest a: **999**") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
 	}

@@ -91,9 +91,9 @@ func (g grouped) allEqual() bool {
 // countGroups counts the groups in words.
 func (g grouped) countGroups() string {
 	if len(g.groups) > 1 {
-		return formatCount(len(g.rows)) + " rows"
+		return g.measure.format.Int(int64(len(g.rows))) + " rows"
 	}
-	return formatCount(len(g.rows)) + " " + catalog.Plural(g.groups[0].name)
+	return g.measure.format.Int(int64(len(g.rows))) + " " + catalog.Plural(g.groups[0].name)
 }
 
 // extremes returns the first of the highest and of the lowest values.
@@ -163,7 +163,7 @@ func (g grouped) ranking() string {
 	}
 	switch {
 	case ties > maxNamed:
-		return fmt.Sprintf("%s of %s share the %s %s: **%s**", formatCount(ties), g.countGroups(), word, g.measure.name, g.text(0))
+		return fmt.Sprintf("%s of %s share the %s %s: **%s**", g.measure.format.Int(int64(ties)), g.countGroups(), word, g.measure.name, g.text(0))
 	case ties > 1:
 		return fmt.Sprintf("%s have the %s %s: **%s**", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
 	}

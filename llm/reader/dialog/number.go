@@ -3,9 +3,10 @@ package dialog
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"parley/internal/locale"
 )
 
 // currencies stand before their numbers; other units follow them.
@@ -13,11 +14,12 @@ const currencies = "€$£¥"
 
 // formatNumber formats a JSON number, or one that is written as a text, with its thousands
 // apart, so many decimals at least and at most four, and its unit.
-func formatNumber(value json.RawMessage, unit string, decimals int) string {
-	text := groupThousands(shortNumber(value))
+func formatNumber(numbers locale.Numbers, value json.RawMessage, unit string, decimals int) string {
+	text := shortNumber(value)
 	if whole, fraction, _ := strings.Cut(text, "."); len(fraction) < decimals {
 		text = whole + "." + fraction + strings.Repeat("0", decimals-len(fraction))
 	}
+	text = numbers.Format(text)
 	currency := unit != "" && strings.Contains(currencies, unit)
 	negative := strings.HasPrefix(text, "-")
 	switch text = escapeCell(text); {
@@ -30,30 +32,6 @@ func formatNumber(value json.RawMessage, unit string, decimals int) string {
 	}
 	return text + " " + escapeCell(unit)
 }
-
-var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-
-// groupThousands puts commas into a number.
-func groupThousands(text string) string {
-	if !plainNumber.MatchString(text) {
-		return text
-	}
-	whole, decimals, fraction := strings.Cut(text, ".")
-	sign := ""
-	if whole[0] == '-' {
-		sign, whole = "-", whole[1:]
-	}
-	for at := len(whole) - 3; at > 0; at -= 3 {
-		whole = whole[:at] + "," + whole[at:]
-	}
-	if fraction {
-		whole += "." + decimals
-	}
-	return sign + whole
-}
-
-// formatCount formats a number of rows.
-func formatCount(n int) string { return groupThousands(strconv.Itoa(n)) }
 
 // shortNumber is jsonText with rounded numbers.
 func shortNumber(value json.RawMessage) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 )
@@ -24,6 +25,7 @@ type answerColumn struct {
 	decimals int
 	// layout formats its dates; "" if there are none.
 	layout string
+	format locale.Numbers
 	// internal says that rows were selected by it, and the result does not show it.
 	internal bool
 }
@@ -32,6 +34,7 @@ type answerColumn struct {
 type answerResult struct {
 	columns []answerColumn
 	rows    int
+	format  locale.Numbers
 	// truncated says that there were more rows, and total how many in all, if they were
 	// counted.
 	truncated bool
@@ -39,8 +42,8 @@ type answerResult struct {
 }
 
 // newAnswerResult reads the rows of a step.
-func newAnswerResult(s llm.Step) answerResult {
-	r := answerResult{truncated: s.Rows.Truncated, total: s.Rows.Total}
+func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
+	r := answerResult{format: numbers, truncated: s.Rows.Truncated, total: s.Rows.Total}
 	rows := make([]map[string]json.RawMessage, 0, len(s.Rows.Rows))
 	for _, raw := range s.Rows.Rows {
 		var row map[string]json.RawMessage
@@ -56,7 +59,7 @@ func newAnswerResult(s llm.Step) answerResult {
 		}
 	}
 	for _, name := range names {
-		c := answerColumn{name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
+		c := answerColumn{format: numbers, name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -99,7 +102,7 @@ var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][
 // readNumbers returns the values of a measure; nil for other columns.
 func readNumbers(name string, values []json.RawMessage) []float64 {
 	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
-	if len(words) == 0 || identifierWords[words[len(words)-1]] || notAveraged[words[len(words)-1]] {
+	if !catalog.IsQuantity(words) {
 		return nil
 	}
 	numbers, found := make([]float64, len(values)), false
@@ -167,7 +170,7 @@ func (c answerColumn) text(row int) string {
 	case text == "":
 		return ""
 	case c.numbers != nil:
-		return formatNumber(c.values[row], c.unit, c.decimals)
+		return formatNumber(c.format, c.values[row], c.unit, c.decimals)
 	case c.layout != "":
 		at, err := time.Parse(time.DateOnly, text)
 		if err == nil && strings.HasPrefix(c.layout, "Q") {
@@ -178,7 +181,7 @@ func (c answerColumn) text(row int) string {
 		}
 	}
 	if c.values[row][0] != '"' {
-		text = shortNumber(c.values[row])
+		text = c.format.Ungrouped(shortNumber(c.values[row]))
 	}
 	return escapeCell(text)
 }

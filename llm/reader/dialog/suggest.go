@@ -9,13 +9,8 @@ import (
 )
 
 var (
-	// identifierWords are last words in names of columns that identify rows: no groups and
-	// no averages.
-	identifierWords = catalog.WordSet("id ids code no number key uuid # identifier isbn sku url link email mail phone fax address street zip postcode password hash path file image")
 	// labelWords are last words in names of columns with a different text in each row.
 	labelWords = catalog.WordSet("name names title description comment comments note notes text summary content first last surname firstname lastname")
-	// notAveraged are last words in names of numbers without a useful average.
-	notAveraged = catalog.WordSet("year month day week hour quarter decade date rank position version latitude longitude index")
 	// genericTableWords are names of tables that do not name the rows.
 	genericTableWords = catalog.WordSet("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
@@ -123,7 +118,7 @@ func (s *suggester) countAsked(words []string) int {
 func (s *suggester) isPlainColumn(i int) bool {
 	c := &s.cat.Columns[i]
 	last := c.Words[len(c.Words)-1]
-	return s.cat.Tables[c.Table].Key != i && !s.cat.IsReference(i) && !identifierWords[last] &&
+	return s.cat.Tables[c.Table].Key != i && !s.cat.IsReference(i) && !catalog.IdentifierWords[last] &&
 		!slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool { return l.To == i })
 }
 
@@ -136,5 +131,5 @@ func (s *suggester) canGroupBy(i int) bool {
 // canAverage reports whether a column has numbers with a useful average.
 func (s *suggester) canAverage(i int) bool {
 	c := &s.cat.Columns[i]
-	return c.Kind == catalog.Number && s.isPlainColumn(i) && !notAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
+	return c.Kind == catalog.Number && s.isPlainColumn(i) && !catalog.NotAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
 }

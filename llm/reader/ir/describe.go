@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 )
 
 // Describe describes a query in English: "average amount of orders per country, only those
 // with channel “web”, in 2025, highest first, the first 5".
-func Describe(q *Query, cat *catalog.Catalog) string {
-	s := &describer{cat: cat, main: -1}
+func Describe(q *Query, cat *catalog.Catalog, numbers locale.Numbers) string {
+	s := &describer{cat: cat, main: -1, numbers: numbers}
 	s.main = s.mainTable(q)
 	return s.query(q)
 }
@@ -19,7 +20,8 @@ func Describe(q *Query, cat *catalog.Catalog) string {
 type describer struct {
 	cat *catalog.Catalog
 	// main is the table that "those" refers to; -1 for none.
-	main int
+	main    int
+	numbers locale.Numbers
 }
 
 // phrase is a text with the table that it belongs to; -1 for none.
@@ -82,7 +84,7 @@ func (s *describer) query(q *Query) string {
 		return text
 	}
 	how := map[string]string{"union": "together with", "intersect": "but only what is also among", "except": "but without"}
-	return text + "; " + how[q.Set] + ": " + Describe(q.Right, s.cat)
+	return text + "; " + how[q.Set] + ": " + Describe(q.Right, s.cat, s.numbers)
 }
 
 // shown describes the items and groups of a query.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/locale"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 )
@@ -128,7 +129,34 @@ func TestDescribe(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.query, err)
 		}
-		if got := ir.Describe(q, cat); got != test.want {
+		if got := ir.Describe(q, cat, locale.Numbers{}); got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.query, got, test.want)
+		}
+	}
+}
+
+// TestDescribeNumbers checks which numbers have their thousands apart.
+func TestDescribeNumbers(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	values := []ir.Value{{Kind: ir.NumberValue, Text: "12345.5"}, {Kind: ir.NumberValue, Text: "2025"}}
+	for _, test := range []struct{ query, locale, want string }{
+		{"select @orders.channel where @orders.amount > v0", "", "channel of orders, only those with amount above 12,345.5"},
+		{"select @orders.channel where @orders.amount > v0", "de", "channel of orders, only those with amount above 12.345,5"},
+		{"select @orders.channel where @orders.amount between v1 v0", "fr", "channel of orders, only those with amount from 2\u202f025 to 12\u202f345,5"},
+		{"select @orders.channel where @orders.order_id = v1", "de", "channel of orders, only those with order id 2025"},
+		{"select count * from #orders where year @orders.ordered_at = v1", "de", "number of orders, only those with year 2025"},
+		{"select @orders.channel group @orders.channel having count * > v1", "de", "each different channel of orders, only channels with number of orders above 2.025"},
+	} {
+		tokens, err := ir.ParseText(expand(test.query))
+		if err != nil {
+			t.Fatalf("%s: %v", test.query, err)
+		}
+		q, err := ir.Parse(tokens, values)
+		if err != nil {
+			t.Fatalf("%s: %v", test.query, err)
+		}
+		if got := ir.Describe(q, cat, locale.NumbersOf(test.locale)); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.query, got, test.want)
 		}
 	}
@@ -151,7 +179,7 @@ func TestDescribePartOfItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := ir.Describe(q, cat); got != want {
+		if got := ir.Describe(q, cat, locale.Numbers{}); got != want {
 			t.Errorf("%s\n got %s\nwant %s", query, got, want)
 		}
 	}
@@ -177,7 +205,7 @@ func TestDescribeRandomQueries(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		words := ir.Describe(q, cat)
+		words := ir.Describe(q, cat, locale.Numbers{})
 		if words == "" || strange.MatchString(words) || strings.HasPrefix(words, ",") {
 			t.Fatalf("%s is said as %q", ir.Text(tokens), words)
 		}

@@ -92,9 +92,19 @@ func (s *describer) constant(c Cond, v Value) string {
 		}
 	}
 	if v.Kind == NumberValue || v.Kind == QuarterValue {
-		return v.Number(c.Left, s.cat)
+		return s.number(c.Left, v.Number(c.Left, s.cat))
 	}
 	return quote(v.Text)
+}
+
+// number writes a number that an expression is compared with. Those of columns that hold no
+// quantities, and parts of dates, have no thousands.
+func (s *describer) number(left Expr, text string) string {
+	ofColumn := left.Column >= 0 && left.Op == "" && left.Inner == "" && (left.Kind == "column" || left.Func == "min" || left.Func == "max")
+	if left.Kind == "part" || ofColumn && !catalog.IsQuantity(s.cat.Columns[left.Column].Words) {
+		return s.numbers.Ungrouped(text)
+	}
+	return s.numbers.Format(text)
 }
 
 // quote puts a value in quotation marks, on one line and shortened.
@@ -186,7 +196,7 @@ func (s *describer) limit(q *Query) string {
 	case q.Nth > 1:
 		text = fmt.Sprintf("the %s to the %s", ordinal(q.Nth), ordinal(q.Nth+q.Limit-1))
 	case q.Limit > 1:
-		text = fmt.Sprintf("the first %d", q.Limit)
+		text = "the first " + s.numbers.Int(int64(q.Limit))
 	}
 	if q.Each != nil {
 		text += " for each " + s.left(*q.Each)

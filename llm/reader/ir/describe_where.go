@@ -109,7 +109,7 @@ func (s *describer) parts(c Cond) (lead, test string) {
 
 // sub describes a subquery, in parentheses if it is not a plain aggregate.
 func (s *describer) sub(q *Query) string {
-	text := Describe(q, s.cat)
+	text := Describe(q, s.cat, s.numbers)
 	if len(q.Where)+len(q.Group)+len(q.Having)+len(q.Order)+len(q.Items)+q.Limit == 1 && q.Set == "" && q.Via < 0 && len(q.From) < 2 {
 		return "the " + text
 	}

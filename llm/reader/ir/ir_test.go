@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
@@ -243,7 +244,7 @@ func FuzzParse(f *testing.F) {
 		q, err := ir.Parse(tokens, []ir.Value{{Text: "x"}, {Kind: ir.NumberValue, Text: "1"}})
 		if err == nil {
 			_, _ = ir.SQL(q, cat, now)
-			if ir.Describe(q, cat) == "" {
+			if ir.Describe(q, cat, locale.Numbers{}) == "" {
 				t.Errorf("%s has no words", text)
 			}
 		}

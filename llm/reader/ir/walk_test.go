@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/duckdb/duckdb-go/v2"
 
+	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/storage"
@@ -262,7 +263,7 @@ func FuzzSQL(f *testing.F) {
 		if text, err := ir.SQL(q, in.cat, now); (text == "") == (err == nil) {
 			t.Errorf("%s is printed as %q, %v", ir.Text(tokens), text, err)
 		}
-		if ir.Describe(q, in.cat) == "" {
+		if ir.Describe(q, in.cat, locale.Numbers{}) == "" {
 			t.Errorf("%s is not said in words", ir.Text(tokens))
 		}
 	})

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 )
@@ -21,9 +22,9 @@ func Alternative(all []Reading, cat *catalog.Catalog) int {
 	if len(all) == 0 || !offers(&all[0]) || IsConfident(all[0].Confidence, nil) {
 		return 0
 	}
-	first := ir.Describe(all[0].Query, cat)
+	first := ir.Describe(all[0].Query, cat, locale.Numbers{})
 	for i := 1; i < len(all); i++ {
-		if offers(&all[i]) && ir.Describe(all[i].Query, cat) != first {
+		if offers(&all[i]) && ir.Describe(all[i].Query, cat, locale.Numbers{}) != first {
 			if AboutEqual(all[0].Confidence, all[i].Confidence) {
 				return i
 			}

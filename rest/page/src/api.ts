@@ -284,6 +284,9 @@ export const setLinks = (d: Dataset, links: Link[]) =>
 
 export const retry = (attempt: string) => call<{ id: string }>('POST', path`ingestionTracking/${attempt}/retry`);
 
+/** removeNamespace deletes a namespace that has no datasets. */
+export const removeNamespace = (n: Namespace) => call<void>('DELETE', path`data/${n.owner}/${n.name}`);
+
 export const remove = (d: Dataset) => call<void>('DELETE', pathOf(d));
 
 /** attemptsOf gives ingestions into a dataset, newest first: those from before a time, when one is given. */

@@ -1,4 +1,5 @@
 // Rows as a table shows them.
+import { inLocale } from './locale';
 
 export type Row = Record<string, unknown>;
 
@@ -39,22 +40,29 @@ const longest = 120;
 /** clipped gives as much of a text as a cell holds. */
 export const clipped = (text: string): string => (text.length > longest ? `${text.slice(0, longest - 1)}…` : text);
 
+/** A decimal that came as a text, or a whole number that is too large for another form. Texts of fewer digits may be codes. */
+const exactNumber = /^-?(0|[1-9]\d*)\.(\d+)$|^-?[1-9]\d{15,}$/;
+
 /** shown gives a value as people write it: numbers have their thousands apart, and so do written ones. */
 export function shown(value: unknown, field: Field): string {
-  if (typeof value === 'number' && !/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name)) return formatNumber(value);
-  return cellText(value);
+  if (/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name)) return cellText(value);
+  if (typeof value === 'number') return formatNumber(value);
+  const exact = field.numeric && typeof value === 'string' && exactNumber.exec(value);
+  if (!exact) return cellText(value);
+  const digits = Math.min(exact[2]?.length ?? 0, 20);
+  return inLocale(exact[0], { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /** formatNumber writes a number in full when it is short, else with two digits behind the point, or six that say something. */
 export function formatNumber(value: number): string {
   const exact = String(value);
   if (/e-/.test(exact)) return String(Number(value.toPrecision(6)));
-  if (exact.replace(/\D/g, '').length <= 8) return value.toLocaleString('en', { maximumFractionDigits: 8 });
-  return value.toLocaleString('en', Math.abs(value) < 1 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 2 });
+  if (exact.replace(/\D/g, '').length <= 8) return inLocale(value, { maximumFractionDigits: 8 });
+  return inLocale(value, Math.abs(value) < 1 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 2 });
 }
 
 /** rowsWords says how many rows there are. */
-export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${count.toLocaleString('en')} rows`);
+export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${inLocale(count)} rows`);
 
 /** scores gives each row's, where any is not a perfect one. */
 export function scores(rows: Row[]): number[] | undefined {

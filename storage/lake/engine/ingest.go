@@ -16,6 +16,7 @@ import (
 	"parley/internal/sqltext"
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/ingest/source"
 	"parley/storage/lake/worker"
 )
 
@@ -26,10 +27,10 @@ const progressEvery = 200 * time.Millisecond
 func IngestMain() int { return worker.ServeIngest(answerIngest) }
 
 func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
-	ingest.UseCompiled(request.Programs)
+	source.UseCompiled(request.Programs)
 	switch {
 	case request.Compile:
-		if err := ingest.Compile(request.OutDir); err != nil {
+		if err := source.Compile(request.OutDir); err != nil {
 			return worker.IngestReply{Fault: err.Error()}
 		}
 		return worker.IngestReply{}

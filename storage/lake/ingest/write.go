@@ -132,7 +132,7 @@ func csvRows(query string, columns []storage.Column, escapeFormulas bool) string
 
 // write writes the tables to Parquet files.
 func (r *run) write(ctx context.Context, tables []*table, columns []storage.Column) ([]File, error) {
-	path := filepath.Join(r.work, "rows.parquet")
+	path := filepath.Join(r.files.Dir, "rows.parquet")
 	var want, bytes int64
 	for _, t := range tables {
 		want += t.rows
@@ -177,7 +177,7 @@ func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File
 	each := max(1, (rows/parts+group-1)/group) * group
 	var files []File
 	for first := int64(0); first < rows; first += each {
-		part := filepath.Join(r.work, fmt.Sprintf("part-%04d.parquet", len(files)+1))
+		part := filepath.Join(r.files.Dir, fmt.Sprintf("part-%04d.parquet", len(files)+1))
 		if each >= rows {
 			err = os.Rename(path, part)
 		} else {
@@ -206,17 +206,17 @@ func selectTables(tables []*table, columns []storage.Column, sequential bool) st
 		want := make([]string, len(t.columns))
 		own := map[string]int{}
 		for j, c := range t.columns {
-			own[fold(c.Name)] = j
+			own[storage.FoldColumn(c.Name)] = j
 		}
 		for _, c := range columns {
-			if j, ok := own[fold(c.Name)]; ok {
+			if j, ok := own[storage.FoldColumn(c.Name)]; ok {
 				want[j] = c.Type
 			}
 		}
 		from, exprs := t.read(want, sequential)
 		var list []string
 		for k, c := range columns {
-			j, ok := own[fold(c.Name)]
+			j, ok := own[storage.FoldColumn(c.Name)]
 			switch {
 			case c.Type == typeNull && (k > 0 || hasValues(columns)):
 			case ok:

@@ -3,6 +3,8 @@ package joinguard
 import (
 	"fmt"
 	"strings"
+
+	"parley/internal/locale"
 )
 
 // loss is a relation whose rows without a match in another are left out.
@@ -37,7 +39,7 @@ func (g *guard) countLost(s *selection, aggregates []aggregate) error {
 	}
 	for n, l := range losses {
 		if count, _ := counts[fmt.Sprint("lost", n)].(float64); count > 0 {
-			g.note(lostRows(int64(count), s.relations[l.relation].title, s.relations[l.other].title))
+			g.note(lostRows(locale.NumbersFor(g.ctx), int64(count), s.relations[l.relation].title, s.relations[l.other].title))
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/locale"
 	"parley/storage"
 )
 
@@ -85,9 +86,9 @@ func refusePairs(s *selection, a aggregate) error {
 }
 
 // lostRows says that rows are left out.
-func lostRows(count int64, table, other string) string {
+func lostRows(numbers locale.Numbers, count int64, table, other string) string {
 	if count == 1 {
 		return fmt.Sprintf("1 row of `%s` is left out: it has no match in `%s`.", table, other)
 	}
-	return fmt.Sprintf("%d rows of `%s` are left out: they have no match in `%s`.", count, table, other)
+	return fmt.Sprintf("%s rows of `%s` are left out: they have no match in `%s`.", numbers.Int(count), table, other)
 }

@@ -170,17 +170,17 @@ func shortReason(reason string) string {
 }
 
 // checkResult checks a worker's result. Its files must exist in its own folder.
-func checkResult(request IngestRequest, made ingest.Result) error {
+func checkResult(request IngestRequest, result ingest.Result) error {
 	most := MaxFiles
 	if len(request.Files) > 0 {
 		most = 1
 	}
-	if len(made.Files) < 1 || len(made.Files) > most {
-		return fmt.Errorf("%d files, where 1 to %d can be", len(made.Files), most)
+	if len(result.Files) < 1 || len(result.Files) > most {
+		return fmt.Errorf("%d files, where 1 to %d can be", len(result.Files), most)
 	}
 	var rows int64
-	seen := make(map[string]bool, len(made.Files))
-	for _, file := range made.Files {
+	seen := make(map[string]bool, len(result.Files))
+	for _, file := range result.Files {
 		if err := checkFile(request.OutDir, file); err != nil {
 			return err
 		}
@@ -190,16 +190,16 @@ func checkResult(request IngestRequest, made ingest.Result) error {
 		seen[file.Path] = true
 		rows += file.Rows
 	}
-	if rows != made.Rows {
-		return fmt.Errorf("%d rows, and %d in files", made.Rows, rows)
+	if rows != result.Rows {
+		return fmt.Errorf("%d rows, and %d in files", result.Rows, rows)
 	}
-	if err := checkReport(made.Report); err != nil {
+	if err := checkReport(result.Report); err != nil {
 		return err
 	}
-	if err := checkProfile(made); err != nil {
+	if err := checkProfile(result); err != nil {
 		return err
 	}
-	return checkColumns(request.Have, made.Columns)
+	return checkColumns(request.Have, result.Columns)
 }
 
 // checkExport refuses a result that is not one file in the worker's folder, or too long.

@@ -61,7 +61,8 @@ func Command(t testing.TB, dir string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), Program(t), args...)
 	cmd.Dir = dir
 	for _, setting := range os.Environ() {
-		if !strings.HasPrefix(setting, "PARLEY_") && !strings.HasPrefix(setting, "LANGFUSE_") && !strings.HasPrefix(setting, "OTEL_") {
+		prefixed := func(prefix string) bool { return strings.HasPrefix(setting, prefix) }
+		if !slices.ContainsFunc([]string{"PARLEY_", "LANGFUSE_", "OTEL_", "LANG=", "LC_"}, prefixed) {
 			cmd.Env = append(cmd.Env, setting)
 		}
 	}

@@ -239,6 +239,12 @@ func walkDelete(b *tab, alice, _ e2etest.Client) {
 	b.pressIn("//dialog", "Delete")
 	b.is(`location.hash === '#/alice/errands/data' && document.querySelectorAll('.dataset').length === 0`)
 	b.sees(".data", "Nothing here yet")
+	b.press("Delete")
+	b.sees("dialog h2", "Delete errands?")
+	b.pressIn("//dialog", "Delete")
+	b.is(`!document.querySelector('dialog') && !location.hash.startsWith('#/alice/errands')`)
+	b.is(`![...document.querySelectorAll('.namespace option')].some((each) => each.textContent === 'errands')`)
+	b.is(`document.activeElement !== document.body`)
 	b.press("Sign out")
 	b.signIn(alice.Token) // and gets to where there is something to ask
 	b.sees(".suggestions", "How many")

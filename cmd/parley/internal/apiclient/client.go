@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"parley/internal/baseurl"
+	"parley/internal/locale"
 )
 
 // maxAnswer limits the answer of a server: results are smaller by default.
@@ -27,18 +29,20 @@ const (
 
 // Client calls a server for one user.
 type Client struct {
-	http  http.Client
-	base  string
-	token string
+	http   http.Client
+	base   string
+	token  string
+	locale string
 }
 
 // New returns a client of a server, whose address may have the path of the interface,
-// with a number of idle connections.
+// with a number of idle connections. Answers have numbers as the process's environment has
+// them.
 func New(address, token string, connections int) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = connections
 	base := strings.TrimSuffix(strings.TrimRight(address, "/"), baseurl.Root) + baseurl.Root
-	return &Client{http: http.Client{Transport: transport}, base: base, token: token}
+	return &Client{http: http.Client{Transport: transport}, base: base, token: token, locale: locale.FromEnvironment(os.Getenv)}
 }
 
 // Call sends JSON, or nothing, to a path below the interface's root, and decodes the
@@ -99,6 +103,7 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept-Language", c.locale)
 	return request, nil
 }
 

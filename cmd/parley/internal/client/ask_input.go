@@ -25,10 +25,10 @@ func inputOf(task *apiclient.Task) *inputReport {
 	if !task.Status.State.Waits() {
 		return nil
 	}
-	said := task.Status.Message.Parts
-	input := &inputReport{Question: said.Text(), Options: []apiclient.Option{}}
-	if options := said.Data().Options; len(options) > 0 {
-		input.Question, _, _ = strings.Cut(said.Text(), "\n")
+	parts := task.Status.Message.Parts
+	input := &inputReport{Question: parts.Text(), Options: []apiclient.Option{}}
+	if options := parts.Data().Options; len(options) > 0 {
+		input.Question, _, _ = strings.Cut(parts.Text(), "\n")
 		input.Options = options
 	}
 	return input

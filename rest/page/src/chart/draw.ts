@@ -1,10 +1,13 @@
 // Draws charts by Vega, which is large: this module is loaded with the first chart.
 import { expressionInterpreter } from 'vega-interpreter';
 import { compile, type TopLevelSpec } from 'vega-lite';
-import { parse, View } from 'vega';
+import { formatLocale, parse, View } from 'vega';
+import { separators } from '../locale';
 import type { Row } from '../rows';
 import type { Spec } from './spec';
 import { themeOf } from './theme';
+
+formatLocale(separators());
 
 /** Tip is what is shown beside the pointer: names and values. */
 export interface Tip {

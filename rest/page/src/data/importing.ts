@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { metadataOf, say, type Attempt, type Dataset, type Metadata, type Mode, type Options, type Sent } from '../api';
 import { ingested } from './ingestion';
+import { inLocale } from '../locale';
 import { patiently } from '../patience';
 import { here } from '../place';
 import { readDatasets, readNamespaces } from '../store';
@@ -50,7 +51,7 @@ export async function importAll(file: Sent, targets: Target[], abort: AbortSigna
     const name = `${target.to.namespace}/${target.to.name}`;
     now(name);
     try {
-      all.push(await importTable(file, target, abort, (rows) => now(rows > 0 ? `${name}: ${rows.toLocaleString('en')} rows so far` : name)));
+      all.push(await importTable(file, target, abort, (rows) => now(rows > 0 ? `${name}: ${inLocale(rows)} rows so far` : name)));
     } catch (error) {
       abort.throwIfAborted();
       all.push({ to: target.to, failure: say(error) });

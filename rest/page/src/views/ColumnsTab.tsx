@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { attemptsOf, mayEdit, profileOf, say, type Attempt, type ColumnProfile, type ColumnReport } from '../api';
 import { adding, type Adding } from '../data/importing';
+import { inLocale } from '../locale';
 import { cellText, clipped, formatNumber } from '../rows';
 import type { Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
@@ -78,13 +79,13 @@ const value = (v: string | number): string => (typeof v === 'number' ? formatNum
 
 function Facts({ column, rows }: { column: ColumnProfile; rows: number }): VNode {
   const { missing, distinct, min, max, length } = column;
-  const percent = missing && rows ? ` (${((missing / rows) * 100).toLocaleString('en', { maximumFractionDigits: 1 })}%)` : '';
+  const percent = missing && rows ? ` (${inLocale((missing / rows) * 100, { maximumFractionDigits: 1 })}%)` : '';
   return (
     <dl class="facts">
-      {missing !== undefined && <><dt>Missing</dt><dd>{missing.toLocaleString('en')}{percent}</dd></>}
-      {distinct !== undefined && <><dt>Distinct</dt><dd>{distinct.toLocaleString('en')}</dd></>}
+      {missing !== undefined && <><dt>Missing</dt><dd>{inLocale(missing)}{percent}</dd></>}
+      {distinct !== undefined && <><dt>Distinct</dt><dd>{inLocale(distinct)}</dd></>}
       {min !== undefined && max !== undefined && <><dt>Minimum</dt><dd>{value(min)}</dd><dt>Maximum</dt><dd>{value(max)}</dd></>}
-      {length && min === undefined && <><dt>Length</dt><dd>{length.min.toLocaleString('en')} to {length.max.toLocaleString('en')} characters</dd></>}
+      {length && min === undefined && <><dt>Length</dt><dd>{inLocale(length.min)} to {inLocale(length.max)} characters</dd></>}
     </dl>
   );
 }
@@ -105,7 +106,7 @@ function Drawing({ column }: { column: ColumnProfile }): VNode | null {
           const height = bin.count ? Math.max(1.5, (bin.count / most) * tall) : 0;
           return (
             <rect x={i * step + 0.5} y={tall - height} width={Math.max(1, step - 1)} height={height}>
-              <title>{`${value(bin.from)} to ${value(bin.to)}: ${bin.count.toLocaleString('en')}`}</title>
+              <title>{`${value(bin.from)} to ${value(bin.to)}: ${inLocale(bin.count)}`}</title>
             </rect>
           );
         })}
@@ -119,7 +120,7 @@ function Drawing({ column }: { column: ColumnProfile }): VNode | null {
       {top.slice(0, 5).map((each) => (
         <li>
           <span class="top-value" title={cellText(each.value)}>{value(each.value)}</span>
-          <span class="top-count">{each.count.toLocaleString('en')}</span>
+          <span class="top-count">{inLocale(each.count)}</span>
           <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={(each.count / most) * 100} height={4} /></svg>
         </li>
       ))}

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { TablePreview } from '../api';
+import { inLocale } from '../locale';
 import { cellText, clipped, rowsWords } from '../rows';
 import { isNumeric, typeChoices, typeWords } from '../data/types';
 import { columnNotes, Warnings } from './Report';
@@ -22,7 +23,7 @@ export function TableView({ table, types, onType }: TableProps): VNode {
         <>
           <h3>Columns</h3>
           <ColumnsTable table={table} types={types} onType={onType} />
-          <h3>{table.rowCount > table.rows.length ? `First ${rowsWords(table.rows.length)} of ${table.rowCount.toLocaleString('en')}` : rowsWords(table.rowCount)}</h3>
+          <h3>{table.rowCount > table.rows.length ? `First ${rowsWords(table.rows.length)} of ${inLocale(table.rowCount)}` : rowsWords(table.rowCount)}</h3>
           <FirstRows table={table} />
         </>
       )}
@@ -50,7 +51,7 @@ function ColumnsTable({ table, types, onType }: TableProps): VNode {
                 </select>
               </td>
               <td class="words">{columnNotes(c) || <span class="none">as it is</span>}</td>
-              <td class="number">{c.missing.toLocaleString('en')}</td>
+              <td class="number">{inLocale(c.missing)}</td>
               <td class="examples">{c.examples.map((value) => clipped(cellText(value))).join(' · ')}</td>
             </tr>
           ))}

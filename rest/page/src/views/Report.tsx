@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { ColumnReport, Report, Warning } from '../api';
 import { typeWords } from '../data/types';
+import { inLocale } from '../locale';
 
 /** ReportView says how a file was read: what each column became, and what to look at. */
 export function ReportView({ report }: { report: Partial<Report> }): VNode {
@@ -20,7 +21,7 @@ export function ReportView({ report }: { report: Partial<Report> }): VNode {
                   <th scope="row">{c.name}</th>
                   <td>{typeWords(c.type)}</td>
                   <td class="words">{columnNotes(c) || <span class="none">as it is</span>}</td>
-                  <td class="number">{c.missing.toLocaleString('en')}</td>
+                  <td class="number">{inLocale(c.missing)}</td>
                 </tr>
               ))}
             </tbody>
@@ -34,12 +35,12 @@ export function ReportView({ report }: { report: Partial<Report> }): VNode {
 /** columnNotes says what a column was read from; '' when its cells were read as they are. */
 export function columnNotes(c: ColumnReport): string {
   const notes = [c.from ? `written as ${c.from}` : '', c.unit ? `in ${c.unit}` : ''];
-  if (c.misfits) notes.push(`${c.misfits.toLocaleString('en')} ${c.misfits === 1 ? 'cell' : 'cells'} did not fit a narrower type${linesWords(c.misfitLines)}`);
+  if (c.misfits) notes.push(`${inLocale(c.misfits)} ${c.misfits === 1 ? 'cell' : 'cells'} did not fit a narrower type${linesWords(c.misfitLines)}`);
   return notes.filter(Boolean).join(', ');
 }
 
 const linesWords = (lines: number[] | undefined): string =>
-  lines?.length ? ` (${lines.length === 1 ? 'line' : 'lines'} ${lines.map((line) => line.toLocaleString('en')).join(', ')})` : '';
+  lines?.length ? ` (${lines.length === 1 ? 'line' : 'lines'} ${lines.map((line) => inLocale(line)).join(', ')})` : '';
 
 const delimiters: Record<string, string> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' };
 
@@ -61,12 +62,12 @@ export function Warnings({ list }: { list: Warning[] }): VNode | null {
     <ul class="warnings" aria-label="Warnings">
       {list.slice(0, shownWarnings).map((w) => (
         <li>
-          {w.line ? <strong>Line {w.line.toLocaleString('en')}: </strong> : null}
+          {w.line ? <strong>Line {inLocale(w.line)}: </strong> : null}
           {w.column && <strong>{w.column}: </strong>}
           {w.message}
         </li>
       ))}
-      {list.length > shownWarnings && <li>{(list.length - shownWarnings).toLocaleString('en')} more warnings are in the ingestion history.</li>}
+      {list.length > shownWarnings && <li>{inLocale(list.length - shownWarnings)} more warnings are in the ingestion history.</li>}
     </ul>
   );
 }

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
+import { inLocale } from '../locale';
 import { datasetName } from '../names';
 import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
@@ -12,53 +13,55 @@ import { QueryView } from './Query';
 import { Cell } from './Rows';
 import { useSave } from './Save';
 
-type View = 'Chart' | 'Table' | 'Query';
+type View = 'Chart' | 'Table';
 
-/** Result shows a query and its rows, as the server's chart of them or as a table; of a query that was run by hand its rows alone. */
+/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. */
 export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
   const [edited, edit] = useState<string>();
   const query = edited ?? original;
   const save = useSave(name, query);
-  const [chosen, choose] = useState<View>();
-  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), ...(as === 'ran' ? [] : ['Query' as const])];
-  const view = chosen && views.includes(chosen) ? chosen : views[0]!;
+  const [chosen, choose] = useState<View>('Chart');
+  const [open, setOpen] = useState(false);
+  const view = chart ? chosen : 'Table';
   const file = datasetName(name).slice(0, 60);
   return (
     <div class="result">
-      <div class="result-bar">
-        <div class="segments" role="group" aria-label="Show as">
-          {views.map((each) => (
-            <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
-          ))}
+      {rows && (
+        <div class="result-bar">
+          {chart && (
+            <div class="segments" role="group" aria-label="Show as">
+              {(['Chart', 'Table'] as const).map((each) => <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>)}
+            </div>
+          )}
+          <span class="result-count">{countWords(rows.length, step)}</span>
+          {!as && save.buttons}
+          <CopyButton label="Copy the rows" {...cells(rows)} />
+          <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
         </div>
-        <span class="result-count">{rows && countWords(rows.length, step)}</span>
-        {!as && save.buttons}
-        {view === 'Query' ? (
-          <>
-            <CopyButton label="Copy the query" text={() => query} />
-            <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
-          </>
-        ) : (
-          rows && (
-            <>
-              <CopyButton label="Copy the rows" {...cells(rows)} />
-              <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
-            </>
-          )
-        )}
-      </div>
+      )}
       {save.problem}
       {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
-      {view === 'Query' && <QueryView sql={query} original={original} question={name} onInput={edit} />}
+      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
+      {as !== 'ran' && step.query && (
+        <details class="query-part" onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Query</summary>
+          {open && (
+            <QueryView sql={query} original={original} question={name} onInput={edit}>
+              <CopyButton label="Copy the query" text={() => query} />
+              <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
+            </QueryView>
+          )}
+        </details>
+      )}
     </div>
   );
 }
 
 function countWords(count: number, { truncated, total }: Step): string {
-  if (total) return `the first ${count.toLocaleString('en')} of ${rowsWords(total)}`;
+  if (total) return `the first ${inLocale(count)} of ${rowsWords(total)}`;
   return truncated ? `the first ${rowsWords(count)}; there are more` : rowsWords(count);
 }
 
@@ -95,7 +98,7 @@ function Table({ rows }: { rows: Row[] }): VNode {
             {rows.slice(0, most).map((row, i) => (
               <tr>
                 {fields.map((field) => <Cell value={row[field.name]} field={field} />)}
-                {score && <td class="number">{score[i]!.toFixed(2)}</td>}
+                {score && <td class="number">{inLocale(score[i]!, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</td>}
               </tr>
             ))}
           </tbody>
@@ -103,7 +106,7 @@ function Table({ rows }: { rows: Row[] }): VNode {
       </div>
       {rows.length > most && (
         <button type="button" class="more" onClick={() => setMost(most + page)}>
-          Show {Math.min(page, rows.length - most)} more of {(rows.length - most).toLocaleString('en')}
+          Show {Math.min(page, rows.length - most)} more of {inLocale(rows.length - most)}
         </button>
       )}
     </>

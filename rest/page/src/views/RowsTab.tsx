@@ -4,6 +4,7 @@ import { query, rowsOf, say } from '../api';
 import { copied } from '../csv';
 import { comparisons, countQuery, rowsQuery, type Comparison, type Filter } from '../data/filter';
 import { copy } from '../files';
+import { inLocale } from '../locale';
 import type { Row } from '../rows';
 import type { Described } from '../store';
 import { isNumeric } from '../data/types';
@@ -56,7 +57,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
       <div class="rows-bar">
         <FilterForm columns={fields.map((field) => field.name)} onFilter={(next) => { setOffset(0); setFilter(next); }} />
         <div class="pager">
-          <span role="status">{shown && (rows.length === 0 ? 'No rows' : `Rows ${(offset + 1).toLocaleString('en')}–${last.toLocaleString('en')} of ${shown.total.toLocaleString('en')}`)}</span>
+          <span role="status">{shown && (rows.length === 0 ? 'No rows' : `Rows ${inLocale(offset + 1)}–${inLocale(last)} of ${inLocale(shown.total)}`)}</span>
           <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : 'Copy these rows'} disabled={!shown} onClick={() => void copyRows()} onBlur={() => setDone(false)} />
           <button type="button" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - limit))}>Previous</button>
           <button type="button" disabled={!shown || last >= shown.total || rows.length === 0} onClick={() => setOffset(last)}>Next</button>

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say, type Dataset, type Sent } from '../api';
 import { add, type Adding, type Imported } from '../data/importing';
+import { inLocale } from '../locale';
 import { go, hrefOf, hrefOfDataset } from '../place';
 import { cellsFile, pasted } from '../data/paste';
 import { rowsWords } from '../rows';
@@ -116,5 +117,5 @@ const countWords = ({ attempt, metadata }: Imported): string => attempt?.statusM
 function sizeWords(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
-  return `${(bytes / 1024 ** power).toLocaleString('en', { maximumFractionDigits: 1 })} ${units[power]}`;
+  return `${inLocale(bytes / 1024 ** power, { maximumFractionDigits: 1 })} ${units[power]}`;
 }

@@ -1,0 +1,59 @@
+// Package locale says how a reader writes numbers. It leaves the words around them, and
+// dates, to its users: they stay English.
+package locale
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// maxHeader is the longest header that is read, in bytes.
+const maxHeader = 256
+
+// Parse gives the tag of the language that an Accept-Language header prefers, without
+// extensions; "", which is English, where it names none or is wrong.
+func Parse(header string) string {
+	if header == "" || len(header) > maxHeader {
+		return ""
+	}
+	tags, _, err := language.ParseAcceptLanguage(header)
+	if err != nil || len(tags) == 0 {
+		return ""
+	}
+	base, script, region := tags[0].Raw()
+	if base.String() == "und" || base.String() == "mul" {
+		return ""
+	}
+	tag, err := language.Compose(base, script, region)
+	if err != nil {
+		return ""
+	}
+	return tag.String()
+}
+
+// FromEnvironment gives the tag that the variables of a process name; "en" for none.
+func FromEnvironment(getenv func(string) string) string {
+	name := cmp.Or(getenv("LC_ALL"), getenv("LC_NUMERIC"), getenv("LANG"))
+	name, _, _ = strings.Cut(name, ".") // the encoding
+	name, _, _ = strings.Cut(name, "@")
+	return cmp.Or(Parse(strings.ReplaceAll(name, "_", "-")), "en") // C and POSIX are no languages
+}
+
+type contextKey struct{}
+
+// With gives a context with the tag of the reader's locale.
+func With(ctx context.Context, tag string) context.Context {
+	if tag == "" {
+		return ctx
+	}
+	return context.WithValue(ctx, contextKey{}, tag)
+}
+
+// From gives the tag of the reader's locale; "" for English.
+func From(ctx context.Context) string {
+	tag, _ := ctx.Value(contextKey{}).(string)
+	return tag
+}

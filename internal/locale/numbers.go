@@ -1,0 +1,97 @@
+package locale
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+)
+
+// Numbers writes numbers with the separators of a locale, in Western digits. The zero value
+// writes digits alone.
+type Numbers struct {
+	decimal, group string
+	// last is how many digits the last group of a whole number has, and others are how many
+	// those before it have; 0 for no groups.
+	last, others int
+}
+
+var english = Numbers{decimal: ".", group: ",", last: 3, others: 3}
+
+// Sources of locales, browsers among them, differ in which space and which apostrophe
+// separate groups: these are written.
+const (
+	narrowSpace = "\u202f"
+	apostrophe  = "’"
+)
+
+// NumbersOf gives the numbers of a locale; English ones for "" and an unknown tag.
+func NumbersOf(tag string) Numbers {
+	if tag == "" {
+		return english
+	}
+	if tag == "no" || strings.HasPrefix(tag, "no-") {
+		tag = "nb" // the library knows Norwegian by its forms
+	}
+	parsed, err := language.Parse(tag)
+	if err != nil {
+		return english
+	}
+	if parsed, err = parsed.SetTypeForKey("nu", "latn"); err != nil {
+		return english
+	}
+	sample := message.NewPrinter(parsed).Sprint(number.Decimal(1234567.5))
+	digits := strings.FieldsFunc(sample, func(r rune) bool { return !unicode.IsDigit(r) })
+	marks := strings.FieldsFunc(sample, unicode.IsDigit)
+	if len(digits) < 2 || len(marks) != len(digits)-1 {
+		return english
+	}
+	numbers := Numbers{decimal: marks[len(marks)-1]}
+	if end := len(digits) - 1; end > 2 {
+		numbers.group, numbers.last, numbers.others = marks[0], len(digits[end-1]), len(digits[end-2])
+	}
+	switch {
+	case numbers.group == "'":
+		numbers.group = apostrophe
+	case numbers.group != "" && strings.TrimSpace(numbers.group) == "":
+		numbers.group = narrowSpace
+	}
+	return numbers
+}
+
+// NumbersFor gives the numbers of the reader of a context.
+func NumbersFor(ctx context.Context) Numbers { return NumbersOf(From(ctx)) }
+
+var plain = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+// Format writes a number that has a point for its decimals and no groups. Other texts stay.
+func (n Numbers) Format(text string) string {
+	if n.decimal == "" || !plain.MatchString(text) {
+		return text
+	}
+	whole, fraction, fractional := strings.Cut(text, ".")
+	whole, negative := strings.CutPrefix(whole, "-")
+	end := ""
+	if fractional {
+		end = n.decimal + fraction
+	}
+	for size := n.last; size > 0 && len(whole) > size; size = n.others {
+		at := len(whole) - size
+		whole, end = whole[:at], n.group+whole[at:]+end
+	}
+	if negative {
+		whole = "-" + whole
+	}
+	return whole + end
+}
+
+// Ungrouped is Format for numbers that are no quantities, such as years.
+func (n Numbers) Ungrouped(text string) string { return Numbers{decimal: n.decimal}.Format(text) }
+
+// Int writes a whole number.
+func (n Numbers) Int(value int64) string { return n.Format(strconv.FormatInt(value, 10)) }
