@@ -59,7 +59,7 @@ type Projection struct {
 	Failure func(task *a2a.Task) string
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
-	// Input gives what a task with this status asks its asker; nil when it does not wait.
+	// Input gives what a task with this status asks the user; nil when it does not wait.
 	Input func(status a2a.TaskStatus) *storage.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
@@ -94,7 +94,7 @@ type Config struct {
 	// RunTimeout limits a run. RequestTimeout limits a request that does not wait
 	// for a run, and the start of a run; 0 is no limit.
 	RunTimeout, RequestTimeout time.Duration
-	// InputTimeout is how long a run waits for an answer of its asker.
+	// InputTimeout is how long a run waits for an answer of the user.
 	InputTimeout time.Duration
 	// NamespaceExtension is the URI of the extension whose payload names the namespace.
 	NamespaceExtension string

@@ -1,19 +1,16 @@
 package a2aserver
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/etag"
+	"parley/internal/jsontext"
 	"parley/storage"
 )
 
@@ -51,7 +48,7 @@ func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage
 
 // ServeCatalog serves the list of agents.
 func (h *Host) ServeCatalog(w http.ResponseWriter, r *http.Request) error {
-	text, err := a2ajson.Marshal(h.cfg.Catalog(baseurl.From(r.Context())))
+	text, err := jsontext.Marshal(h.cfg.Catalog(baseurl.From(r.Context())))
 	if err != nil {
 		return fmt.Errorf("write catalog: %w", err)
 	}
@@ -120,7 +117,7 @@ func (h *Host) sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, e
 
 // ServeAICatalog serves the list of agents for registries.
 func (h *Host) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
-	text, err := a2ajson.Marshal(h.cfg.AICatalog(baseurl.From(r.Context())))
+	text, err := jsontext.Marshal(h.cfg.AICatalog(baseurl.From(r.Context())))
 	if err != nil {
 		return fmt.Errorf("write AI catalog: %w", err)
 	}
@@ -130,7 +127,7 @@ func (h *Host) ServeAICatalog(w http.ResponseWriter, r *http.Request) error {
 
 // ServeKeys serves the keys of cards' signatures.
 func (h *Host) ServeKeys(w http.ResponseWriter, r *http.Request) error {
-	text, err := a2ajson.Marshal(h.cfg.Keys())
+	text, err := jsontext.Marshal(h.cfg.Keys())
 	if err != nil {
 		return fmt.Errorf("write keys: %w", err)
 	}
@@ -161,11 +158,5 @@ func servePublic(w http.ResponseWriter, r *http.Request, mediaType string, text 
 }
 
 func serveDocument(w http.ResponseWriter, r *http.Request, mediaType, caching string, text []byte) {
-	text = append(text[:len(text):len(text)], '\n')
-	sum := sha256.Sum256(text)
-	header := w.Header()
-	header.Set("Content-Type", mediaType)
-	header.Set("Cache-Control", caching)
-	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	etag.Serve(w, r, mediaType, caching, append(text[:len(text):len(text)], '\n'))
 }

@@ -57,8 +57,8 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 	answered := storage.AnsweredRun{
 		RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted), Caller: who, Message: sent.Key,
 	}
-	if asked := s.agent.Input(task.Status); asked != nil && asked.Name == namespaceInput {
-		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, asked, request); err != nil {
+	if input := s.agent.Input(task.Status); input != nil && input.Name == namespaceInput {
+		if answered.NamespaceID, err = s.answeredNamespaceID(ctx, who, stored, input, request); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +101,7 @@ func checkAnswer(message *a2a.Message) error {
 	return nil
 }
 
-// Input gives what one of the caller's runs asks its asker; nil when it does not wait.
+// Input gives what one of the caller's runs asks the user; nil when it does not wait.
 func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !isWaiting(a2a.TaskState(stored.State)) {
@@ -148,8 +148,8 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 }
 
 // answeredNamespaceID gives the id of the namespace that an answer names.
-func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, asked *storage.Input, request *a2a.SendMessageRequest) (string, error) {
-	ref, err := s.answeredNamespace(ctx, who, asked, request)
+func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, input *storage.Input, request *a2a.SendMessageRequest) (string, error) {
+	ref, err := s.answeredNamespace(ctx, who, input, request)
 	if err != nil {
 		return "", err
 	}

@@ -17,6 +17,7 @@ import (
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 	"parley/internal/fair"
+	"parley/internal/jsontext"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -282,14 +283,14 @@ func encodeList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) {
 func (t transport) encodeCard(card *a2a.AgentCard) ([]byte, error) { return t.CardJSON(card) }
 
 func encodePushConfig(_ transport, config *a2a.PushConfig) ([]byte, error) {
-	return a2ajson.Marshal(config)
+	return jsontext.Marshal(config)
 }
 
 func encodePushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
 	if list.Configs == nil {
 		list.Configs = []*a2a.PushConfig{} // not null
 	}
-	return a2ajson.Marshal(list)
+	return jsontext.Marshal(list)
 }
 
 // none is the result of a method that has none.

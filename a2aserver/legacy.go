@@ -15,6 +15,7 @@ import (
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
 	"parley/internal/jsonscan"
+	"parley/internal/jsontext"
 	"parley/internal/sse"
 	"parley/storage"
 )
@@ -138,7 +139,7 @@ func encodeLegacy(event a2a.Event) ([]byte, error) {
 	if update, ok := converted.(*legacy.TaskStatusUpdateEvent); ok && update.Status.State == legacy.TaskStateAuthRequired {
 		update.Final = true // the stream ends
 	}
-	return a2ajson.Marshal(converted)
+	return jsontext.Marshal(converted)
 }
 
 // withPlainData gives an event whose data the conversion takes for objects: it knows no
@@ -218,11 +219,11 @@ func encodeLegacyList(_ transport, list *a2a.ListTasksResponse) ([]byte, error) 
 	for i, task := range list.Tasks {
 		plain.Tasks[i] = withPlainData(task).(*a2a.Task)
 	}
-	return a2ajson.Marshal(a2av0.FromV1ListTasksResponse(&plain))
+	return jsontext.Marshal(a2av0.FromV1ListTasksResponse(&plain))
 }
 
 func encodeLegacyPush(_ transport, config *a2a.PushConfig) ([]byte, error) {
-	return a2ajson.Marshal(a2av0.FromV1PushConfig(config))
+	return jsontext.Marshal(a2av0.FromV1PushConfig(config))
 }
 
 func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]byte, error) {
@@ -230,7 +231,7 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 	if configs == nil {
 		configs = []*legacy.TaskPushConfig{} // not null
 	}
-	return a2ajson.Marshal(configs)
+	return jsontext.Marshal(configs)
 }
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }

@@ -93,7 +93,7 @@ func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event
 	return event, err
 }
 
-// pushedLog is a Log that tells a sender of what is new in it.
+// pushedLog is a Log that notifies a sender of new events.
 type pushedLog struct {
 	Log
 	sender *push.Sender

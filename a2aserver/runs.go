@@ -109,7 +109,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 
 var errShuttingDown = storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
 
-// suspend ends the execution of a run that has not begun with a question to its asker.
+// suspend ends the execution of a run that has not begun with a question to the user.
 func (r *run) suspend(question *a2a.Message) {
 	defer close(r.ended)
 	defer r.host.release(r)

@@ -258,7 +258,7 @@ func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 	return false
 }
 
-// asksForInput reports whether a run waits for its asker after an event. Most events need
+// asksForInput reports whether a run waits for the user after an event. Most events need
 // not be decoded for it.
 func asksForInput(event storage.Event) bool {
 	return bytes.Contains(event.Body, []byte(`_REQUIRED"`)) && hasState(event, isWaiting)

@@ -27,7 +27,7 @@ const (
 var (
 	errAbandoned = errors.New("too many hosts died while executing the run")
 	errExpired   = errors.New("too old to resume")
-	// errInputTimeout says that a question to the asker was not answered in time.
+	// errInputTimeout says that a question to the user was not answered in time.
 	errInputTimeout = errors.New("input timeout")
 )
 

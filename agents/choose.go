@@ -27,7 +27,7 @@ func choose(options []storage.InputOption, answer string) (storage.InputOption, 
 			return option, true
 		}
 	}
-	if !slices.ContainsFunc(words, isTelling) {
+	if !slices.ContainsFunc(words, isDistinctive) {
 		return storage.InputOption{}, false
 	}
 	var named []storage.InputOption
@@ -75,9 +75,9 @@ func numberIn(words []string) int {
 	return n
 }
 
-// isTelling reports whether a word is long enough, or a number, to tell readings apart:
+// isDistinctive reports whether a word is long enough, or a number, to tell readings apart:
 // "no" may be part of a label, too.
-func isTelling(word string) bool {
+func isDistinctive(word string) bool {
 	return len([]rune(word)) > 3 || strings.IndexFunc(word, unicode.IsDigit) >= 0
 }
 

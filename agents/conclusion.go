@@ -50,7 +50,7 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 }
 
 // Remarks is what an answer says besides what was asked: how the question was read where it
-// has another reading that is about as likely, and its asker must not be asked, and which
+// has another reading that is about as likely, and the user must not be asked, and which
 // rows joins repeat or leave out; "" for none.
 func (w *Run) Remarks() string {
 	var readings, notes []string

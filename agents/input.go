@@ -24,7 +24,7 @@ const (
 )
 
 var (
-	// errWaiting says that the run waits for an answer of its asker.
+	// errWaiting says that the run waits for an answer of the user.
 	errWaiting = errors.New("the run waits for an answer")
 	// errInputNotUnderstood is for the reader of the run, too.
 	errInputNotUnderstood = errors.New("no answer matched an option; ask again more precisely")
@@ -43,7 +43,7 @@ func readInput(message *a2a.Message) (inputData, bool) {
 	return data, readData(message.Parts, &data) && data.Options != nil
 }
 
-// InputOf gives what a task asks its asker for; nil when it does not.
+// InputOf gives what a task asks the user for; nil when it does not.
 func InputOf(status a2a.TaskStatus) *storage.Input {
 	if status.State != a2a.TaskStateInputRequired && status.State != a2a.TaskStateAuthRequired {
 		return nil
@@ -56,25 +56,25 @@ func InputOf(status a2a.TaskStatus) *storage.Input {
 	return &data.Input
 }
 
-// askedBack is a question to the asker.
-type askedBack struct {
+// inputRequest is a question to the user.
+type inputRequest struct {
 	inputData
 	// answer is "" when there is none yet.
 	answer string
 }
 
-// asked gives the questions to the asker, oldest first. Hosts differ in the order of a
+// inputRequests gives the questions to the user, oldest first. Hosts differ in the order of a
 // question and its answer in the history; what the user said after the first message are the
 // answers, one for each question.
-func (w *Run) asked() []askedBack {
-	var all []askedBack
+func (w *Run) inputRequests() []inputRequest {
+	var all []inputRequest
 	answers := w.userMessages()
 	for _, message := range w.agentMessages() {
 		data, ok := readInput(message)
 		if !ok {
 			continue
 		}
-		one := askedBack{inputData: data}
+		one := inputRequest{inputData: data}
 		if len(all)+1 < len(answers) {
 			one.answer = readText(answers[len(all)+1].Parts)
 		}
@@ -83,9 +83,9 @@ func (w *Run) asked() []askedBack {
 	return all
 }
 
-// waits reports whether the last question to the asker has no answer.
+// waits reports whether the last question to the user has no answer.
 func (w *Run) waits() bool {
-	return InputOf(w.stored.Status) != nil && len(w.userMessages()) <= len(w.asked())
+	return InputOf(w.stored.Status) != nil && len(w.userMessages()) <= len(w.inputRequests())
 }
 
 // askReading asks which reading of a step is meant, and suspends the run.
@@ -121,12 +121,12 @@ func optionLines(options []storage.InputOption) string {
 	return lines.String()
 }
 
-// chosen gives the reading of a step that its asker has chosen; nil when the asker was not
+// chosen gives the reading of a step that the user has chosen; nil when the user was not
 // asked. An answer that is none of the options has the question asked again.
 func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found, error) {
-	var last *askedBack
+	var last *inputRequest
 	count := 0
-	for _, one := range w.asked() {
+	for _, one := range w.inputRequests() {
 		if one.Name == readingInput && one.Step == step {
 			last = &one
 			count++

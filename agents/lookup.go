@@ -33,7 +33,7 @@ type Found struct {
 	// Search is set where the step was a search.
 	Search *llm.Search
 	// Alternative describes another reading that is about as likely, of a question whose
-	// asker must not be asked; "" for none.
+	// user must not be asked; "" for none.
 	Alternative string
 	// Verified says that the query was verified for the question. It runs as it is.
 	Verified bool
@@ -47,7 +47,7 @@ type Found struct {
 
 // LookUp writes a query for a step, counted from 0, and runs it. One that is refused or
 // fails is rewritten once, with the reason. A step that the data cannot answer has its
-// Failure set. A step with two readings suspends the run with a question to its asker; when
+// Failure set. A step with two readings suspends the run with a question to the user; when
 // it is resumed, the query is that of the reading that was chosen.
 func (w *Run) LookUp(ctx context.Context, step int, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
@@ -93,7 +93,7 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 }
 
 // write writes a query, with its texts limited. A step with several readings is asked about,
-// unless its asker must not be asked.
+// unless the user must not be asked.
 func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, error) {
 	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
 		func(q llm.Query) llm.Usage { return q.Usage })

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/jsontext"
 	"parley/llm"
 )
 
@@ -56,11 +56,7 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 	} else {
 		return nil, errors.New("render a result: the task has no answer")
 	}
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(rendered)
-	return bytes.TrimSpace(b.Bytes()), err
+	return jsontext.Marshal(rendered)
 }
 
 // add adds a step whose rows are in an artifact.

@@ -69,7 +69,7 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	return &Executor{config: config, result: result, find: find}
 }
 
-// Execute gives the events of a run, to its end or to a question to its asker. An error ends
+// Execute gives the events of a run, to its end or to a question to the user. An error ends
 // the run as failed; when ctx ends, no final event is emitted: the host writes it. A run that
 // has ended, or waits for an answer, gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
@@ -192,9 +192,9 @@ func (w *Run) messagesOf(author a2a.MessageRole) []*a2a.Message {
 
 // emitSubmitted emits the submitted task with the question in its history.
 func (w *Run) emitSubmitted(ctx context.Context) error {
-	asked := *w.message
-	asked.TaskID, asked.ContextID = w.execution.TaskID, w.execution.ContextID
-	task := a2a.NewSubmittedTask(w.execution, &asked)
+	question := *w.message
+	question.TaskID, question.ContextID = w.execution.TaskID, w.execution.ContextID
+	task := a2a.NewSubmittedTask(w.execution, &question)
 	task.Status.Timestamp = new(w.config.Now().UTC())
 	return w.emit(ctx, task)
 }

@@ -7,8 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parley/agents/chart"
-	"parley/internal/locale"
 	"parley/internal/lru"
 	"parley/llm"
 	"parley/storage"
@@ -147,33 +145,4 @@ func sourceColumns(name string) []string {
 		}
 	}
 	return sources
-}
-
-// Charts makes charts of the rows of queries that callers write.
-type Charts struct{ config Config }
-
-// NewCharts makes Charts. Of the config it uses Lake and Profiles.
-func NewCharts(config Config) *Charts {
-	config.units = newUnitCache()
-	return &Charts{config}
-}
-
-// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no chart
-// helps, and the units of their numbers by column.
-func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
-	w := &Run{config: c.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: in}}}
-	if all, err := c.config.Lake.Datasets(ctx, caller, w.scope()); err == nil { // without a unit the numbers are right too
-		w.task.Datasets = describe(all)
-	}
-	units := w.units(ctx, result.SQL, result.Columns)
-	return chartOf(ctx, question, result, units), units
-}
-
-// chartOf gives the chart of a result; nil if none helps.
-func chartOf(ctx context.Context, question string, result storage.QueryResult, units map[string]string) map[string]any {
-	columns := make([]chart.Column, len(result.Columns))
-	for i, c := range result.Columns {
-		columns[i] = chart.Column{Name: c.Name, Type: c.Type, Unit: units[c.Name]}
-	}
-	return chart.Spec(chart.Result{Question: question, Locale: locale.From(ctx), Columns: columns, Rows: result.Rows, Truncated: result.Truncated})
 }

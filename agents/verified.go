@@ -13,7 +13,7 @@ import (
 const verifiedReasoning = "This question has a verified query."
 
 // verified answers the question with its verified query; nil when there is none, or it no
-// longer runs for the asker. A conversation with attachments has none: its questions may be
+// longer runs for the user. A conversation with attachments has none: its questions may be
 // about them.
 func (w *Run) verified(ctx context.Context) (*Found, error) {
 	if w.config.Verified == nil || w.request.Namespace == (storage.NamespaceRef{}) || len(w.attached) > 0 {
@@ -33,7 +33,7 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
 		} else if !errors.Is(err, storage.ErrInvalid) {
-			return nil, &queryError{err: err} // its SQL may name what the asker may not see
+			return nil, &queryError{err: err} // its SQL may name what the user may not see
 		}
 	}
 	w.verifiedRead = true

@@ -15,12 +15,12 @@ const maxMarkdown = 64 << 10
 // Answer implements [Jobs]. The Markdown has no HTML, no images, no links but to addresses
 // that the data holds as they are, and no references but to existing steps.
 func (c *Chat) Answer(ctx context.Context, task AnswerTask) (Answer, error) {
-	asked := task.Task
-	asked.Datasets = nil // the rows are enough
+	question := task.Task
+	question.Datasets = nil // the rows are enough
 	view := struct {
 		taskView
 		Steps string
-	}{c.viewOf(ctx, asked), stepsText(task.Steps, answerLimits)}
+	}{c.viewOf(ctx, question), stepsText(task.Steps, answerLimits)}
 	var answer Answer
 	err := c.run(ctx, "answer", nil, view, &answer.Usage, func(text string) error {
 		if err := checkTexts(text); err != nil {

@@ -25,11 +25,11 @@ type UnknownModelError struct {
 }
 
 func (e *UnknownModelError) Error() string {
-	asked := strings.Trim(e.Provider+":"+e.Model, ":")
+	requested := strings.Trim(e.Provider+":"+e.Model, ":")
 	if len(e.Set) == 0 {
-		return fmt.Sprintf("model %q is not set here; none is", shorten(asked, 100))
+		return fmt.Sprintf("model %q is not set here; none is", shorten(requested, 100))
 	}
-	return fmt.Sprintf("model %q is not set here; there is %s", shorten(asked, 100), strings.Join(e.Set, ", "))
+	return fmt.Sprintf("model %q is not set here; there is %s", shorten(requested, 100), strings.Join(e.Set, ", "))
 }
 
 // Add adds a model. The first one is the default. A provider of one model, such as the

@@ -139,14 +139,14 @@ type ranking struct {
 // descriptions. The fewer datasets have a word, the more it counts; one that most have
 // does not count.
 func rank(datasets []Dataset, texts []string) []ranking {
-	asked := map[string]bool{}
+	wanted := map[string]bool{}
 	for _, word := range words.Of(strings.Join(texts, " ")) {
-		asked[word] = true
+		wanted[word] = true
 	}
 	weights := make([]map[string]float64, len(datasets))
 	spread := map[string]int{}
 	for i, d := range datasets {
-		weights[i] = wordWeights(d, asked)
+		weights[i] = wordWeights(d, wanted)
 		for word := range weights[i] {
 			spread[word]++
 		}
@@ -165,11 +165,11 @@ func rank(datasets []Dataset, texts []string) []ranking {
 }
 
 // wordWeights gives the wanted words that a dataset has, with their weights.
-func wordWeights(d Dataset, asked map[string]bool) map[string]float64 {
+func wordWeights(d Dataset, wanted map[string]bool) map[string]float64 {
 	weights := map[string]float64{}
 	note := func(text string, weight float64) {
 		for _, word := range words.Of(text) {
-			if asked[word] {
+			if wanted[word] {
 				weights[word] = max(weights[word], weight)
 			}
 		}

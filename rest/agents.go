@@ -28,7 +28,7 @@ type Agents interface {
 	// the store has the result.
 	Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error]
 
-	// Input gives what a run asks its asker; nil when it does not wait. ErrNotFound when
+	// Input gives what a run asks the user; nil when it does not wait. ErrNotFound when
 	// there is no such run.
 	Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error)
 	// Answer answers it with the id of an option or a text, and the run goes on. ErrConflict
@@ -69,25 +69,18 @@ type Agents interface {
 	ServeKeys(w http.ResponseWriter, r *http.Request) error
 }
 
-func (s *Server) getCatalog(c *gin.Context) error {
-	return s.cfg.Agents.ServeCatalog(c.Writer, c.Request)
-}
-
 func (s *Server) getCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, pathValue(c, "agent"))
+}
+
+// serve makes an operation of a handler of the agents.
+func serve(handle func(w http.ResponseWriter, r *http.Request) error) func(c *gin.Context) error {
+	return func(c *gin.Context) error { return handle(c.Writer, c.Request) }
 }
 
 // getRootCard serves the card that clients look for when they know a host alone.
 func (s *Server) getRootCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, agentAssistant)
-}
-
-func (s *Server) getAICatalog(c *gin.Context) error {
-	return s.cfg.Agents.ServeAICatalog(c.Writer, c.Request)
-}
-
-func (s *Server) getCardKeys(c *gin.Context) error {
-	return s.cfg.Agents.ServeKeys(c.Writer, c.Request)
 }
 
 // getLegacyCard serves a card of A2A 0.3; at the root of the host that of the assistant.

@@ -109,15 +109,6 @@ func (r *request) optionalFields(limit int64) fields {
 	return r.fields(limit)
 }
 
-// encodeJSON encodes a value on one line, without escapes for HTML.
-func encodeJSON(value any) ([]byte, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
-}
-
 // toList converts the items of a list, which is [] when there are none.
 func toList[T, J any](items []T, convert func(T) J) []J {
 	list := make([]J, len(items))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/internal/jsontext"
 	"parley/storage"
 )
 
@@ -23,7 +24,7 @@ func toConversation(c storage.Conversation) conversationJSON {
 }
 
 func (s *Server) getConversations(r *request) (any, error) {
-	in := storage.NamespaceRef{Owner: r.actingUser(r.Query("username")), Name: r.Query("namespace")}
+	in := storage.NamespaceRef{Owner: r.caller.Resolve(r.Query("username")), Name: r.Query("namespace")}
 	if in.Owner != "" {
 		r.check("username", storage.CheckUsername(in.Owner))
 	}
@@ -100,7 +101,7 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 	return send(r, append(text, `,"result":`...), run.Result, []byte{'}'})
 }
 
-// sendRunningTurn writes the rest of a turn that goes on, with what it asks its asker.
+// sendRunningTurn writes the rest of a turn that goes on, with what it asks the user.
 func (s *Server) sendRunningTurn(r *request, text []byte, turn storage.Run) error {
 	input, err := s.input(r, turn)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -110,11 +111,11 @@ func (s *Server) sendRunningTurn(r *request, text []byte, turn storage.Run) erro
 		return err
 	}
 	if input != nil {
-		asked, err := encodeJSON(input)
+		encoded, err := jsontext.Marshal(input)
 		if err != nil {
 			return fmt.Errorf("write what a run asks: %w", err)
 		}
-		text = append(append(text, `,"inputRequired":`...), asked...)
+		text = append(append(text, `,"inputRequired":`...), encoded...)
 	}
 	return send(r, append(text, '}'))
 }
@@ -146,7 +147,7 @@ func (r *request) turnPage() (page storage.TurnPage) {
 
 // quote encodes a text as JSON.
 func quote(text string) []byte {
-	encoded, _ := encodeJSON(text) // a string can always be encoded
+	encoded, _ := jsontext.Marshal(text) // a string can always be encoded
 	return encoded
 }
 

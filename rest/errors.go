@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/auth"
+	"parley/internal/jsontext"
 	"parley/rest/middleware"
 	"parley/storage"
 )
@@ -118,7 +119,7 @@ func writeError(c *gin.Context, err error) {
 		refuse(c.Writer, c.Request, status, body.Message)
 		return
 	}
-	text, _ := encodeJSON(body) // strings can always be encoded
+	text, _ := jsontext.Marshal(body) // strings can always be encoded
 	text = append(text, '\n')
 	// With a length, the client has the whole response before the connection closes; see
 	// middleware.DrainBody.

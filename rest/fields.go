@@ -98,7 +98,7 @@ func notEmpty(most int) func(string) string {
 // user reads a required username; storage.Self is the caller's.
 func (f fields) user(name string) (username string) {
 	f.text(name, func(text string) string {
-		username = f.actingUser(text)
+		username = f.caller.Resolve(text)
 		return storage.CheckUsername(username)
 	})
 	return username

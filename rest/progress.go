@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"parley/internal/jsontext"
 	"parley/internal/sse"
 	"parley/storage"
 )
@@ -99,7 +100,7 @@ func (s *Server) sendProgress(r *request, started runStarted) error {
 }
 
 func sendEvent(out *sse.Writer, name string, data any) error {
-	text, err := encodeJSON(data)
+	text, err := jsontext.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}

@@ -57,14 +57,6 @@ func (r *request) check(field, problem string) {
 	}
 }
 
-// actingUser normalizes a username and resolves storage.Self to the caller.
-func (r *request) actingUser(name string) string {
-	if name = storage.NormalizeUsername(name); name == storage.Self {
-		return r.caller.Username
-	}
-	return name
-}
-
 // pathValue returns an unescaped path parameter.
 func pathValue(c *gin.Context, name string) string {
 	value, err := url.PathUnescape(c.Param(name))
@@ -75,7 +67,7 @@ func pathValue(c *gin.Context, name string) string {
 }
 
 func (r *request) pathUser(param string) string {
-	username := r.actingUser(pathValue(r.Context, param))
+	username := r.caller.Resolve(pathValue(r.Context, param))
 	r.check(param, storage.CheckUsername(username))
 	return username
 }

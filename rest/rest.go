@@ -95,6 +95,8 @@ type Server struct {
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
+	// downloads are those of whole datasets.
+	downloads *fair.Queue
 	// queueTimeout is how long a large request waits for a slot.
 	queueTimeout time.Duration
 }
@@ -103,7 +105,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
@@ -129,11 +131,24 @@ func New(cfg Config) (*Server, error) {
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
-			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
+			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
 		}).Handler(s.engine)
 	}
 	return s, nil
+}
+
+// servePage routes the web page, which is public: its files are the same for everybody.
+func (s *Server) servePage() error {
+	files, err := page.New(s.cfg.Page)
+	if err != nil {
+		return err
+	}
+	for _, path := range files.Paths() {
+		s.engine.GET(path, gin.WrapH(files))
+		s.engine.HEAD(path, gin.WrapH(files))
+	}
+	return nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -13,6 +13,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/rest/middleware"
+	"parley/rest/openapi"
 	"parley/storage"
 )
 
@@ -34,24 +35,24 @@ const (
 const rowsForNew = "/ingest/new/:namespace"
 
 func (s *Server) routes() {
-	store := s.cfg.Store
+	store, docs := s.cfg.Store, openapi.Docs{AuthURL: s.cfg.Page.AuthURL}
 	namespace, dataset, user := (*request).namespace, (*request).dataset, (*request).user
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		s.public(method, "/healthz", s.getHealth)
 		s.public(method, "/readyz", s.getReady)
 		s.engine.Handle(method, "/metrics", gin.WrapH(promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{})))
-		s.public(method, "/openapi.yaml", s.getOpenAPI)
-		s.public(method, "/docs", s.getDocs)
-		s.public(method, "/docs/style.css", s.getDocsStyle)
-		s.public(method, Root+"/a2a", s.getCatalog)
+		s.public(method, "/openapi.yaml", docs.Document)
+		s.public(method, "/docs", docs.Page)
+		s.public(method, "/docs/style.css", docs.Style)
+		s.public(method, Root+"/a2a", serve(s.cfg.Agents.ServeCatalog))
 		s.public(method, Root+"/a2a/:agent/.well-known/agent-card.json", s.getCard)
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent-card.json", s.getLegacyCard)
 		s.public(method, Root+"/a2a/:agent/v0.3/.well-known/agent.json", s.getLegacyCard)
 		s.public(method, "/.well-known/agent.json", s.getLegacyCard)
 		s.public(method, Root+"/a2a/.well-known/agent-card.json", s.getRootCard)
 		s.public(method, "/.well-known/agent-card.json", s.getRootCard)
-		s.public(method, "/.well-known/ai-catalog.json", s.getAICatalog)
-		s.public(method, "/.well-known/jwks.json", s.getCardKeys)
+		s.public(method, "/.well-known/ai-catalog.json", serve(s.cfg.Agents.ServeAICatalog))
+		s.public(method, "/.well-known/jwks.json", serve(s.cfg.Agents.ServeKeys))
 	}
 
 	s.handle(http.MethodGet, "/permissions/datasets"+inDataset+"/shares", http.StatusOK, getShares(dataset, store.DatasetShares))
@@ -65,6 +66,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
 	s.handle(http.MethodGet, "/data"+inDataset+"/profile", http.StatusOK, on(dataset, s.getProfile))
 	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
+	s.stream(http.MethodGet, "/data"+inDataset+"/download", s.getDownload)
 	s.handle(http.MethodGet, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.getLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.putLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))

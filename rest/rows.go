@@ -76,7 +76,7 @@ func (k rowKeys) check(key string, row int) string {
 		return ""
 	default:
 		problem = storage.CheckColumnName(key)
-		if other, taken := k.folded[foldASCII(key)]; problem == "" && taken {
+		if other, taken := k.folded[storage.FoldColumn(key)]; problem == "" && taken {
 			problem = fmt.Sprintf("must not differ from %q in case alone", cut(other))
 		}
 	}
@@ -84,18 +84,8 @@ func (k rowKeys) check(key string, row int) string {
 		k.refused[key] = true
 		return problem
 	}
-	k.known[key], k.folded[foldASCII(key)] = row, key
+	k.known[key], k.folded[storage.FoldColumn(key)] = row, key
 	return ""
-}
-
-// foldASCII returns the form in which column names are compared.
-func foldASCII(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
 }
 
 // wrongRows attributes the lake's error to the field of the rows.

@@ -3,11 +3,8 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"parley/storage"
 )
@@ -21,7 +18,7 @@ type runJSON struct {
 	LastNodeID   *string           `json:"lastNodeId"`
 	ErrorMessage *string           `json:"errorMessage"`
 	Result       json.RawMessage   `json:"result"`
-	// InputRequired is what it asks its asker while it waits for the answer.
+	// InputRequired is what it asks the user while it waits for the answer.
 	InputRequired *inputJSON `json:"inputRequired,omitempty"`
 }
 
@@ -85,7 +82,7 @@ func toInput(input *storage.Input) *inputJSON {
 	return &inputJSON{Question: input.Question, Options: append([]storage.InputOption{}, input.Options...)}
 }
 
-// input gives what a run asks its asker; nil when it does not wait.
+// input gives what a run asks the user; nil when it does not wait.
 func (s *Server) input(r *request, run storage.Run) (*inputJSON, error) {
 	if run.Status.Final() {
 		return nil, nil
@@ -124,66 +121,4 @@ func (s *Server) answerRun(r *request) (any, error) {
 		return nil, r.err()
 	}
 	return nil, s.cfg.Agents.Answer(r.ctx(), r.caller, id, option)
-}
-
-type sharedRunJSON struct {
-	ID        string          `json:"id"`
-	AskedBy   string          `json:"askedBy"`
-	Owner     string          `json:"username"`
-	Namespace string          `json:"namespace"`
-	AgentKind string          `json:"agentKind"`
-	Question  string          `json:"question"`
-	SharedAt  time.Time       `json:"sharedAt"`
-	Result    json.RawMessage `json:"result"`
-}
-
-// shareRun makes a link to a run for those who may read what its queries read.
-func (s *Server) shareRun(r *request, id string) (any, error) {
-	in, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
-	if err != nil {
-		return nil, err
-	}
-	run, release, err := s.readRun(r, id)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	var result struct{ Steps []struct{ Query string } }
-	if err := json.Unmarshal(run.Result, &result); err != nil {
-		return nil, fmt.Errorf("read the result of run %s: %w", id, err)
-	}
-	var queries []string
-	for _, step := range result.Steps {
-		queries = append(queries, step.Query)
-	}
-	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
-	if errors.Is(err, storage.ErrInvalid) { // what it read cannot be told from its queries
-		return nil, storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
-	}
-	if err != nil {
-		return nil, err
-	}
-	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, datasets)
-	return createdID{ID: share}, err
-}
-
-func (s *Server) getShared(r *request, id string) (any, error) {
-	shared, err := s.cfg.Store.SharedRun(r.ctx(), r.caller, id)
-	if err != nil {
-		return nil, err
-	}
-	release, err := s.reserve(r, shared.ResultBytes)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	result, err := s.cfg.Store.SharedResult(r.ctx(), r.caller, id)
-	if err != nil {
-		return nil, err
-	}
-	r.PureJSON(http.StatusOK, sharedRunJSON{ // while its memory is reserved
-		ID: shared.ID, AskedBy: shared.AskedBy, Owner: shared.Namespace.Owner, Namespace: shared.Namespace.Name,
-		AgentKind: shared.Agent, Question: shared.Question, SharedAt: shared.SharedAt, Result: result,
-	})
-	return nil, nil
 }

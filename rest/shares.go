@@ -2,6 +2,11 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
 
 	"parley/storage"
 )
@@ -47,4 +52,66 @@ func revokeShare[T any](s *Server, read func(*request) T, revoke func(context.Co
 func (s *Server) readGrant(r *request) storage.Grant {
 	f := r.fields(s.cfg.MaxBody)
 	return storage.Grant{Username: f.user("username"), Role: storage.Role(f.text("role", oneOf(storage.Viewer, storage.Editor)))}
+}
+
+type sharedRunJSON struct {
+	ID        string          `json:"id"`
+	AskedBy   string          `json:"askedBy"`
+	Owner     string          `json:"username"`
+	Namespace string          `json:"namespace"`
+	AgentKind string          `json:"agentKind"`
+	Question  string          `json:"question"`
+	SharedAt  time.Time       `json:"sharedAt"`
+	Result    json.RawMessage `json:"result"`
+}
+
+// shareRun makes a link to a run for those who may read what its queries read.
+func (s *Server) shareRun(r *request, id string) (any, error) {
+	in, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	run, release, err := s.readRun(r, id)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	var result struct{ Steps []struct{ Query string } }
+	if err := json.Unmarshal(run.Result, &result); err != nil {
+		return nil, fmt.Errorf("read the result of run %s: %w", id, err)
+	}
+	var queries []string
+	for _, step := range result.Steps {
+		queries = append(queries, step.Query)
+	}
+	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
+	if errors.Is(err, storage.ErrInvalid) { // what it read cannot be told from its queries
+		return nil, storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, datasets)
+	return createdID{ID: share}, err
+}
+
+func (s *Server) getShared(r *request, id string) (any, error) {
+	shared, err := s.cfg.Store.SharedRun(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	release, err := s.reserve(r, shared.ResultBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	result, err := s.cfg.Store.SharedResult(r.ctx(), r.caller, id)
+	if err != nil {
+		return nil, err
+	}
+	r.PureJSON(http.StatusOK, sharedRunJSON{ // while its memory is reserved
+		ID: shared.ID, AskedBy: shared.AskedBy, Owner: shared.Namespace.Owner, Namespace: shared.Namespace.Name,
+		AgentKind: shared.Agent, Question: shared.Question, SharedAt: shared.SharedAt, Result: result,
+	})
+	return nil, nil
 }

@@ -1,12 +1,12 @@
 package storage
 
-// Caller is the user on whose behalf something is done. Every operation on a
-// user's things takes one, and shows and changes only what it may.
+// Caller is the user who makes a request. Every operation on user data takes one, and
+// shows and changes only what the caller may see and change.
 type Caller struct {
 	// Username is the user's name in its normal form.
 	Username string
-	// Restriction is the id of the restricted token that the user came with,
-	// "" for a token that carries all of the user's rights.
+	// Restriction is the id of the restricted token of the request, "" for a token with all
+	// rights of the user.
 	Restriction string
 }
 

@@ -28,3 +28,14 @@ func CheckColumnName(name string) string {
 	}
 	return ""
 }
+
+// FoldColumn gives the form in which DuckDB compares names of columns: only A to Z lose their
+// case.
+func FoldColumn(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}

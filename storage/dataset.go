@@ -9,7 +9,7 @@ import (
 // MaxDescription is the most characters a dataset's description may have.
 const MaxDescription = 10_000
 
-// Limits of the field descriptions, generous beside any table worth asking.
+// Limits of the field descriptions.
 const (
 	maxFields           = 2_000
 	maxFieldName        = 256
@@ -44,11 +44,11 @@ type Column struct {
 // TypeUnknown is the type of a column that has had no value yet.
 const TypeUnknown = "NULL"
 
-// Definition is a dataset's inference definition: what it holds, in words.
+// Definition is the inference definition of a dataset: its description and those of its fields.
 type Definition struct {
-	// Description tells what the dataset is about; nil where none is saved.
+	// Description says what the dataset is about; nil if there is none.
 	Description *string
-	// Schema maps field names to what they mean; nil where none is saved.
+	// Schema has the descriptions of fields, by name; nil if there are none.
 	Schema map[string]string
 }
 

@@ -1,8 +1,7 @@
-// Package storage is the vocabulary that every part of Parley shares: what a
-// dataset, a grant, a conversation, a run and a token are, the rules that hold
-// for them, the errors that speak of them, and the small interfaces through
-// which they are kept.
+// Package storage has the types that every part of Parley shares, such as dataset, grant,
+// conversation, run and token, their rules, the kinds of errors, and the small interfaces
+// through which they are stored.
 //
-// It knows nothing of HTTP, A2A or SQL. The packages below it keep the things
-// that it names: sqlstore keeps records, objects bytes, lake rows.
+// It does not use HTTP, A2A or SQL. The packages below it store the data: sqlstore the
+// records, objects the files, lake the rows.
 package storage

@@ -5,35 +5,32 @@ import (
 	"fmt"
 )
 
-// The kinds of failure a caller can be told about. Everything else is a fault
-// of ours.
+// The kinds of errors that a caller may see. All other errors are internal.
 var (
-	// ErrNotFound says that a thing does not exist, or that the caller may not
-	// know that it does.
+	// ErrNotFound says that something does not exist, or that the caller may not see it.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict says that the thing's present state rules the change out.
+	// ErrConflict says that the current state does not allow the change.
 	ErrConflict = errors.New("conflict")
-	// ErrInvalid says that what was asked breaks a rule.
+	// ErrInvalid says that a request breaks a rule.
 	ErrInvalid = errors.New("invalid")
-	// ErrForbidden says that the caller may see the thing and not do this to it.
+	// ErrForbidden says that the caller may see something, but not do this to it.
 	ErrForbidden = errors.New("forbidden")
 	// ErrUnauthorized says that it is not known who the caller is.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrUnavailable says that something needed cannot be reached now.
+	// ErrUnavailable says that a dependency cannot be reached now.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrTooMany says that the caller has too much under way.
+	// ErrTooMany says that the caller has too many requests or jobs.
 	ErrTooMany = errors.New("too many")
-	// ErrTracing says that the tracing store cannot be reached now, or does not
-	// do what it should.
+	// ErrTracing says that the tracing store cannot be reached now, or failed.
 	ErrTracing = errors.New("tracing store unavailable")
-	// ErrMessageSent says that a message has made a run before.
+	// ErrMessageSent says that the message has already created a run.
 	ErrMessageSent = errors.New("message sent before")
 	// ErrRunNotCompleted says that this can only be done to a completed run.
 	ErrRunNotCompleted = errors.New("run not completed")
 )
 
-// Error is a failure with words meant for the caller. Err is one of the kinds
-// above and decides how it is answered.
+// Error is an error with a text for the caller. Err is one of the kinds above and decides
+// the status of the response.
 type Error struct {
 	Err     error
 	Message string

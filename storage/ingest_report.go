@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // maxReport limits the bytes of a report as JSON, since lists of ingestions have one each;
@@ -11,6 +12,38 @@ const (
 	maxReport         = 64 << 10
 	maxReportWarnings = 100
 )
+
+// IngestReport says how files were read.
+type IngestReport struct {
+	Encoding  string          `json:"encoding,omitempty"`
+	Delimiter string          `json:"delimiter,omitempty"`
+	HeaderRow int             `json:"headerRow,omitempty"`
+	Columns   []ColumnReport  `json:"columns,omitempty"`
+	Warnings  []IngestWarning `json:"warnings,omitempty"`
+}
+
+// ColumnReport says what a column became.
+type ColumnReport struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// From is the form that its cells were read from, such as "1.234,56" or "d.m.y"; ""
+	// for the plain one. Unit is the unit of the numbers, such as "€" or "%".
+	From string `json:"from,omitempty"`
+	Unit string `json:"unit,omitempty"`
+	// Missing counts cells without a value.
+	Missing int64 `json:"missing"`
+	// Misfits counts the cells that kept the column from a narrower type, and MisfitLines
+	// are the first lines of such cells.
+	Misfits     int64   `json:"misfits,omitempty"`
+	MisfitLines []int64 `json:"misfitLines,omitempty"`
+}
+
+// IngestWarning is something in a file that its owner should look at.
+type IngestWarning struct {
+	Line    int64  `json:"line,omitempty"`
+	Column  string `json:"column,omitempty"`
+	Message string `json:"message"`
+}
 
 // Fit gives a report that is small enough to be kept. It leaves out warnings and columns
 // from the end, and says so.
@@ -23,8 +56,7 @@ func (r IngestReport) Fit() IngestReport {
 	columns -= len(r.Columns)
 	warnings -= len(r.Warnings)
 	if columns+warnings > 0 {
-		said := r.Warnings[:len(r.Warnings):len(r.Warnings)]
-		r.Warnings = append(said, IngestWarning{Message: fmt.Sprintf("this report leaves out %d columns and %d warnings", columns, warnings)})
+		r.Warnings = append(slices.Clip(r.Warnings), IngestWarning{Message: fmt.Sprintf("this report leaves out %d columns and %d warnings", columns, warnings)})
 	}
 	return r
 }

@@ -150,17 +150,16 @@ type Ingestions interface {
 	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
 	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
 
-	// ClaimIngestion takes an ingestion that nobody is at work on, for as long as
-	// lease: the oldest of the user who has the fewest under way and, of those,
-	// whose last one ended longest ago. Those of the users in except it leaves.
-	// ErrNotFound when there is none.
+	// ClaimIngestion claims a waiting ingestion for the time of the lease: the oldest of the
+	// user who has the fewest in progress and, of those, whose last one ended longest ago. It
+	// skips the users in except. ErrNotFound when there is none.
 	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
-	// RenewIngestion says how far one's ingestion is and keeps it. ErrConflict
-	// when it was taken over.
+	// RenewIngestion records the progress of a claimed ingestion and renews its lease.
+	// ErrConflict when another process claimed it.
 	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error
-	// ReleaseIngestion gives one's ingestion back, to be taken up at once by
-	// whoever comes next.
+	// ReleaseIngestion releases a claimed ingestion, so that another process can claim it at
+	// once.
 	ReleaseIngestion(ctx context.Context, job IngestionJob) error
-	// FailIngestion ends one's ingestion with words for its user.
+	// FailIngestion ends a claimed ingestion with an error text for its user.
 	FailIngestion(ctx context.Context, job IngestionJob, message string) error
 }

@@ -73,7 +73,7 @@ type AttachedFile struct {
 }
 
 // Attachment is a file that a question brought, as it is stored. It becomes datasets that
-// only the asker's questions in the same conversation read, and is deleted with the
+// only the user's questions in the same conversation read, and is deleted with the
 // conversation.
 type Attachment struct {
 	ID       string
@@ -121,7 +121,7 @@ type Lake interface {
 	// when no version names them that long from now. Done again, that counts anew.
 	AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error
 	// OrphanedObjects lists at most limit that are to be removed within that long
-	// from now; none while somebody copies objects.
+	// from now; none while a process copies objects.
 	OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
 	// ForgetOrphanedObject says that one has been removed.
 	ForgetOrphanedObject(ctx context.Context, key string) error

@@ -10,13 +10,13 @@ import (
 // Lease is the right of one process to do a task, for a time.
 type Lease struct {
 	Name string
-	// Fence tells this lease from later ones.
+	// Fence is greater for each later lease of the name.
 	Fence int64
 }
 
 // Leases says which process does a task.
 type Leases interface {
-	// AcquireLease acquires a lease for ttl. ErrConflict while it is held, by whomever.
+	// AcquireLease acquires a lease for ttl. ErrConflict while a process holds it.
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error)
 	// RenewLease extends a lease to ttl from now. ErrConflict when another process
 	// acquired it meanwhile.

@@ -50,7 +50,7 @@ func CardinalityOf(manyFrom, manyTo bool) Cardinality {
 	return OneToOne
 }
 
-// LinkMeasure is what a link has come to in two versions of its datasets. Rows with a
+// LinkMeasure is the measurement of a link in two versions of its datasets. Rows with a
 // missing value in a column of the link do not count.
 type LinkMeasure struct {
 	Cardinality Cardinality
@@ -130,8 +130,8 @@ func FindColumns(columns []Column, names []string) (found []Column, missing stri
 	return found, ""
 }
 
-// minContained is the least share of values, and of rows, that a suggested link must find.
-const minContained = 0.8
+// MinContained is the least share of values, and of rows, that a suggested link must find.
+const MinContained = 0.8
 
 // Contained reports whether at least a share of the values, and of the rows, has rows of To.
 func (m LinkMeasure) Contained(share float64) bool {
@@ -141,53 +141,5 @@ func (m LinkMeasure) Contained(share float64) bool {
 // MaySuggest reports whether a link may be suggested: its values are unique in To, and few of
 // them are missing there.
 func (m LinkMeasure) MaySuggest() bool {
-	return (m.Cardinality == OneToOne || m.Cardinality == ManyToOne) && m.Contained(minContained)
-}
-
-// MayReferTo reports whether the profiles of two columns allow the values of the first to be,
-// for the most part, among those of the second, of which each is there once in rows rows.
-// Where it is not certain it is true: counts of many values are estimates.
-func (c ColumnProfile) MayReferTo(to ColumnProfile, rows int64) bool {
-	// distinctError is by how much an estimate may be wrong.
-	const distinctError = 1.5
-	switch {
-	case c.Distinct == 0 || to.Distinct == 0:
-		return false
-	case len(to.Top) > 0 && to.Top[0].Count > 1:
-		return false // not unique
-	case to.Sketch == nil:
-		// Nothing is known of the number of values.
-	case float64(to.Distinct)*distinctError < float64(rows-to.Missing):
-		return false // not unique
-	case float64(c.Distinct)*minContained > float64(to.Distinct)*distinctError:
-		return false // too many values
-	}
-	return !c.apart(to) && c.mostTopIn(to) && c.Sketch.mayBeIn(to.Sketch)
-}
-
-// apart reports whether all values of one column are less than all of the other.
-func (c ColumnProfile) apart(other ColumnProfile) bool {
-	kind := KindOf(c.Type)
-	less := func(a, b *string) bool {
-		if a == nil || b == nil || *a == *b || len(*a) >= MaxProfileValue {
-			return false
-		}
-		least := extreme(kind, -1, a, b)
-		return least != nil && *least == *a
-	}
-	return kind == KindOf(other.Type) && (less(c.Max, other.Min) || less(other.Max, c.Min))
-}
-
-// mostTopIn reports whether the frequent values can be among those of another column, as far
-// as all of these are known.
-func (c ColumnProfile) mostTopIn(to ColumnProfile) bool {
-	if len(c.Top) == 0 || int64(len(to.Top)) < to.Distinct {
-		return true
-	}
-	missing := 1 - minContained
-	if int64(len(c.Top)) < c.Distinct {
-		missing = 0.5 // the others may be there
-	}
-	_, together := mergeTop(KindOf(c.Type), to.Top, c.Top)
-	return float64(together-len(to.Top)) <= missing*float64(len(c.Top))
+	return (m.Cardinality == OneToOne || m.Cardinality == ManyToOne) && m.Contained(MinContained)
 }

@@ -8,11 +8,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 )
 
-// Self stands for the acting user wherever a username is asked for, so nobody
-// can be called that.
+// NewID gives a new id. Ids increase with the time, so that their order is that of creation.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Self stands for the acting user in place of a username, so that it cannot be a username.
 const Self = "self"
 
 const (

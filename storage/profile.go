@@ -1,8 +1,12 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/json"
+	"math"
 	"regexp"
+	"strconv"
+	"strings"
 )
 
 // Profile says what the columns of a dataset's version hold.
@@ -15,7 +19,7 @@ type Profile struct {
 type ColumnProfile struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Unit is what stood beside its numbers.
+	// Unit is the unit of its numbers, such as € or %.
 	Unit string `json:"unit,omitempty"`
 	// Missing counts the rows without a value.
 	Missing int64 `json:"missing"`
@@ -136,4 +140,48 @@ func (p Profile) size() int {
 		return maxProfile + 1 // a number that JSON does not have
 	}
 	return len(text)
+}
+
+// Compare puts the more frequent value first, then the lesser one.
+func (v ValueCount) Compare(kind ValueKind, other ValueCount) int {
+	order := cmp.Compare(other.Count, v.Count)
+	if order == 0 && kind == KindNumber {
+		x, _ := strconv.ParseFloat(v.Value, 64)
+		y, _ := strconv.ParseFloat(other.Value, 64)
+		order = cmp.Compare(x, y)
+	}
+	return cmp.Or(order, strings.Compare(v.Value, other.Value))
+}
+
+// Sketch estimates how many different values there are, as HyperLogLog does: for each of
+// SketchSize groups of hashes the most trailing zeros of one, plus one; 0 for an empty group.
+// Of SketchSample hashes one counts, which saves most of the time. The standard error is
+// about 7 percent of many values; of few, which are counted, it is more.
+type Sketch []byte
+
+// SketchSize is the number of groups, MaxRank the greatest entry of one.
+const (
+	SketchSize   = 256
+	MaxRank      = 32
+	SketchSample = 32
+)
+
+// Estimate gives about how many different values there are.
+func (s Sketch) Estimate() int64 {
+	if len(s) != SketchSize {
+		return 0
+	}
+	sum, empty := 0.0, 0
+	for _, rank := range s {
+		sum += math.Ldexp(1, -int(rank))
+		if rank == 0 {
+			empty++
+		}
+	}
+	const bias = 0.7213 / (1 + 1.079/SketchSize)
+	estimate := bias * SketchSize * SketchSize / sum
+	if estimate <= 2.5*SketchSize && empty > 0 {
+		estimate = SketchSize * math.Log(SketchSize/float64(empty))
+	}
+	return int64(math.Round(estimate * SketchSample))
 }

@@ -6,7 +6,7 @@ import "encoding/json"
 type ProgressKind string
 
 // The kinds of progress, in the order in which they come. A failure may come at any time and
-// is the last; a question to the asker may come at any time, and is the last until it is
+// is the last; a question to the user may come at any time, and is the last until it is
 // answered.
 const (
 	PlanningStarted ProgressKind = "planningStarted"
@@ -32,7 +32,9 @@ type Progress struct {
 	Step  Step
 	// Text is the answer, or why there is none: Answered, RunHasFailed.
 	Text string
-	// Input is what the asker is asked: InputRequired.
+	// Unavailable says that the same question may be answered later: RunHasFailed.
+	Unavailable bool
+	// Input is what the user is asked: InputRequired.
 	Input *Input
 }
 
@@ -52,4 +54,22 @@ type Step struct {
 	Units map[string]string
 	// Verified says that the query was verified for the question.
 	Verified bool
+}
+
+// Input is what a run that waits asks the user. Its JSON is the data part of the message
+// that asks.
+type Input struct {
+	// Name says what is asked for.
+	Name     string `json:"name,omitempty"`
+	Question string `json:"-"`
+	// Options are the possible answers; none when any text is.
+	Options []InputOption `json:"options"`
+}
+
+// InputOption is a possible answer.
+type InputOption struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	// Query is the query that it chooses; "" for none.
+	Query string `json:"query,omitempty"`
 }

@@ -11,7 +11,7 @@ const MaxPushConfigs = 10
 // PushConfig says where the events of a run are sent as they happen.
 type PushConfig struct {
 	RunID string
-	// ID tells the configs of a run apart.
+	// ID identifies the config among those of its run.
 	ID  string
 	URL string
 	// Receiver is the host of the URL, in lower case.
@@ -43,7 +43,7 @@ type Push struct {
 	Failing  time.Duration
 }
 
-// DuePush is a config that has something to send, and nobody who does.
+// DuePush is a config with events to send that no host holds.
 type DuePush struct {
 	RunID, ID       string
 	Owner, Receiver string
@@ -51,7 +51,7 @@ type DuePush struct {
 	Holder string
 }
 
-// PushResult is what came of a Push.
+// PushResult is the result of a Push.
 type PushResult struct {
 	Position int64
 	// Failed says that the next event was not received.
@@ -90,7 +90,7 @@ type PushOutbox interface {
 	// AdvancePush says that a holder's events up to a position were received. ErrConflict
 	// when the config is not the holder's any more.
 	AdvancePush(ctx context.Context, holder string, push Push, position int64) error
-	// ReleasePush says what came of it, and releases it. ErrConflict as above.
+	// ReleasePush records the result, and releases it. ErrConflict as above.
 	ReleasePush(ctx context.Context, holder string, push Push, result PushResult) error
 	// HeldPushes lists the configs that a host holds.
 	HeldPushes(ctx context.Context, holder string) ([]DuePush, error)

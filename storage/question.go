@@ -33,7 +33,7 @@ type Question struct {
 	Model    string
 	// Locale is the language tag of the asker, by which numbers are written; "" for English.
 	Locale string
-	// NeverAsk says that the asker answers no questions: the most likely reading is
+	// NeverAsk says that the user answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
 	// Push is where the events are sent from the first one on, for a run that is started;

@@ -8,7 +8,7 @@ import (
 // maxComment is the most characters of a rating's comment.
 const maxComment = 10_000
 
-// Rating is what the one who asked thinks of a completed run.
+// Rating is how the user who asked rates a completed run.
 type Rating struct {
 	RunID    string
 	ThumbsUp bool
@@ -28,7 +28,7 @@ func CheckComment(comment string) string { return CheckText(comment, maxComment)
 // store are written in the same order.
 type RatingLease struct {
 	RunID string
-	// Fence tells this lease from later ones.
+	// Fence is greater for each later lease of the run.
 	Fence int64
 	// Day is the one under which the tracing store must keep the rating, in the form
 	// 2006-01-02: today, or a later one that another clock has used. "" without a
@@ -43,7 +43,7 @@ type RatingLease struct {
 // is not found.
 type Ratings interface {
 	// AcquireRating acquires the lease to rate a run. ErrRunNotCompleted when the run is
-	// not completed, ErrConflict while somebody else has the lease. today is "" without
+	// not completed, ErrConflict while another caller has the lease. today is "" without
 	// a tracing store.
 	AcquireRating(ctx context.Context, caller Caller, runID, today string, ttl time.Duration) (RatingLease, error)
 	// SaveRating records a rating, in place of an earlier one, and ends the lease.

@@ -1,6 +1,12 @@
 package storage
 
-// Role is what a grant allows, or what a caller is to a thing.
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Role is what a grant allows, or what a caller may do to a namespace or dataset.
 type Role string
 
 // The roles, weakest first. Owner is never granted.
@@ -10,7 +16,7 @@ const (
 	Owner  Role = "owner"
 )
 
-// Access is what a caller may do to a thing that the caller may see.
+// Access is what a caller may do to a namespace or dataset.
 type Access struct {
 	Role Role
 	// Writable is false for a read-only token.
@@ -40,4 +46,34 @@ func (a Access) Strongest() Role {
 type Grant struct {
 	Username string
 	Role     Role
+}
+
+// SharedRun is a completed run as those see it who open the link to it.
+type SharedRun struct {
+	ID        string
+	AskedBy   string
+	Namespace NamespaceRef
+	Agent     string
+	Question  string
+	SharedAt  time.Time
+	// ResultBytes is the size of the result.
+	ResultBytes int
+}
+
+// RunShares shares completed runs by links. A run is for those who may read, when they open
+// the link, all datasets that it read.
+type RunShares interface {
+	// SharableRun gives the namespace of a run that the caller may share. ErrInvalid for one
+	// that cannot be shared: it is not about a namespace, or follows other runs or attachments,
+	// whose contents it may repeat.
+	SharableRun(ctx context.Context, caller Caller, runID string) (NamespaceRef, error)
+	// ShareRun shares a run of the caller's that read the datasets with these ids, and gives
+	// the id of the link. A run has one link.
+	ShareRun(ctx context.Context, caller Caller, runID string, datasets []string) (id string, err error)
+	// EndRunShare ends the link; ErrNotFound when there is none.
+	EndRunShare(ctx context.Context, caller Caller, runID string) error
+	// SharedRun gives a run by its link. ErrNotFound to those who may not read all its data.
+	SharedRun(ctx context.Context, caller Caller, id string) (SharedRun, error)
+	// SharedResult gives its result, a JSON document.
+	SharedResult(ctx context.Context, caller Caller, id string) (json.RawMessage, error)
 }

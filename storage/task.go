@@ -51,7 +51,7 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
-	// Start, if set, creates the run. Without a namespace it waits until its asker names
+	// Start, if set, creates the run. Without a namespace it waits until the user names
 	// one.
 	Start *RunRequest
 	// Holder is the host that executes the run; "" for another writer, which may only
@@ -71,7 +71,7 @@ type TaskChange struct {
 	Outcome *RunOutcome
 }
 
-// The protocol's names of the states in which a run waits for its asker.
+// The protocol's names of the states in which a run waits for the user.
 const (
 	StateInputRequired = "TASK_STATE_INPUT_REQUIRED"
 	StateAuthRequired  = "TASK_STATE_AUTH_REQUIRED"

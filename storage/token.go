@@ -2,7 +2,7 @@ package storage
 
 import "time"
 
-// Token is a user's own access token. The token itself is kept nowhere.
+// Token is a user's own access token. The token itself is not stored.
 type Token struct {
 	ID        string
 	Name      string
@@ -22,8 +22,8 @@ const (
 	WriteAccess TokenAccess = "write"
 )
 
-// ErrReadOnlyToken is what a caller is answered whose token may read a thing and
-// not change it.
+// ErrReadOnlyToken is the error for a caller whose token may read something, but not change
+// it.
 var ErrReadOnlyToken error = Errorf(ErrForbidden, "this token is read-only; use one with write access")
 
 // Scope is what one entry of a token's restriction covers: a namespace, or one
@@ -44,7 +44,7 @@ type TokenPermissions struct {
 	Scopes     []Scope
 }
 
-// NewToken is a token to be kept. Hash is the SHA-256 of the token's text.
+// NewToken is a token to be stored. Hash is the SHA-256 of the token's text.
 type NewToken struct {
 	Token
 	Hash       []byte

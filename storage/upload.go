@@ -57,11 +57,11 @@ func (s UploadSession) File(id string) (UploadFile, bool) {
 	return UploadFile{}, false
 }
 
-// NewUpload is a file that somebody wants to upload.
+// NewUpload is a file to upload.
 type NewUpload struct {
 	Filename string
 	Size     int64
-	// Dataset is the one that the file is for; zero for whichever is named later.
+	// Dataset is the dataset of the file; zero if it is named later.
 	Dataset DatasetRef
 }
 
@@ -71,8 +71,8 @@ type PreparedUpload struct {
 	Parts []UploadPart
 }
 
-// UploadPart is a part of a file that is being uploaded: one that has come in has
-// its ETag, one that is missing the address that it goes to.
+// UploadPart is a part of a file that is being uploaded: a received part has its ETag, a
+// missing one the URL to send it to.
 type UploadPart struct {
 	Number int
 	Size   int64
@@ -126,7 +126,7 @@ type Uploads interface {
 	// completed, and gives it. It can be done again; a completed session is
 	// ErrInvalid.
 	AbortUploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
-	// AbortStaleUploads ends at most limit sessions, whoever's, that have been
-	// preparing for that long, and gives them.
+	// AbortStaleUploads ends at most limit sessions of all users that have been preparing for
+	// that long, and gives them.
 	AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]UploadSession, error)
 }

@@ -1,7 +1,6 @@
 package a2ajson
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/jsontext"
 )
 
 // Events and tasks are encoded by hand: encoding/json with the SDK's MarshalJSON methods
@@ -136,7 +137,7 @@ func (e *encoder) value(value any) {
 			return
 		}
 	}
-	text, err := Marshal(value)
+	text, err := jsontext.Marshal(value)
 	if err != nil && e.err == nil {
 		e.err = err
 	}
@@ -301,16 +302,4 @@ func each[T any](e *encoder, items []T, write func(T)) {
 		write(item)
 	}
 	e.raw("]")
-}
-
-// Marshal encodes a value as compact JSON without escaping <, > and &. The SDK's own
-// types escape them all the same: see encoder.
-func Marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	encoder := json.NewEncoder(&buf)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

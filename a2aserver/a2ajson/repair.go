@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/jsontext"
 )
 
 // withoutEmptyParts gives a stored document without message parts that the SDK cannot
@@ -17,7 +19,7 @@ func withoutEmptyParts(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	dropEmptyParts(document)
-	return Marshal(document)
+	return jsontext.Marshal(document)
 }
 
 // dropEmptyParts changes the lists of parts in a JSON value.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/a2aserver/a2ajson"
 	"parley/internal/jsonscan"
+	"parley/internal/jsontext"
 )
 
 const (
@@ -169,7 +169,7 @@ func LegacyErrorResponse(id json.RawMessage, failure *Error) []byte {
 }
 
 func errorResponse(id json.RawMessage, failure any) []byte {
-	text, err := a2ajson.Marshal(failure)
+	text, err := jsontext.Marshal(failure)
 	if err != nil {
 		// Strings and a number always encode.
 		panic(fmt.Errorf("write error: %w", err))

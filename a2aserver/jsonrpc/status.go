@@ -10,7 +10,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/protoadapt"
 
-	"parley/a2aserver/a2ajson"
+	"parley/internal/jsontext"
 )
 
 // statuses has the errors of JSON-RPC, by their codes, as HTTP+JSON and gRPC have them:
@@ -66,7 +66,7 @@ func newStatus(code int, name rpccode.Code, message string, details any) []byte 
 	var body errorStatus
 	body.Error.Code, body.Error.Status = code, name.String()
 	body.Error.Message, body.Error.Details = message, details
-	text, _ := a2ajson.Marshal(body) // strings and a number always encode
+	text, _ := jsontext.Marshal(body) // strings and a number always encode
 	return text
 }
 

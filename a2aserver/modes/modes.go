@@ -9,7 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/a2aserver/a2ajson"
+	"parley/internal/jsontext"
 )
 
 const (
@@ -170,7 +170,7 @@ func (m *Accepted) convert(part *a2a.Part) *a2a.Part {
 		// The SDK's conversion to 0.3 takes no other map for an object.
 		converted.Content, converted.MediaType = a2a.Data{Value: map[string]any{"text": string(content)}}, mediaJSON
 	case a2a.Data:
-		text, err := a2ajson.Marshal(content.Value)
+		text, err := jsontext.Marshal(content.Value)
 		if err != nil {
 			return part // which cannot be sent either
 		}

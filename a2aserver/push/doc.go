@@ -1,4 +1,4 @@
-// Package push sends the events of runs to the addresses that their askers gave: A2A's push
+// Package push sends the events of runs to the addresses that their users gave: A2A's push
 // notifications.
 //
 // It is an outbox over the event log. A config is a position in the events of its run, kept

@@ -19,20 +19,20 @@ const (
 	// maxSending is how many configs a host sends at a time, of which ownerSending are of
 	// one owner and receiverSending to one receiver: slow receivers keep no others waiting.
 	maxSending, ownerSending, receiverSending = 64, 8, 16
-	// candidates is how many configs are looked at for those that may be sent. Those that
-	// may not are fewer: see storage.PushOutbox.
+	// candidates limits the configs that are read to find those that may be sent. Fewer than
+	// these may not: see storage.PushOutbox.
 	candidates = 100
-	// pollInterval is how often it is looked for what nobody told of: configs whose pause
-	// is over or whose host died, and events whose notification was lost.
+	// pollInterval is the interval between searches for configs without a notification: those
+	// whose pause is over or whose host died, or whose notification was lost.
 	pollInterval = 2 * time.Second
-	// batchInterval is how long further events are waited for before it is looked for
-	// what to send.
+	// batchInterval is how long the sender waits for further events before it reads what to
+	// send.
 	batchInterval = 10 * time.Millisecond
-	// maxChanged is how many changed runs are looked at by name, rather than all.
+	// maxChanged is how many changed runs are searched by id, rather than all.
 	maxChanged = 100
-	// storeTimeout limits what is done in the store.
+	// storeTimeout limits an operation of the store.
 	storeTimeout = 10 * time.Second
-	// postTimeout is how long a receiver may take to take an event.
+	// postTimeout is how long a receiver may take to receive an event.
 	postTimeout = 15 * time.Second
 )
 
@@ -44,7 +44,7 @@ type Log interface {
 	EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (int, error)
 }
 
-// Outcome is what came of a try to send.
+// Outcome is the result of an attempt to send.
 type Outcome string
 
 // The outcomes. After a config is given up, nothing is sent to it.
@@ -60,7 +60,7 @@ func Outcomes() []Outcome { return []Outcome{Delivered, Failed, GivenUp} }
 // Config is what a Sender needs.
 type Config struct {
 	Log Log
-	// Holder is the host that sends, whose lease somebody renews: see storage.Hosts.
+	// Holder is the host that sends, whose lease the caller renews: see storage.Hosts.
 	Holder string
 	// Policy says what may be called.
 	Policy safehttp.Policy
@@ -295,8 +295,8 @@ func (s *Sender) admit(due []storage.DuePush) (admitted []storage.DuePush) {
 	return admitted
 }
 
-// leave gives back the room of a config. It has more looked for: events may have come that
-// nobody could claim meanwhile, and others may wait for the room.
+// leave releases the slot of a config, and starts a search: there may be new events, and
+// other configs may wait for the slot.
 func (s *Sender) leave(push storage.DuePush) {
 	s.mu.Lock()
 	delete(s.sending, configKey{push.RunID, push.ID})

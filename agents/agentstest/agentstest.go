@@ -65,7 +65,7 @@ type Script struct {
 	Read  []string
 	// References are the tasks that the question refers to.
 	References []a2a.TaskID
-	// JobsError says why nobody does the jobs.
+	// JobsError is the error of all jobs.
 	JobsError error
 
 	mu sync.Mutex

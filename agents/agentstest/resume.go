@@ -65,12 +65,12 @@ func resume(t *testing.T, script func() *Script, executor func(agents.Config) a2
 // the SDK's does: there the question is not in the history yet.
 func Answered(task *a2a.Task, answer string, bySDK bool) *a2a.Task {
 	answered := *task
-	said := &a2a.Message{Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}
+	message := &a2a.Message{Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}
 	if bySDK {
-		answered.History = append(slices.Clip(task.History), said)
+		answered.History = append(slices.Clip(task.History), message)
 		return &answered
 	}
-	answered.History = append(slices.Clip(task.History), task.Status.Message, said)
+	answered.History = append(slices.Clip(task.History), task.Status.Message, message)
 	answered.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted}
 	return &answered
 }

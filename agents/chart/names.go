@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/storage"
 )
 
 // maxTitle limits the title of an axis, in bytes.
@@ -74,9 +76,7 @@ func displayName(name string) string {
 	}
 	name = strings.ReplaceAll(harmless(name), "_", " ")
 	name = strings.Join(strings.Fields(name), " ")
-	if len(name) > maxTitle {
-		name = strings.ToValidUTF8(name[:maxTitle], "") + "…"
-	}
+	name = storage.Truncate(name, maxTitle)
 	first, size := utf8.DecodeRuneInString(name)
 	if size == 0 {
 		return "Value"

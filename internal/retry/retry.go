@@ -25,7 +25,7 @@ type Policy struct {
 	Retryable func(error) bool
 	// After gives the shortest pause that an error asks for; nil for none.
 	After func(error) time.Duration
-	// Notify is called before each pause; nil for nobody.
+	// Notify, unless nil, is called before each pause.
 	Notify func(err error, pause time.Duration)
 	// Sleep waits, or gives an error when ctx ends; nil for a timer. Tests replace it.
 	Sleep func(ctx context.Context, pause time.Duration) error

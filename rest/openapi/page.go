@@ -3,7 +3,6 @@ package openapi
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
 	"go.yaml.in/yaml/v3"
+
+	"parley/internal/jsontext"
 )
 
 //go:embed page.html
@@ -248,9 +249,6 @@ func formatJSON(node *yaml.Node, indent string) string {
 }
 
 func toJSON(value any) string {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // a scalar can always be encoded
-	return strings.TrimSuffix(text.String(), "\n")
+	text, _ := jsontext.Marshal(value) // a scalar can always be encoded
+	return string(text)
 }

@@ -89,15 +89,15 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 	if err != nil {
 		return err
 	}
-	made := attached{Datasets: d, attachment: a, others: others, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
+	work := attached{Datasets: d, attachment: a, others: others, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
 		admission: Admission{User: caller.Username, Unbounded: true}}
-	if err := made.addTables(ctx); err != nil {
+	if err := work.addTables(ctx); err != nil {
 		return err
 	}
-	if err := made.store(ctx); err != nil {
+	if err := work.store(ctx); err != nil {
 		return err
 	}
-	return d.config.Records.CommitAttachment(ctx, caller, a.ID, made.datasets)
+	return d.config.Records.CommitAttachment(ctx, caller, a.ID, work.datasets)
 }
 
 // attached is the datasets of an attachment in the making.
@@ -160,27 +160,27 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(out))
 	}
-	made := storage.DatasetData{ID: storage.NewID(), Units: map[string]string{}, Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
+	dataset := storage.DatasetData{ID: storage.NewID(), Units: map[string]string{}, Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
 	for _, c := range result.Report.Columns {
 		if c.Unit != "" {
-			made.Units[c.Name] = c.Unit
+			dataset.Units[c.Name] = c.Unit
 		}
 	}
 	for _, file := range result.Files {
 		id := storage.NewID()
 		key := "attachments/" + a.attachment.ID + "/" + id + ".parquet"
-		made.Files = append(made.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
+		dataset.Files = append(dataset.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
 		a.paths[key] = file.Path
 	}
-	a.datasets = append(a.datasets, made)
+	a.datasets = append(a.datasets, dataset)
 	return nil
 }
 
 // store stores the files of the datasets.
 func (a *attached) store(ctx context.Context) error {
 	var keys []string
-	for _, made := range a.datasets {
-		for _, file := range made.Files {
+	for _, dataset := range a.datasets {
+		for _, file := range dataset.Files {
 			keys = append(keys, file.Key)
 		}
 	}
@@ -214,8 +214,8 @@ func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in stora
 	if len(attached) == 0 && in.Namespace == (storage.NamespaceRef{}) {
 		return nil, storage.ErrNotFound
 	}
-	for _, made := range attached {
-		all = slices.DeleteFunc(all, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, made.Name) })
+	for _, dataset := range attached {
+		all = slices.DeleteFunc(all, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, dataset.Name) })
 	}
 	return append(all, attached...), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/ingest/source"
 )
 
 // Extract makes rows of a piece of text: JSON objects with the fields of its definition,
@@ -70,12 +71,12 @@ func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 		return err
 	}
 	texts := make([]*string, len(a.sources))
-	for i, source := range a.sources {
-		if !ingest.MayBeText(source.Name) {
+	for i, file := range a.sources {
+		if !source.MayBeText(file.Name) {
 			continue
 		}
 		dir := filepath.Join(a.dir, fmt.Sprint("text", i))
-		text, ok, err := d.config.Ingester.Text(ctx, Admission{User: a.caller.Username, Unbounded: true}, source, a.options, dir, maxProse)
+		text, ok, err := d.config.Ingester.Text(ctx, Admission{User: a.caller.Username, Unbounded: true}, file, a.options, dir, maxProse)
 		if err != nil {
 			return err
 		}
@@ -103,12 +104,12 @@ func checkFields(schema map[string]string) error {
 
 // extractTexts extracts the texts. It omits those without rows, unless all are.
 func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition storage.Definition, texts []*string) error {
-	var kept []ingest.Source
+	var sources []ingest.Source
 	var empty []string
 	var rows int64
 	for i, source := range a.sources {
 		if texts[i] == nil {
-			kept = append(kept, source)
+			sources = append(sources, source)
 			continue
 		}
 		path := filepath.Join(a.dir, fmt.Sprintf("extracted%d.ndjson", i))
@@ -125,13 +126,13 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 			empty = append(empty, source.Name)
 		default:
 			rows += int64(len(found))
-			kept = append(kept, ingest.Source{Path: path, Name: source.Name, Extracted: true})
+			sources = append(sources, ingest.Source{Path: path, Name: source.Name, Extracted: true})
 		}
 	}
-	if len(kept) == 0 {
+	if len(sources) == 0 {
 		return storage.Errorf(storage.ErrInvalid, "the language model found no rows with the fields of schemaDefinition in %s", strings.Join(empty, ", "))
 	}
-	a.sources = kept
+	a.sources = sources
 	return nil
 }
 

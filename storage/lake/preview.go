@@ -43,11 +43,11 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	if err := writeRows(path, rows); err != nil {
 		return nil, err
 	}
-	made, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
+	result, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
 	if err != nil {
 		return nil, err
 	}
-	shown, truncated, err := d.readBack(ctx, caller, made, "SELECT * FROM preview", maxPreview)
+	shown, truncated, err := d.readBack(ctx, caller, result, "SELECT * FROM preview", maxPreview)
 	if truncated {
 		return nil, storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
 	}
@@ -56,16 +56,16 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 
 // readBack queries new files as the table preview, and gives its rows as they are stored:
 // without a query's score. It reports whether they are not all.
-func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, made ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
-	table := Table{Name: "preview", Columns: made.Columns, ID: "preview/" + newHolder(), RowCount: made.Rows}
-	for _, file := range made.Files {
+func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, stored ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
+	table := Table{Name: "preview", Columns: stored.Columns, ID: "preview/" + newHolder(), RowCount: stored.Rows}
+	for _, file := range stored.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
 			return nil, false, fmt.Errorf("show a file to a worker: %w", err)
 		}
 		table.Files = append(table.Files, file.Path)
 	}
 	result, err := d.config.Pool.Query(ctx, Query{
-		SQL: sql, Tables: []Table{table}, MaxRows: int(min(made.Rows, maxPreview)), MaxBytes: maxBytes, Timeout: d.config.Timeout, User: caller.Username,
+		SQL: sql, Tables: []Table{table}, MaxRows: int(min(stored.Rows, maxPreview)), MaxBytes: maxBytes, Timeout: d.config.Timeout, User: caller.Username,
 	})
 	if err != nil {
 		return nil, false, fmt.Errorf("read a preview: %w", err)

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/words"
 	"parley/storage"
+	"parley/storage/profile"
 )
 
 // Limits of the search for links from one dataset.
@@ -262,7 +263,7 @@ func (s suggester) byName(ctx context.Context) ([]candidate, error) {
 			if pair.relation > sameBeginning {
 				some = append(some, pair)
 			}
-		case from.MayReferTo(*to, other.rows):
+		case profile.MayReferTo(*from, *to, other.rows):
 			some = append(some, pair)
 		}
 	}
@@ -306,7 +307,7 @@ type profiledColumn struct {
 }
 
 func (c profiledColumn) mayReferTo(to profiledColumn) bool {
-	return c.profile.MayReferTo(*to.profile, to.rows)
+	return profile.MayReferTo(*c.profile, *to.profile, to.rows)
 }
 
 // texts gives those columns of a dataset that have a profile that is wanted, without numbers:

@@ -7,12 +7,12 @@ import (
 	"parley/storage"
 )
 
-// Every statement that reads on a caller's behalf is built from the fragments
-// in this file, and every one that writes goes by the id of a row that was found
-// through them in the same transaction: so no operation forgets whose it is, or
-// what the caller's token covers. What acts for nobody (hosts, workers, retention,
-// operators) is where it is used. A test lists what other files name. The function
-// by gives the parameters :caller and :restriction that the fragments have.
+// Every statement that reads for a caller is built from the fragments in this file. Every
+// statement that writes uses the id of a row that was found with them in the same
+// transaction. So every operation checks the owner, the grants and the caller's token.
+// Statements without a caller (of hosts, workers, retention and operators) are in the files
+// that use them. A test lists the tables that other files name. The function by gives the
+// parameters :caller and :restriction of the fragments.
 
 // coversNamespace holds when the caller's token covers namespace n whole.
 const coversNamespace = `(:restriction = '' OR EXISTS (
@@ -160,8 +160,8 @@ const (
 )
 
 // selectOwnTarget is the id of the namespace $2 of the caller $1, whose token is not
-// restricted. fromNamespaces gives the same; this is planned, found and read many times
-// faster, and most questions are about one's own.
+// restricted. fromNamespaces gives the same; this one is many times faster, and most
+// questions are about own namespaces.
 const selectOwnTarget = `
 SELECT n.id
 FROM namespaces n
@@ -247,8 +247,8 @@ WHERE a.owner = :caller
 const ownUpload = `(u.owner = :caller AND (:restriction = '' OR u.restriction = :restriction))`
 
 // fromUploads is the files f of the upload sessions u that the caller may see,
-// openUploads those that the caller is uploading, by whatever token, and fromAnyUpload
-// whoever's.
+// openUploads those that the caller is uploading, with any token, and fromAnyUpload those of
+// all users.
 const (
 	fromAnyUpload = `
 FROM upload_sessions u
@@ -303,16 +303,6 @@ SELECT EXISTS (
 		AND lower(n.name) = lower(:namespace)
 		AND ` + coversNamespace + `)`)
 )
-
-// inNamespace gives the parameters of namedNamespace, for a caller.
-func inNamespace(caller storage.Caller, ref storage.NamespaceRef) args {
-	return by(caller, args{"owner": ref.Owner, "namespace": ref.Name})
-}
-
-// ofDataset gives the parameters of namedDataset, for a caller.
-func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
-	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
-}
 
 // findNamespace finds a namespace that the caller may see.
 func findNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (resource, error) {

@@ -25,7 +25,7 @@ ORDER BY a.id`)
 	selectAttachment = parse(`SELECT a.object_key AS key, a.tables <> '' AS committed` + fromAttachments + ` AND a.id = :id`)
 )
 
-// attachedTable is how a dataset of an attachment is kept in attachments.tables.
+// attachedTable is the form of a dataset of an attachment in attachments.tables.
 type attachedTable struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// keepOrphansLease is held by whoever copies objects.
+// keepOrphansLease is the lease of a process that copies objects.
 const keepOrphansLease = "keep-loose"
 
 // StoredObject is an object that the records name.
@@ -33,7 +33,7 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 		return fmt.Errorf("copy the database: %w", err)
 	}
 	file := (&url.URL{Scheme: "file", Path: from}).String()
-	// A connection of its own: the store's are not held up.
+	// A separate connection: those of the store do not wait.
 	db, err := sqlx.Open("sqlite", file+"?_pragma=busy_timeout(60000)")
 	if err != nil {
 		return fmt.Errorf("copy the database: %w", err)
@@ -47,12 +47,12 @@ func (s *Store) Snapshot(ctx context.Context, to string) error {
 
 // CheckIntegrity reports what is wrong with the file of the embedded database.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
-	var said string
-	if err := s.GetContext(ctx, &said, `PRAGMA quick_check(1)`); err != nil {
+	var result string
+	if err := s.GetContext(ctx, &result, `PRAGMA quick_check(1)`); err != nil {
 		return wrap("check the database", err)
 	}
-	if said != "ok" {
-		return fmt.Errorf("the database is damaged: %s", said)
+	if result != "ok" {
+		return fmt.Errorf("the database is damaged: %s", result)
 	}
 	return nil
 }

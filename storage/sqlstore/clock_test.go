@@ -21,7 +21,7 @@ func TestServerClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
-		store.clock.seen.Store(&clockSeen{shown: time.Now().Add(off), at: time.Now()})
+		store.clock.seen.Store(&clockReading{shown: time.Now().Add(off), at: time.Now()})
 		if err := store.RenewHost(context.Background(), "host", time.Minute); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// lockConversation keeps others from changing a conversation until the transaction ends.
+// lockConversation locks a conversation until the transaction ends.
 func lockConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error {
 	return execOne(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE owner = $1 AND id = $2`, owner, id)
 }
@@ -195,8 +195,8 @@ func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, 
 	}
 }
 
-// laterTurns is turns for a conversation that is being read: when nothing
-// follows, either it has been read whole, or it was deleted meanwhile.
+// laterTurns is turns for a conversation that is being read: when no turn follows, it was
+// read completely, or was deleted meanwhile.
 func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
 	page, err := s.turns(ctx, caller, id, after)
 	if err != nil || len(page) > 0 {
@@ -211,7 +211,7 @@ func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string
 
 // turns reads a page of a conversation, from after a turn on.
 func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
-	// Scanned by hand: of what a reader waits for, this is the most.
+	// Scanned by hand, because it takes the most time of the request.
 	page := make([]turnRow, 0, 4)
 	err := s.eachRow(ctx, turnsAfter, by(caller, args{"conversation": id, "created_at": after.CreatedAt, "run": after.ID}), func(rows *sqlx.Rows) error {
 		var row turnRow

@@ -12,9 +12,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/storage"
+	"parley/storage/profile"
 )
 
-// datasetRow is a dataset with all that its reader is shown.
+// datasetRow is a dataset as its reader sees it.
 type datasetRow struct {
 	storage.Dataset
 	Description       *string
@@ -23,7 +24,7 @@ type datasetRow struct {
 	storage.Access
 }
 
-// column is how a column is kept in dataset_versions.columns.
+// column is the form of a column in dataset_versions.columns.
 type column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -43,7 +44,7 @@ func (r datasetRow) dataset() (storage.Dataset, error) {
 	return d, err
 }
 
-// encodeFields gives field descriptions as they are kept; NULL for none.
+// encodeFields gives the stored form of field descriptions; NULL for none.
 func encodeFields(schema map[string]string) (sql.NullString, error) {
 	if schema == nil {
 		return sql.NullString{}, nil
@@ -218,7 +219,7 @@ func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref st
 
 // deleteDataset removes a dataset with all that belongs to it.
 func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error {
-	// Counting the version up keeps a commit from adding files meanwhile.
+	// Incrementing the version keeps a commit from adding files meanwhile.
 	if _, err := s.nextVersion(ctx, tx, id); err != nil {
 		return err
 	}
@@ -257,16 +258,15 @@ func (s *Store) Profile(ctx context.Context, caller storage.Caller, ref storage.
 }
 
 // addProfile records the profile of a version, made of that of the version before and of
-// what was added. Only that of the last version is kept.
+// what was added. Only that of the last version is stored.
 func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange, version int64) error {
-	profile, err := nextProfile(ctx, tx, change, version)
+	next, err := nextProfile(ctx, tx, change, version)
 	if err != nil {
 		return err
 	}
-	if profile != nil {
-		fit := profile.Fit()
+	if next != nil {
 		_, err := exec(ctx, tx, `UPDATE dataset_versions SET profile = $3 WHERE dataset_id = $1 AND version = $2`,
-			change.DatasetID, version, jsonText[storage.Profile]{fit})
+			change.DatasetID, version, jsonText[storage.Profile]{next.Fit()})
 		if err != nil {
 			return fmt.Errorf("record profile: %w", err)
 		}
@@ -296,7 +296,7 @@ func nextProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange,
 	case known == nil || change.Profile == nil:
 		return nil, nil
 	default:
-		merged := known.Merge(*change.Profile, change.Columns)
+		merged := profile.Merge(*known, *change.Profile, change.Columns)
 		return &merged, nil
 	}
 }

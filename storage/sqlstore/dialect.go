@@ -20,29 +20,31 @@ import (
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"parley/storage/sqlstore/pgconn"
 )
 
-// versionTable is where it is kept which migrations were run.
+// versionTable is the table of the migrations that were run.
 const versionTable = "parley_schema"
 
-// dialect is where the two databases differ. All other SQL is read by both:
+// dialect has the differences between the two databases. All other SQL is the same: its
 // parameters are $1, $2, …, and $1 may be used more than once.
 type dialect struct {
 	name  string
 	goose goose.Dialect
 	// schema turns a migration, which is written for SQLite, into this dialect.
 	schema *strings.Replacer
-	// lockOwner keeps others from changing an owner's names and grants until
-	// the transaction ends; "" where there is one writer anyway.
+	// lockOwner locks the names and grants of an owner until the transaction ends; "" for a
+	// database with one writer.
 	lockOwner string
-	// hasVersions asks whether any migration was ever run.
+	// hasVersions reads whether a migration was run.
 	hasVersions string
-	// writeRuns writes runs in one transaction. Those that do not stand where
-	// their change goes on are refused, with no harm to the others.
+	// writeRuns writes runs in one transaction. It refuses those whose last event is another
+	// one than the change expects, without affecting others.
 	writeRuns func(s *Store, runs []*runChange) error
-	// notify tells other processes something; "" where there are none.
+	// notify notifies other processes; "" where there are none.
 	notify string
-	// reclaim makes room of what was removed; "" where removing does so.
+	// reclaim frees the space of deleted rows; "" where deleting frees it.
 	reclaim string
 }
 
@@ -70,8 +72,8 @@ var (
 // writers queue here and readers never wait for them, and one connection that
 // waits for neither. A transaction that has committed survives a loss of power.
 func openSQLite(ctx context.Context, path string) (read, write, control *sqlx.DB, err error) {
-	// Long, for a backup beside a busy server: whoever waits for the writer looks ten
-	// times a second whether it is between two transactions.
+	// Long, for a backup during heavy load: SQLite checks ten times a second whether the
+	// writer is between two transactions.
 	const both = "_pragma=busy_timeout(60000)&_pragma=foreign_keys(1)"
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -91,8 +93,8 @@ func openSQLite(ctx context.Context, path string) (read, write, control *sqlx.DB
 		return nil, nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
-	// The writer makes the WAL, without which no reader can open the file. A
-	// transaction shows that it can write.
+	// The writer creates the WAL, without which no reader can open the file. A transaction
+	// checks that it can write.
 	tx, err := write.BeginTxx(ctx, nil)
 	if err == nil {
 		err = tx.Rollback()
@@ -121,14 +123,14 @@ func openReaders(source string, connections int) (*sqlx.DB, error) {
 	return db, nil
 }
 
-// openPostgres opens a pool, a connection of its own for the log, and some for
-// control: neither is ever kept waiting by the pool.
+// openPostgres opens a pool, a connection for the log, and some for control: neither waits
+// for the pool.
 func openPostgres(ctx context.Context, url string) (pool, log, control *sqlx.DB, err error) {
 	base, err := pq.NewConnector(url)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pool = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings}), "postgres")
+	pool = sqlx.NewDb(sql.OpenDB(pgconn.Connector{Connector: base}), "postgres")
 	var encoding string
 	if err := pool.GetContext(ctx, &encoding, `SHOW server_encoding`); err != nil {
 		return nil, nil, nil, errors.Join(err, pool.Close())
@@ -139,17 +141,16 @@ func openPostgres(ctx context.Context, url string) (pool, log, control *sqlx.DB,
 	pool.SetMaxOpenConns(postgresConnections)
 	pool.SetMaxIdleConns(postgresConnections)
 	pool.SetConnMaxIdleTime(postgresIdle)
-	log = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings + logSettings}), "postgres")
+	log = sqlx.NewDb(sql.OpenDB(pgconn.Connector{Connector: base, Settings: logSettings}), "postgres")
 	log.SetMaxOpenConns(1)
-	control = sqlx.NewDb(sql.OpenDB(connector{base, sessionSettings}), "postgres")
+	control = sqlx.NewDb(sql.OpenDB(pgconn.Connector{Connector: base}), "postgres")
 	control.SetMaxOpenConns(controlConnections)
 	control.SetMaxIdleConns(controlConnections)
 	return pool, log, control, nil
 }
 
-// logSettings have the log's one statement keep its plan. The server would plan
-// it anew each time, or plan to read whole tables while they are small and stay
-// with that when they are not.
+// logSettings make the server keep the plan of the log's statement. It would plan it again
+// each time, or keep a plan that reads whole tables, made while they were small.
 const logSettings = `;
 SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off;
@@ -192,11 +193,11 @@ func isUnavailable(err error) bool {
 	var inPostgres *pq.Error
 	if errors.As(err, &inPostgres) {
 		switch inPostgres.Code.Class() {
-		case "08", "40", "53", "57": // connection, rollback, resources, operator's intervention
+		case "08", "40", "53", "57": // connection, rollback, resources, operator intervention
 			return true
 		}
 		switch inPostgres.Code {
-		case "25006", "0A000": // it takes no changes now: says a statement, says BEGIN
+		case "25006", "0A000": // it is read-only now: from a statement, from BEGIN
 			return true
 		}
 		return false

@@ -11,11 +11,12 @@ import (
 	"github.com/lib/pq"
 
 	"parley/storage"
+	"parley/storage/sqlstore/pgconn"
 )
 
-// The statements in this file are about runs whoever's they are: they are for hosts.
+// The statements in this file are for hosts: they find runs of all users.
 
-// expiredHosts is how long the leases of dead hosts are kept.
+// expiredHosts is how long the leases of dead hosts are stored.
 const expiredHosts = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
@@ -221,19 +222,19 @@ func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
 const (
 	listenRetry = 100 * time.Millisecond
 	listenLimit = 10 * time.Second
-	// listenPing is how often it is checked that the connection still is one.
+	// listenPing is the interval between checks of the connection.
 	listenPing = 10 * time.Second
 )
 
-// Listen implements storage.Hosts. The embedded database has one process: there
-// is nobody to hear from.
+// Listen implements storage.Hosts. The embedded database has one process, so that there are
+// no notifications.
 func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 	if s.dialect.notify == "" {
 		<-ctx.Done()
 		return nil
 	}
-	listener := pq.NewDialListener(listenDialer{}, s.url, listenRetry, listenLimit, nil)
-	// Not waited for: a server that does not answer holds them up.
+	listener := pq.NewDialListener(pgconn.ListenDialer{}, s.url, listenRetry, listenLimit, nil)
+	// In a goroutine: a server that does not answer would block it.
 	defer func() {
 		go func() {
 			_ = listener.Close()
@@ -253,14 +254,14 @@ func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 			if err != nil {
 				return wrap("listen for changed runs", err)
 			}
-			changed("") // what happened before was not heard
+			changed("") // earlier changes had no notification
 		case <-ping.C:
-			// It fails when the connection is gone, or nothing comes back; the
-			// listener then makes another.
+			// It fails when the connection is lost or the server does not answer; the
+			// listener then connects again.
 			go func() { _ = listener.Ping() }()
 		case notification := <-listener.Notify:
 			if notification == nil {
-				changed("") // a new connection: something may have been missed
+				changed("") // a new connection: notifications may be lost
 			} else {
 				s.onNotify(notification.Extra, changed)
 			}

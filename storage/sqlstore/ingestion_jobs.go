@@ -10,17 +10,16 @@ import (
 	"parley/storage"
 )
 
-// The statements in this file are about ingestions whoever's they are: they are for
-// those who do the work.
+// The statements in this file are for the workers of ingestions: they find those of all users.
 
 const (
-	// waitingIngestions is the ingestions i that nobody is at work on.
+	// waitingIngestions is the ingestions i that no process works on.
 	waitingIngestions = `
 FROM ingestions i
 LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
 	AND (l.name IS NULL OR l.expires_at <= :now)`
-	// userOrder is the order in which the users of these have their turn.
+	// userOrder is the order of the users of these.
 	userOrder = `
 	(SELECT COUNT(*)
 	FROM ingestions o
@@ -35,7 +34,7 @@ WHERE i.status IN ('pending', 'processing')
 	MIN(i.created_at), i.started_by`
 )
 
-// jobRow is an ingestion that waits for somebody to do it.
+// jobRow is an ingestion that waits for a process.
 type jobRow struct {
 	ID          string
 	Mode        storage.IngestMode
@@ -99,7 +98,7 @@ WHERE id = $1
 	return job, attempts, err
 }
 
-// nextIngestion finds the oldest waiting ingestion of the user whose turn it is.
+// nextIngestion finds the oldest waiting ingestion of the next user.
 func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
 	const query = `
 SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.options` + waitingIngestions + `
@@ -111,7 +110,7 @@ SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.op
 		LIMIT 1)
 ORDER BY i.created_at, i.id
 LIMIT 1`
-	// Nobody's name is empty: it is there so that the list is not.
+	// No name is empty: it keeps the list from being empty.
 	text, values, err := expand(query, args{"now": now, "except": append([]string{""}, except...)})
 	if err != nil {
 		return row, err
@@ -155,7 +154,7 @@ func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, mes
 		if err := deleteLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
 			return err
 		}
-		// It may have gone with its dataset.
+		// It may have been deleted with its dataset.
 		_, err := exec(ctx, tx, `
 UPDATE ingestions
 SET status = 'failed', status_message = $2, updated_at = $3

@@ -14,12 +14,12 @@ import (
 	"parley/storage"
 )
 
-// orphanTTL is how long the files of a version that is no more stay: far longer
-// than any query that may be reading them.
+// orphanTTL is how long the files of an old version stay: far longer than a query that may
+// read them.
 const orphanTTL = 10 * time.Minute
 
-// keptVersions is how many versions of a dataset are remembered.
-const keptVersions = 100
+// maxVersions is how many versions of a dataset are stored.
+const maxVersions = 100
 
 // dataRow is a dataset with one of its files, if it has any.
 type dataRow struct {
@@ -149,8 +149,7 @@ func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange)
 	return err
 }
 
-// nextVersion counts a dataset's version up, which keeps others from doing so
-// until the transaction ends.
+// nextVersion increments the version of a dataset, which locks it until the transaction ends.
 func (s *Store) nextVersion(ctx context.Context, tx *sqlx.Tx, datasetID string) (int64, error) {
 	var version int64
 	err := tx.GetContext(ctx, &version, `
@@ -184,8 +183,7 @@ func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change storage.Ver
 		}
 	}
 	for _, file := range change.Drop {
-		// Another change may have dropped it: then this one was made of rows
-		// that are no more.
+		// Another change may have dropped it: then the rows of this one are outdated.
 		err := execOne(ctx, tx, `DELETE FROM dataset_files WHERE id = $1 AND dataset_id = $2`, file.ID, change.DatasetID)
 		if err := orConflict(err); err != nil {
 			return fmt.Errorf("drop file: %w", err)
@@ -208,9 +206,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)`, file.ID, change.DatasetID, file.Key, file.
 	return nil
 }
 
-// adopt takes an object that a record names from now on off the list of orphaned ones.
+// adopt removes an object that a record names from the list of orphaned ones.
 func (s *Store) adopt(ctx context.Context, tx *sqlx.Tx, key string) error {
-	// One that is due may be being removed.
+	// Retention may be removing one that is due.
 	err := execOne(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1 AND due_at > $2`, key, s.now().Add(time.Minute).UnixMilli())
 	if err := orConflict(err); err != nil {
 		return fmt.Errorf("adopt file: %w", err)
@@ -218,7 +216,7 @@ func (s *Store) adopt(ctx context.Context, tx *sqlx.Tx, key string) error {
 	return nil
 }
 
-// orConflict says of what was there a moment ago that somebody changed it.
+// orConflict makes ErrConflict of ErrNotFound, for a row that existed a moment ago.
 func orConflict(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		return storage.ErrConflict
@@ -240,8 +238,7 @@ WHERE dataset_id = $1`, datasetID, s.now().Add(orphanTTL).UnixMilli())
 	return err
 }
 
-// addVersion records what a dataset has come to: its rows are those of its
-// files.
+// addVersion records a version of a dataset: its rows are those of its files.
 func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []storage.Column) error {
 	text, err := encodeColumns(columns)
 	if err != nil {
@@ -255,7 +252,7 @@ WHERE dataset_id = $1`, datasetID, version, text, s.millis())
 	if err != nil {
 		return err
 	}
-	_, err = exec(ctx, tx, `DELETE FROM dataset_versions WHERE dataset_id = $1 AND version <= $2`, datasetID, version-keptVersions)
+	_, err = exec(ctx, tx, `DELETE FROM dataset_versions WHERE dataset_id = $1 AND version <= $2`, datasetID, version-maxVersions)
 	return err
 }
 

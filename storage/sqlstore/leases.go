@@ -37,13 +37,13 @@ func (s *Store) ReleaseLease(ctx context.Context, lease storage.Lease) error {
 	})
 }
 
-// ExpireLeases ends all leases, for the one process that has the embedded database
-// and starts: their holders are gone.
+// ExpireLeases ends all leases. It is for the process of the embedded database when it starts:
+// no other holder is alive.
 func (s *Store) ExpireLeases(ctx context.Context) error {
 	return s.execTx(ctx, "expire leases", `UPDATE leases SET expires_at = 0`)
 }
 
-// acquireLease acquires a lease that nobody holds now; ErrConflict when somebody does.
+// acquireLease acquires a lease that is free; ErrConflict when it is held.
 // The fence grows with each holder. It begins with the time, so that it grows although
 // leases are deleted. Without a new holder it gives the last one.
 func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (fence int64, holder string, err error) {
@@ -80,16 +80,16 @@ func deleteLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64) err
 	return orConflict(execOne(ctx, tx, `DELETE FROM leases WHERE name = $1 AND fence = $2`, name, fence))
 }
 
-// serverClock shows PostgreSQL's time, by which all replicas go: leases of one are
-// compared with the time of another. From one look at it to the next it goes by
-// the time that has passed, not by the machine's clock, which can be set.
-type serverClock struct{ seen atomic.Pointer[clockSeen] }
+// serverClock is the clock of PostgreSQL, which all replicas use, because they compare each
+// other's leases with the time. Between two readings it adds the time that has passed, rather
+// than use the clock of the machine, which can be set.
+type serverClock struct{ seen atomic.Pointer[clockReading] }
 
-// clockSeen is what the server's clock showed at a moment.
-type clockSeen struct{ shown, at time.Time }
+// clockReading is the time of the server at a moment of this machine.
+type clockReading struct{ shown, at time.Time }
 
-// clockSlack is how much a clock may seem to be off, beyond what asking took,
-// without being set.
+// clockSlack is how much a clock may differ, beyond the time of the request, without being
+// set.
 const clockSlack = time.Second / 10
 
 func (c *serverClock) now() time.Time {
@@ -97,16 +97,16 @@ func (c *serverClock) now() time.Time {
 	return seen.shown.Add(time.Since(seen.at))
 }
 
-// sync sets the clock, unless it is right.
+// sync sets the clock if it is wrong.
 func (c *serverClock) sync(ctx context.Context, db sqlx.QueryerContext) error {
 	var millis int64
-	asked := time.Now()
+	start := time.Now()
 	err := sqlx.GetContext(ctx, db, &millis, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)`)
 	if err != nil {
 		return err
 	}
-	took := time.Since(asked)
-	seen := &clockSeen{shown: time.UnixMilli(millis), at: asked.Add(took / 2)}
+	took := time.Since(start)
+	seen := &clockReading{shown: time.UnixMilli(millis), at: start.Add(took / 2)}
 	if c.seen.Load() == nil || seen.shown.Sub(c.now().Add(-time.Since(seen.at))).Abs() > took+clockSlack {
 		c.seen.Store(seen)
 	}

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// maxBatch and maxBatchBytes bound what is written in one transaction. A
-	// single change may be larger.
+	// maxBatch and maxBatchBytes limit the changes of one transaction. A single change
+	// may be larger.
 	maxBatch      = 256
 	maxBatchBytes = 4 << 20
 )
 
-// eventLog writes the changes of all runs, one batch after the other: whatever
-// came while a batch was written is the next one. So a commit is shared by as
-// many runs as are waiting, and nobody waits for a batch to fill.
+// eventLog writes the changes of all runs in batches: changes that arrive while a batch is
+// written are the next batch. So all waiting runs share a commit, and no run waits for a
+// batch to fill.
 type eventLog struct {
-	// write writes runs, and leaves with each what came of it.
+	// write writes runs, and sets the error of each.
 	write func(runs []*runChange)
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type appended struct {
 	run *runChange
 }
 
-// runChange is the changes of one run in a batch, as one.
+// runChange is all changes of one run in a batch, merged.
 type runChange struct {
 	storage.TaskChange
 	err error
@@ -74,7 +74,7 @@ func (l *eventLog) append(a appended) bool {
 	return true
 }
 
-// close takes no more changes and waits until those that it has are written.
+// close refuses new changes and waits until the pending ones are written.
 func (l *eventLog) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -83,8 +83,8 @@ func (l *eventLog) close() {
 	<-l.ended
 }
 
-// wait gives what is pending, when there is something; nothing after the end.
-// The pending ones are gathered in spare from then on.
+// wait waits for pending changes and gives them; none after close. Later ones are collected
+// in spare.
 func (l *eventLog) wait(spare []appended) []appended {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,10 +117,9 @@ func (l *eventLog) work() {
 	}
 }
 
-// coalesce makes a batch of the first changes of a queue, with one change for
-// each run, and says how many it took. It ends at a change that cannot be made
-// one with those of its run before it: whether that one holds is only known when
-// they are written.
+// coalesce makes a batch of the first changes of a queue, with one change for each run, and
+// gives how many it took. It ends at a change that cannot be merged with the earlier ones of
+// its run: whether it is valid is known only after these are written.
 func coalesce(queue []appended) (count int, runs []*runChange) {
 	byRun := make(map[string]*runChange, min(len(queue), maxBatch))
 	size := 0
@@ -149,8 +148,8 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 	return count, runs
 }
 
-// valid reports whether a change can hold at all: its events are in order, and
-// somebody who does not hold the run only ends it.
+// valid reports whether a change can be valid: its events are in order, and a writer that
+// does not hold the run only ends it.
 func valid(change *storage.TaskChange) bool {
 	for i, event := range change.Events {
 		if event.Number != change.After+int64(i)+1 {
@@ -164,7 +163,7 @@ func valid(change *storage.TaskChange) bool {
 }
 
 func newRunChange(change storage.TaskChange) *runChange {
-	// What is joined to the events must not be written behind the caller's.
+	// Appending must not write into the array of the caller.
 	change.Events = slices.Clip(change.Events)
 	return &runChange{TaskChange: change}
 }
@@ -172,7 +171,7 @@ func newRunChange(change storage.TaskChange) *runChange {
 // last is the number of the last event.
 func (r *runChange) last() int64 { return r.After + int64(len(r.Events)) }
 
-// followedBy reports whether a change holds for sure when r does.
+// followedBy reports whether a change is valid if r is.
 func (r *runChange) followedBy(next *storage.TaskChange) bool {
 	return r.Outcome == nil && next.Start == nil && next.After == r.last() &&
 		(next.Holder == r.Holder || next.Holder == "")
@@ -184,7 +183,7 @@ func (r *runChange) join(next *storage.TaskChange) {
 	r.LastNodeID = cmp.Or(next.LastNodeID, r.LastNodeID)
 }
 
-// outcome is how the run stands after the change.
+// outcome is the outcome of the run after the change.
 func (r *runChange) outcome() storage.RunOutcome {
 	if r.Outcome == nil {
 		return storage.RunOutcome{Status: storage.RunRunning}
@@ -192,8 +191,8 @@ func (r *runChange) outcome() storage.RunOutcome {
 	return *r.Outcome
 }
 
-// writeRuns writes runs in one transaction; or, when the database refuses that,
-// each in its own, so that one does no harm to the others.
+// writeRuns writes runs in one transaction. If the database refuses it, it writes each run
+// in its own transaction, so that a wrong one does not affect others.
 func (s *Store) writeRuns(runs []*runChange) {
 	if len(runs) == 0 {
 		return
@@ -221,10 +220,10 @@ func (r *runChange) statusAt() int64 {
 	return r.StatusAt.UnixMilli()
 }
 
-// appendError gives a refusal the kind under which it is answered.
+// appendError gives an error its kind.
 func appendError(run *runChange, err error) error {
 	if run.Start != nil && isForeignKeyViolation(err) {
-		return storage.ErrNotFound // what it was asked in has gone just now
+		return storage.ErrNotFound // its namespace or conversation was deleted meanwhile
 	}
 	return classify(err)
 }
@@ -241,8 +240,8 @@ func (s *Store) writeBatch(runs []*runChange) error {
 	}
 }
 
-// freeMessage lets the message of a new run be sent again when it was sent long ago.
-// Otherwise the run is refused, and the conversation that was begun for it is deleted.
+// freeMessage allows a new run whose message was sent before, if that is long ago. Otherwise
+// it refuses the run, and deletes the conversation that was created for it.
 func freeMessage(ctx context.Context, tx *sqlx.Tx, run *runChange, now int64) (bool, error) {
 	start := run.Start
 	n, err := exec(ctx, tx, `
@@ -256,7 +255,7 @@ WHERE owner = $1
 		return n > 0, err
 	}
 	run.err = fmt.Errorf("append to run: %w", storage.ErrMessageSent)
-	// Locked first, so that a run that somebody else adds to it now is seen.
+	// Locked first, to see a run that another transaction adds to it now.
 	err = lockConversation(ctx, tx, start.Caller.Username, start.ConversationID)
 	if errors.Is(err, storage.ErrNotFound) {
 		return false, nil
@@ -267,8 +266,8 @@ WHERE owner = $1
 	return false, err
 }
 
-// refused says that a run does not stand where its change goes on, or that it is
-// gone.
+// refused sets the error of a run whose last event is another one than the change expects,
+// or that does not exist.
 func (r *runChange) refused(exists bool) {
 	kind := storage.ErrNotFound
 	if exists {
@@ -277,8 +276,8 @@ func (r *runChange) refused(exists bool) {
 	r.err = fmt.Errorf("append to run: %w", kind)
 }
 
-// prepareLog prepares the statements of the log once, before a transaction has
-// the one connection there is.
+// prepareLog prepares the statements of the log once, before a transaction has the only
+// connection.
 func (s *Store) prepareLog(ctx context.Context, queries ...string) error {
 	if s.logStatements != nil {
 		return nil

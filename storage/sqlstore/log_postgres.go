@@ -14,17 +14,17 @@ import (
 	"parley/storage"
 )
 
-// runsChannel is where processes tell each other which runs they have changed.
-// What is told is the instance of the store that did, and some ids.
+// runsChannel is the channel of notifications about changed runs. A notification has the
+// instance of the store that changed them, and some ids.
 const runsChannel = "parley_runs"
 
 // batchTimeout is how long the server may take to write a batch.
 const batchTimeout = 30 * time.Second
 
-// writeRunsQuery writes a whole batch in one round trip. It gives the ids of
-// the runs that were written, some in a row, and tells them to other processes:
-// a message has room for 8,000 bytes. That a task is open is asked in words that
-// keep the server from going through the index of all open ones.
+// writeRunsQuery writes a whole batch in one round trip. It gives the ids of the runs that
+// were written, several in a row, and notifies other processes of them: a notification has at
+// most 8,000 bytes. The condition that a task is open is written so that the server does not
+// scan the index of all open tasks.
 const writeRunsQuery = `
 WITH new_conversations AS (
 	INSERT INTO conversations (owner, id, title, created_at, updated_at)
@@ -196,8 +196,8 @@ func writtenRuns(rows *sql.Rows, err error) (map[string]bool, error) {
 	return written, rows.Err()
 }
 
-// refuse says of runs that were not written why not. The others are, whatever
-// becomes of this.
+// refuse sets the errors of runs that were not written. The others are written even if this
+// fails.
 func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[string]bool) error {
 	for _, run := range runs {
 		if written[run.RunID] {
@@ -228,12 +228,12 @@ func (s *Store) startAgain(ctx context.Context, run *runChange) {
 	}
 }
 
-// conversationColumns are of the conversations that begin, and of those that go on.
+// conversationColumns are those of new conversations, and of existing ones.
 func conversationColumns(starts []*runChange) []any {
 	type key struct{ owner, id string }
 	seen := make(map[key]bool)
-	// A statement can write a row once. A conversation that somebody begins is
-	// made where it is not there, whoever else found it.
+	// A statement can write a row only once. A conversation that one run creates is created
+	// if it does not exist, although other runs found it.
 	some := func(exists bool) (some []*storage.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}

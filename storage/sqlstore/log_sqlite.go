@@ -9,8 +9,8 @@ import (
 	"parley/storage"
 )
 
-// The statements of the log. They are kept prepared on the connection that
-// writes: nothing else is done as often.
+// The statements of the log. They stay prepared on the connection that writes, because they
+// are the most frequent ones.
 const (
 	beginConversation = `
 INSERT INTO conversations (owner, id, title, created_at, updated_at)
@@ -117,7 +117,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		err     error
 	)
 	if start.ConversationExists {
-		// Where it has gone, the run finds no conversation.
+		// If it was deleted, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
 		_, err = l.exec(beginConversation, owner, start.ConversationID, storage.Title(start.Text), l.now)
@@ -157,8 +157,8 @@ func (l *sqliteLog) startAgain(run *runChange) (bool, error) {
 	return l.start(run)
 }
 
-// change writes what a run that was there before has come to. It reports false when
-// the run is not where it should be.
+// change writes the change of an existing run. It reports false when the last event of the
+// run is another one than the change expects.
 func (l *sqliteLog) change(run *runChange) (bool, error) {
 	n, err := l.exec(updateTask, run.RunID, run.After, run.Holder, run.Outcome == nil, run.State, string(run.Snapshot),
 		run.last(), run.LastNodeID, l.now, run.statusAt())
@@ -182,7 +182,7 @@ func (l *sqliteLog) change(run *runChange) (bool, error) {
 	return true, err
 }
 
-// result writes what a run came to, if anything.
+// result writes the result of a run, if it has one.
 func (l *sqliteLog) result(runID string, body []byte) error {
 	if len(body) == 0 {
 		return nil

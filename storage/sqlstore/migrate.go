@@ -14,21 +14,20 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema says which version of the schema a database has and which one this
-// program was made for. A database without any of our tables has version 0.
+// Schema has the version of the schema of a database and the one of this program. A database
+// without our tables has version 0.
 type Schema struct {
 	Current int64
 	Wanted  int64
-	// Oldest is the version that a program must at least have been made for to
-	// work with the current one.
+	// Oldest is the oldest version whose program works with the current one.
 	Oldest int64
 }
 
-// TooNew reports whether the schema is one that this program cannot work with,
-// since it is newer and more than an addition.
+// TooNew reports whether this program cannot work with the schema, because it is newer and
+// does not only add.
 func (s Schema) TooNew() bool { return s.Current > s.Wanted && s.Oldest > s.Wanted }
 
-// Schema looks at the database's schema and changes nothing.
+// Schema reads the version of the schema and changes nothing.
 func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	provider, err := s.provider()
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	schema := Schema{Wanted: sources[len(sources)-1].Version}
 	var migrated bool
 	if err := s.read.GetContext(ctx, &migrated, s.dialect.hasVersions); err != nil {
-		return Schema{}, wrap("look for schema version", err)
+		return Schema{}, wrap("find schema version", err)
 	}
 	if !migrated {
 		return schema, nil
@@ -49,17 +48,17 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	schema.Oldest = schema.Current
 	if schema.Current >= readersSince {
 		if err := s.read.GetContext(ctx, &schema.Oldest, `SELECT MAX(oldest) FROM schema_readers`); err != nil {
-			return Schema{}, wrap("read who can work with the schema", err)
+			return Schema{}, wrap("read schema readers", err)
 		}
 	}
 	return schema, nil
 }
 
-// readersSince is the first version that says who can work with it.
+// readersSince is the first version with the table schema_readers.
 const readersSince = 3
 
-// Migrate brings the schema up to what this program works with, each step a
-// transaction of its own. Several processes may call it at once.
+// Migrate migrates the schema to the version of this program, each migration in its own
+// transaction. Several processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	provider, err := s.provider()
 	if err != nil {

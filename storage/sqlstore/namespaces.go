@@ -82,7 +82,7 @@ RETURNING id`, namespaceID, s.millis())
 	return nil
 }
 
-// nameTaken words the failure to give a thing a name that another one bears.
+// nameTaken gives the error for a name that is taken.
 func nameTaken(err error, thing, name string) error {
 	if isUniqueViolation(err) {
 		return storage.Errorf(storage.ErrConflict, "a %s named %s exists already", thing, name)
@@ -90,8 +90,8 @@ func nameTaken(err error, thing, name string) error {
 	return err
 }
 
-// compareNames orders names the same on every database: first without regard
-// to case, as they are told apart.
+// compareNames orders names the same on every database: first without regard to case, as
+// names are compared.
 func compareNames(a, b string) int {
 	return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
 }

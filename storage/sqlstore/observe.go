@@ -8,9 +8,8 @@ import (
 	"parley/storage"
 )
 
-// workToDo counts the open runs and the ingestions that have not ended,
-// whoever's: for operators.
-const workToDo = `
+// countLoad counts the open runs and ingestions of all users, for operators.
+const countLoad = `
 SELECT 'run' AS kind, t.state AS state, COUNT(*) AS n
 FROM tasks t
 WHERE t.open
@@ -21,7 +20,7 @@ FROM ingestions i
 WHERE i.status IN ('pending', 'processing')
 GROUP BY i.status`
 
-// Operation is a way in which the database is used.
+// Operation is a kind of database operation.
 type Operation string
 
 // The operations: a read, a transaction, and a batch of the log.
@@ -31,21 +30,20 @@ const (
 	OperationLog   Operation = "log"
 )
 
-// Observer hears of what a store has done, once that holds. It is called by
-// those who did it, and must not keep them waiting.
+// Observer is called after operations of a store have been committed. It must not block.
 type Observer interface {
-	// Done says how long an operation took, waiting for the database included,
-	// and whether the database failed it.
+	// Done reports how long an operation took, with the wait for a connection, and whether
+	// the database failed.
 	Done(op Operation, took time.Duration, failed bool)
-	// Batch says how many runs and events a batch of the log had.
+	// Batch reports the runs and events of a batch of the log.
 	Batch(runs, events int)
 	RunStarted(agent string)
 	RunEnded(status storage.RunStatus)
-	// RunsClaimed counts the runs that were taken over from hosts that have died.
+	// RunsClaimed reports runs that were taken over from dead hosts.
 	RunsClaimed(count int)
-	// IngestionEnded says what an ingestion has come to.
+	// IngestionEnded reports the final status of an ingestion.
 	IngestionEnded(status storage.IngestionStatus, rows, bytes int64)
-	// UploadsEnded says of some files that they are completed or aborted.
+	// UploadsEnded reports files that were completed or aborted.
 	UploadsEnded(status storage.UploadStatus, files int, bytes int64)
 }
 
@@ -60,23 +58,23 @@ func (noObserver) RunsClaimed(int)                                      {}
 func (noObserver) IngestionEnded(storage.IngestionStatus, int64, int64) {}
 func (noObserver) UploadsEnded(storage.UploadStatus, int, int64)        {}
 
-// observe says that an operation has ended.
+// observe reports the end of an operation.
 func (s *Store) observe(op Operation, since time.Time, err error) {
 	s.observer.Done(op, time.Since(since), isFault(err))
 }
 
-// isFault reports whether an error is the database's, rather than an answer.
+// isFault reports whether an error is one of the database, rather than a result.
 func isFault(err error) bool {
 	switch kind := classify(err); {
 	case kind == nil, errors.Is(kind, storage.ErrNotFound), errors.Is(kind, storage.ErrConflict), errors.Is(kind, context.Canceled):
 		return false
 	default:
-		var said *storage.Error
-		return !errors.As(kind, &said)
+		var known *storage.Error
+		return !errors.As(kind, &known)
 	}
 }
 
-// writeObserved is writeRuns, with what came of it told.
+// writeObserved is writeRuns, with its results reported.
 func (s *Store) writeObserved(runs []*runChange) {
 	start := time.Now()
 	s.writeRuns(runs)
@@ -99,22 +97,22 @@ func (s *Store) writeObserved(runs []*runChange) {
 	s.observer.Batch(len(runs), events)
 }
 
-// Load is what is to be done or being done, by whichever process: open runs by
-// the state of their task, and ingestions that have not ended.
+// Load is the open work of all processes: open runs by the state of their task, and
+// ingestions that have not ended.
 type Load struct {
 	Runs       map[string]int
 	Ingestions map[storage.IngestionStatus]int
 }
 
-// Load counts what is to be done.
+// Load counts the open work.
 func (s *Store) Load(ctx context.Context) (Load, error) {
 	var counts []struct {
 		Kind  string
 		State string
 		Count int `db:"n"`
 	}
-	if err := s.SelectContext(ctx, &counts, workToDo); err != nil {
-		return Load{}, wrap("count what is to be done", err)
+	if err := s.SelectContext(ctx, &counts, countLoad); err != nil {
+		return Load{}, wrap("count open runs and ingestions", err)
 	}
 	load := Load{Runs: map[string]int{}, Ingestions: map[storage.IngestionStatus]int{}}
 	for _, row := range counts {
@@ -127,7 +125,7 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 	return load, nil
 }
 
-// LogQueue says how many changes wait for the log to write them.
+// LogQueue gives the number of changes that the log has not written yet.
 func (s *Store) LogQueue() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()

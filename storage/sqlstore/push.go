@@ -127,11 +127,11 @@ func (s *Store) DeletePushConfig(ctx context.Context, caller storage.Caller, run
 	})
 }
 
-// The statements below are about configs whoever's they are: they are for hosts.
+// The statements below are for hosts: they find configs of all users.
 
 // duePushes is the configs p with events after their position, or whose run has ended, that
-// are due at the time :now, and that no living host holds, nor :holder. Those of an owner, and
-// of a receiver, take turns: the first of each come first. duePushesOf is those of runs.
+// are due at the time :now, and that no living host holds, nor :holder. They alternate between
+// owners and receivers: the first of each come first. duePushesOf is those of runs.
 var (
 	duePushes   = newLimited(selectDuePushes(``))
 	duePushesOf = selectDuePushes(`AND p.run_id IN (:runs)`) + `101`

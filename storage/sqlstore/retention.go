@@ -13,7 +13,7 @@ import (
 	"parley/storage"
 )
 
-// What is old, oldest first, whoever's: for retention. Each ends in LIMIT.
+// Old records of all users, oldest first, for retention. Each statement ends in LIMIT.
 const (
 	// runsToTrim is the runs that ended before $1 and have all their events.
 	runsToTrim = `
@@ -24,8 +24,8 @@ WHERE NOT t.open
 	AND t.updated_at < $1
 ORDER BY t.updated_at
 LIMIT `
-	// oldRuns is the runs r that have ended and were asked before $2, at which
-	// time the first id is $1: ids count up.
+	// oldRuns is the runs r that have ended and were created before $2, at which time the
+	// first id is $1: ids increase with the time.
 	oldRuns = `
 SELECT r.id, r.owner, r.conversation_id
 FROM runs r
@@ -62,8 +62,8 @@ ORDER BY i.created_at
 LIMIT `
 )
 
-// RetentionBatch is the most that is removed in one transaction: as much as the
-// database is done with before somebody who waits for it would notice.
+// RetentionBatch is the most records that one transaction deletes: few enough that nobody
+// notices the wait.
 const RetentionBatch = 100
 
 var retentionBatchText = strconv.Itoa(RetentionBatch)
@@ -175,8 +175,8 @@ func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (int
 	})
 }
 
-// Reclaim makes room of what was removed. Until then readers step over it: after
-// much was, they take longer.
+// Reclaim frees the space of deleted rows. Until then readers skip them, which takes time
+// after large deletions.
 func (s *Store) Reclaim(ctx context.Context) error {
 	if s.dialect.reclaim == "" {
 		return nil
@@ -185,8 +185,8 @@ func (s *Store) Reclaim(ctx context.Context) error {
 	return classify(err)
 }
 
-// someOf gives the ids of at most a batch of what has one of the states, one
-// after the other, as the index has them.
+// someOf gives the ids of at most a batch of records with one of the states, state by state,
+// in the order of the index.
 func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, before time.Time, states ...state) ([]string, error) {
 	var all []string
 	for _, each := range states {
@@ -199,12 +199,12 @@ func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, befor
 	return all, nil
 }
 
-// inPairs is the text of a list of so many pairs.
+// inPairs gives the text of a list of so many pairs.
 func inPairs(count int) string {
 	return sqlx.Rebind(sqlx.DOLLAR, "IN (VALUES (?, ?)"+strings.Repeat(", (?, ?)", count-1)+")")
 }
 
-// firstIDAt is an id that no earlier one than those of a moment comes after.
+// firstIDAt gives the least id of a moment.
 func firstIDAt(moment time.Time) string {
 	var id uuid.UUID
 	for i, rest := 5, uint64(max(moment.UnixMilli(), 0)); i >= 0; i, rest = i-1, rest>>8 {

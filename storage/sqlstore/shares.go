@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -138,4 +139,157 @@ func (s *Store) revoke(ctx context.Context, on shared, username string) error {
 		}
 		return err
 	})
+}
+
+// Shares of runs.
+
+var (
+	selectSharable = parse(`
+SELECT r.status, r.created_at, COALESCE(n.owner, '') AS owner, COALESCE(n.name, '') AS name,
+	EXISTS (
+		SELECT 1
+		FROM conversations c
+		WHERE c.owner = r.owner AND c.id = r.conversation_id AND c.created_at < r.created_at
+		UNION ALL
+		SELECT 1
+		FROM runs o
+		WHERE o.owner = r.owner AND o.conversation_id = r.conversation_id AND (o.created_at, o.id) < (r.created_at, r.id)) AS followed,
+	EXISTS (
+		SELECT 1
+		FROM attachments a
+		WHERE a.owner = r.owner AND a.conversation_id = r.conversation_id) AS attached
+FROM runs r
+LEFT JOIN namespaces n ON n.id = r.namespace_id
+WHERE r.id = :run AND ` + ownRun)
+	selectShareID = parse(`
+SELECT s.id
+FROM runs r
+JOIN run_shares s ON s.run_id = r.id
+WHERE r.id = :run AND ` + ownRun)
+	selectSharedRun = parse(`
+SELECT s.id, s.datasets, s.created_at, r.id AS run_id, r.owner AS asked_by, r.agent, r.question, r.namespace_id,
+	(SELECT n.owner FROM namespaces n WHERE n.id = r.namespace_id) AS owner,
+	(SELECT n.name FROM namespaces n WHERE n.id = r.namespace_id) AS name, ` + resultBytes + ` AS result_bytes
+FROM run_shares s
+JOIN runs r ON r.id = s.run_id
+WHERE s.id = :share
+	AND r.namespace_id IN (SELECT n.id` + fromNamespaces + `)`)
+)
+
+// errSharing refuses a restricted token: what it shared would outlive it.
+var errSharing = storage.Errorf(storage.ErrForbidden, "a restricted token cannot share, nor end a share")
+
+var errDataChanged = storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
+
+type sharableRow struct {
+	Status             storage.RunStatus
+	CreatedAt          int64
+	Followed, Attached bool
+	storage.NamespaceRef
+}
+
+// SharableRun implements storage.RunShares.
+func (s *Store) SharableRun(ctx context.Context, caller storage.Caller, runID string) (storage.NamespaceRef, error) {
+	run, err := sharable(ctx, s, caller, runID)
+	return run.NamespaceRef, wrap("find run to share", err)
+}
+
+func sharable(ctx context.Context, q queryer, caller storage.Caller, runID string) (run sharableRow, err error) {
+	err = selectSharable.get(ctx, q, &run, by(caller, args{"run": runID}))
+	switch {
+	case err != nil:
+		return run, err
+	case caller.Restricted():
+		return run, errSharing
+	case run.Status != storage.RunCompleted:
+		return run, storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be shared; this one is %s", run.Status)
+	case run.Name == "" || run.Attached || run.Followed:
+		return run, storage.Errorf(storage.ErrInvalid,
+			"this answer cannot be shared: it follows other questions, or files of yours, and may repeat what they hold; ask the question in a new conversation")
+	}
+	return run, nil
+}
+
+// ShareRun implements storage.RunShares.
+func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID string, datasets []string) (id string, err error) {
+	err = s.inTx(ctx, "share run", func(tx *sqlx.Tx) error {
+		run, err := sharable(ctx, tx, caller, runID)
+		if err != nil {
+			return err
+		}
+		// One that was made or renamed since may have the name of another, which the run read.
+		var changed []string
+		err = selectIn(ctx, tx, &changed, `SELECT d.id FROM datasets d WHERE d.id IN (:ids) AND d.updated_at > :asked`,
+			args{"ids": append([]string{""}, datasets...), "asked": run.CreatedAt})
+		if err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			return errDataChanged
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO run_shares (id, run_id, datasets, created_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(), runID, jsonText[[]string]{datasets}, s.millis())
+		if err != nil {
+			return err
+		}
+		return selectShareID.get(ctx, tx, &id, by(caller, args{"run": runID}))
+	})
+	return id, err
+}
+
+// EndRunShare implements storage.RunShares.
+func (s *Store) EndRunShare(ctx context.Context, caller storage.Caller, runID string) error {
+	return s.inTx(ctx, "end share of run", func(tx *sqlx.Tx) error {
+		var id string
+		if err := selectShareID.get(ctx, tx, &id, by(caller, args{"run": runID})); err != nil {
+			return err
+		}
+		if caller.Restricted() {
+			return errSharing
+		}
+		return execOne(ctx, tx, `DELETE FROM run_shares WHERE id = $1`, id)
+	})
+}
+
+type sharedRunRow struct {
+	ID, RunID, AskedBy, Agent, Question, NamespaceID string
+	storage.NamespaceRef
+	Datasets    jsonText[[]string]
+	CreatedAt   int64
+	ResultBytes int
+}
+
+// sharedRun finds a shared run, for those who may read all its data.
+func (s *Store) sharedRun(ctx context.Context, caller storage.Caller, id string) (sharedRunRow, error) {
+	var row sharedRunRow
+	if err := selectSharedRun.get(ctx, s, &row, by(caller, args{"share": id})); err != nil {
+		return row, wrap("find shared run", err)
+	}
+	readable, err := s.readable(ctx, caller, row.NamespaceID)
+	if err == nil && !readable(row.Datasets.value) {
+		err = storage.ErrNotFound
+	}
+	return row, err
+}
+
+// SharedRun implements storage.RunShares.
+func (s *Store) SharedRun(ctx context.Context, caller storage.Caller, id string) (storage.SharedRun, error) {
+	row, err := s.sharedRun(ctx, caller, id)
+	return storage.SharedRun{
+		ID: row.ID, AskedBy: row.AskedBy, Namespace: row.NamespaceRef, Agent: row.Agent, Question: row.Question,
+		SharedAt: fromMillis(row.CreatedAt), ResultBytes: row.ResultBytes,
+	}, err
+}
+
+// SharedResult implements storage.RunShares.
+func (s *Store) SharedResult(ctx context.Context, caller storage.Caller, id string) (json.RawMessage, error) {
+	row, err := s.sharedRun(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	var body string
+	err = s.GetContext(ctx, &body, `SELECT x.body FROM results x WHERE x.run_id = $1`, row.RunID)
+	return json.RawMessage(body), wrap("read shared result", err)
 }

@@ -57,6 +57,17 @@ func by(caller storage.Caller, a args) args {
 	return a
 }
 
+// inNamespace gives the parameters of namedNamespace, for a caller.
+func inNamespace(caller storage.Caller, ref storage.NamespaceRef) args {
+	return by(caller, args{"owner": ref.Owner, "namespace": ref.Name})
+}
+
+// ofDataset gives the parameters of namedDataset, for a caller.
+func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
+	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
+}
+
+// values gives the values of the parameters in the order of the text.
 func (st *statement) values(a args) ([]any, error) {
 	values := make([]any, len(st.names))
 	for i, name := range st.names {

@@ -1,9 +1,8 @@
-// Package sqlstore keeps Parley's records in SQLite or PostgreSQL: one set of
-// SQL, one schema, with the few differences in dialect.go.
+// Package sqlstore stores Parley's records in SQLite or PostgreSQL. Both have the same
+// statements and the same schema; dialect.go has the differences.
 //
-// Who may see a row is decided here, in the WHERE of the statement that reads
-// it: access.go. What a record means, and what its fields may hold, is the
-// storage package's.
+// The WHERE of the statement that reads a row decides who may see it: access.go. Package
+// storage defines the records and their rules.
 package sqlstore
 
 import (
@@ -27,18 +26,19 @@ const (
 	// controlConnections are for what must not wait for readers: see Store.control.
 	controlConnections = 2
 	postgresIdle       = 5 * time.Minute
+	// statementTimeout limits a read, and a transaction, whose caller set no limit.
+	statementTimeout = 30 * time.Second
 )
 
 // Config says where the records are.
 type Config struct {
 	// DatabaseURL is that of a PostgreSQL database; "" for SQLite.
 	DatabaseURL string
-	// Path is SQLite's file, made when there is none.
+	// Path is the file of SQLite, which is created if it does not exist.
 	Path string
-	// Now is the machine's clock, by which the embedded database goes; nil for
-	// time.Now.
+	// Now is the clock of the machine, which the embedded database uses; nil for time.Now.
 	Now func() time.Time
-	// Observer hears of what the store does; nil for nobody.
+	// Observer is called for each operation of the store; nil for none.
 	Observer Observer
 }
 
@@ -47,30 +47,28 @@ type Store struct {
 	dialect dialect
 	read    *sqlx.DB
 	write   *sqlx.DB
-	// control has connections of its own for Ping, and leases is what leases are
-	// kept through: neither waits for those who read. The embedded database has one
-	// writer, which no reader holds up; there, leases is that one.
+	// control has connections for Ping, and leases has those for leases: neither waits for
+	// readers. The embedded database has one writer, which does not wait for readers either:
+	// there, leases is the writer.
 	control *sqlx.DB
 	leases  *sqlx.DB
-	// prepared holds the read statements by their text. There are as many as
-	// the package has.
+	// prepared has the read statements by their text.
 	prepared sync.Map
-	// readers has a place for each connection of the embedded database.
+	// readers has a slot for each read connection of the embedded database.
 	readers  chan struct{}
 	now      func() time.Time
 	clock    *serverClock // nil for the embedded database
 	observer Observer
 
 	log *eventLog
-	// batches is what the log is written through, and logStatements what with:
-	// both are used by its one writer alone.
+	// batches is the connection of the log, and logStatements are its statements: only its
+	// writer uses them.
 	batches       *sqlx.DB
 	logStatements map[string]*sql.Stmt
-	// instance tells what this store has told others from what they tell it.
+	// instance identifies the notifications of this store.
 	instance string
 	url      string
-	// path is the embedded database's file, and file what was there when it was
-	// opened.
+	// path is the file of the embedded database, and file its identity when it was opened.
 	path    string
 	file    os.FileInfo
 	closing func() error
@@ -91,7 +89,7 @@ var (
 	_ storage.RunShares    = (*Store)(nil)
 )
 
-// Open connects to the database. The schema is not looked at: see Migrate.
+// Open connects to the database. It does not check the schema: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{now: cfg.Now, instance: storage.NewID(), url: cfg.DatabaseURL, observer: cfg.Observer}
 	if s.now == nil {
@@ -133,8 +131,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// checkFile is ErrUnavailable when the embedded database's file was removed or
-// replaced: what is written then is lost, though SQLite does not mind.
+// checkFile is ErrUnavailable when the file of the embedded database was removed or
+// replaced: what SQLite then writes is lost.
 func (s *Store) checkFile() error {
 	if s.file == nil {
 		return nil
@@ -154,7 +152,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err := s.checkFile(); err != nil {
 		return err
 	}
-	// Connections that the database closed while they were idle say nothing about it.
+	// The database may have closed idle connections: that is no error.
 	var err error
 	for range controlConnections + 1 {
 		if err = s.control.PingContext(ctx); !errors.Is(err, driver.ErrBadConn) {
@@ -167,17 +165,17 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what was appended and lets go of the database.
+// Close writes pending changes and closes the database.
 func (s *Store) Close() error { return s.closing() }
 
 func (s *Store) close() error {
 	s.log.close()
-	// The writer goes last: it is the one that can tidy SQLite's WAL away. What
-	// is closed twice does not mind.
+	// The writer is closed last: it can remove the WAL of SQLite. Closing one twice has no
+	// effect.
 	return errors.Join(s.read.Close(), s.control.Close(), s.batches.Close(), s.write.Close())
 }
 
-// queryer is what reads: the store itself, or a transaction.
+// queryer reads: the store itself, or a transaction.
 type queryer interface {
 	GetContext(ctx context.Context, dest any, query string, args ...any) error
 	SelectContext(ctx context.Context, dest any, query string, args ...any) error
@@ -198,9 +196,9 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	return stmt, nil
 }
 
-// reading runs a read of a constant query. One from the embedded database is over
-// sooner than two goroutines that wait for its context are started: there, only
-// the wait for a connection ends with the context.
+// reading runs a read of a constant query. In the embedded database, a read takes less time
+// than starting goroutines that wait for the end of its context: there, only the wait for a
+// connection ends with the context.
 func (s *Store) reading(ctx context.Context, query string, read func(ctx context.Context, stmt *sqlx.Stmt) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
 	ctx, done := s.withTimeout(ctx)
@@ -221,7 +219,8 @@ func (s *Store) reading(ctx context.Context, query string, read func(ctx context
 	return read(ctx, stmt)
 }
 
-// withTimeout bounds what is done on a server. The embedded database always answers.
+// withTimeout limits the time of an operation on a server. The embedded database always
+// answers.
 func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.readers != nil {
 		return ctx, func() {}
@@ -229,7 +228,7 @@ func (s *Store) withTimeout(ctx context.Context) (context.Context, context.Cance
 	return context.WithTimeout(ctx, statementTimeout)
 }
 
-// errEnough says that no more rows are wanted.
+// errEnough ends the reading of rows.
 var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
@@ -265,17 +264,17 @@ func (s *Store) SelectContext(ctx context.Context, dest any, query string, args 
 	return s.reading(ctx, query, func(ctx context.Context, stmt *sqlx.Stmt) error { return stmt.SelectContext(ctx, dest, args...) })
 }
 
-// txTries is how often a transaction is begun that the database rolls back
-// because others are at work.
+// txTries limits the attempts at a transaction that the database rolls back because of
+// concurrent ones.
 const txTries = 4
 
-// inTx runs fn in a transaction that holds when fn returns nil; again, when the
-// database asks for that. attempt says what it is for.
+// inTx runs fn in a transaction, which it commits when fn returns nil. It repeats a
+// transaction that the database rolled back. attempt describes it in errors.
 func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
 	return s.inTxOn(ctx, s.write, attempt, fn)
 }
 
-// inLeaseTx is inTx for what keeps leases, and does not wait for readers.
+// inLeaseTx is inTx for leases. It does not wait for readers.
 func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
 	return s.inTxOn(ctx, s.leases, attempt, fn)
 }
@@ -310,9 +309,9 @@ func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn fu
 	return nil
 }
 
-// inOwnerTx is inTx for what goes by the names of an owner's things, or changes
-// who may see them. They take turns, so that a name means the same thing to the
-// end.
+// inOwnerTx is inTx for changes that find an owner's namespaces and datasets by name, or
+// change grants. Those of one owner run one after the other, so that names do not change
+// meanwhile.
 func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx *sqlx.Tx) error) error {
 	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
 		if s.dialect.lockOwner != "" {
@@ -332,7 +331,7 @@ func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) 
 	})
 }
 
-// exec runs one statement and gives how many rows it touched.
+// exec runs one statement and gives the number of affected rows.
 func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -341,7 +340,7 @@ func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, e
 	return result.RowsAffected()
 }
 
-// execOne runs a statement that must touch a row; ErrNotFound when it does not.
+// execOne runs a statement that must affect a row; ErrNotFound when it does not.
 func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error {
 	n, err := exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
@@ -350,7 +349,7 @@ func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error 
 	return err
 }
 
-// wrap says what was attempted when err happened; nil for none.
+// wrap adds the failed operation to an error; nil for none.
 func wrap(attempt string, err error) error {
 	if err == nil {
 		return nil
@@ -358,7 +357,7 @@ func wrap(attempt string, err error) error {
 	return fmt.Errorf("%s: %w", attempt, classify(err))
 }
 
-// classify gives a database's error the kind under which it is answered.
+// classify gives the error of a database its kind.
 func classify(err error) error {
 	var known *storage.Error
 	switch {
@@ -374,8 +373,8 @@ func classify(err error) error {
 	return err
 }
 
-// Now is the time by the clock that the records go by: PostgreSQL's, or for the
-// embedded database the machine's.
+// Now is the time of the records: that of PostgreSQL, or for the embedded database that of
+// the machine.
 func (s *Store) Now() time.Time { return s.now() }
 
 func (s *Store) millis() int64 { return s.now().UnixMilli() }

@@ -26,7 +26,7 @@ func (r tokenRow) token() storage.Token {
 	return r.Token
 }
 
-// mayManageTokens keeps a restricted token from making itself a wider one.
+// mayManageTokens keeps a restricted token from creating one with more rights.
 func mayManageTokens(caller storage.Caller) error {
 	if caller.Restricted() {
 		return storage.Errorf(storage.ErrForbidden, "a restricted token cannot manage tokens")

@@ -13,8 +13,7 @@ import (
 	"parley/storage"
 )
 
-// staleUploads is the sessions that began before $1 and go on, whoever's: for
-// retention.
+// staleUploads is the open sessions of all users that began before $1, for retention.
 const staleUploads = `
 	SELECT id
 	FROM upload_sessions
@@ -147,8 +146,7 @@ func datasetPath(ref storage.DatasetRef) string {
 	return storage.NormalizeUsername(ref.Owner) + "/" + strings.ToLower(ref.Namespace+"/"+ref.Name)
 }
 
-// lockUploadSession reads a session's status and keeps it as it is until the
-// transaction ends.
+// lockUploadSession reads the status of a session and locks it until the transaction ends.
 func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (storage.UploadStatus, error) {
 	var status storage.UploadStatus
 	err := touchUpload.get(ctx, tx, &status, by(caller, args{"session": id, "now": s.millis()}))

@@ -120,7 +120,7 @@ describe('a task', () => {
   test('is what its events make of it', () => {
     const run = toRun(folded(assistant), '');
     expect(run).toMatchObject({
-      id: 't', question: 'Why?', state: 'completed', answer: '**Because**', current: '',
+      id: 't', question: 'Why?', state: 'completed', answer: '**Because**', current: '', sharable: true,
       plan: { reasoning: 'Two steps.', steps: ['One', 'Two'] },
       steps: [{ id: 'step-0', query: 'SELECT 1', rows: [{ a: 1 }], reasoning: 'R' }, { id: 'step-1', instruction: 'Two' }],
     });
@@ -148,7 +148,7 @@ describe('a task', () => {
     expect(toRun(folded(events.slice(0, 2)), 'Q')).toMatchObject({ question: 'Q', steps: [{ query: 'SELECT', rows: undefined }] });
     expect(toRun(folded(events), 'Q')).toMatchObject({ answer: '', steps: [{ rows: [{ n: 3 }], reasoning: 'R' }] });
     const none = [artifact('generated-query', [{ text: '-- no query' }], { answered: false }), artifact('result-data', [{ text: 'No.' }, rows()])];
-    expect(toRun(folded(none), 'Q')).toMatchObject({ answer: 'No.', steps: [] });
+    expect(toRun(folded(none), 'Q')).toMatchObject({ answer: 'No.', steps: [], sharable: false });
   });
   test('says why it failed', () => {
     const run = toRun(folded([...assistant.slice(0, 5), status('FAILED', 'm9', [{ text: 'no such column' }, { data: { code: 'X', query: 'SELECT z' } }])]), '');
@@ -166,7 +166,7 @@ describe('a task', () => {
     const step = (n: number, suggestions?: string[]) => artifact(`step-${n}`, [{ text: '-- no query' }], { answered: !suggestions, suggestions });
     const answered = (...steps: Event[]) => toRun(folded([status('WORKING'), ...steps, status('COMPLETED')]), 'Q');
     expect(answered(step(0, ['a', 'b']), step(1, ['b']))).toMatchObject({ notUnderstood: true, suggestions: ['a', 'b'] });
-    expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [] });
+    expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [], sharable: false });
   });
   test('says what it asks, and goes on from there', () => {
     const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];

@@ -48,6 +48,8 @@ export interface Run {
   notUnderstood: boolean;
   /** Questions to ask in its place, which can be answered. */
   suggestions: string[];
+  /** Whether each step has a query, which tells who may read the answer. */
+  sharable: boolean;
 }
 
 const states: Record<string, Run['state']> = {
@@ -76,6 +78,7 @@ export function toRun(task: Task, question: string): Run {
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
     ...refusalOf(task, failure),
+    sharable: task.artifacts.filter(isQuery).every((a) => a.metadata?.answered !== false && text(a.parts).trim() !== ''),
   };
 }
 
@@ -116,6 +119,8 @@ function asksOf(message: Message | undefined): Run['asks'] {
   const words = plain(text(parts));
   return { question: (known.length ? words.split('\n', 1)[0] : words) || 'The agent waits for an answer.', options: known.filter((o) => o.id) };
 }
+
+const isQuery = (a: Artifact): boolean => a.artifactId === 'generated-query' || /^step-\d+$/.test(a.artifactId);
 
 function stepsOf(artifacts: Artifact[]): Step[] {
   const steps = artifacts.filter((a) => /^step-\d+$/.test(a.artifactId));

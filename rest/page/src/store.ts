@@ -5,7 +5,7 @@ import * as api from './api';
 import { lost } from './connection';
 import { models, modelToAsk } from './models';
 import { uuid } from './names';
-import { go, here, hrefOf, lastPlace, place, settle } from './place';
+import { go, here, hrefOf, lastPlace, leave, place, settle } from './place';
 import { token, user } from './session';
 import { Turn } from './turn';
 
@@ -179,6 +179,15 @@ async function openConversation(id: string, namespace: string): Promise<void> {
     turns.value = [];
     report('conversation', api.say(error));
   }
+}
+
+/** removeNamespace deletes the namespace that one is in, and goes to another one. */
+export async function removeNamespace(): Promise<void> {
+  await api.removeNamespace(current()!).catch((error) => {
+    if (!(error instanceof api.Refusal) || error.status !== 404) throw error; // it is gone already
+  });
+  leave();
+  await readNamespaces();
 }
 
 export async function forget(id: string): Promise<void> {

@@ -63,7 +63,7 @@ func checkCell(t *testing.T, db *sql.DB, cell string) bool {
 	}
 	k, form := classifyCell([]byte(cell))
 	read := false
-	for _, by := range []custom{{decimal: '.', first: 'd'}, {decimal: ',', first: 'm'}} {
+	for _, by := range []conventions{{decimal: '.', first: 'd'}, {decimal: ',', first: 'm'}} {
 		c := &columnCells{groups: []cellGroup{{kind: k, form: form, count: 1, lines: []int64{1}}}}
 		d := decide(c, by)
 		if d.typ == typeVarchar || d.typ == typeNull {
@@ -84,7 +84,7 @@ func checkCell(t *testing.T, db *sql.DB, cell string) bool {
 }
 
 // valueOf reads a cell of a kind by the standard library.
-func valueOf(cell string, k kind, by custom) (any, bool) {
+func valueOf(cell string, k kind, by conventions) (any, bool) {
 	switch {
 	case numberKinds.meets(k.set()):
 		return numberOf(cell, k, by.decimal)

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/sqltext"
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // csvFile is a checked CSV or TSV file.
@@ -30,9 +31,9 @@ type csvFile struct {
 // checkCSV checks that a file is rows of equally many fields below a header, and
 // finds the types of its columns from all of them. Fields are separated by the
 // candidate that fits.
-func checkCSV(candidates string) func(*run, context.Context, input) (*table, error) {
-	return func(r *run, ctx context.Context, in input) (*table, error) {
-		separator, headerRow := byte(','), in.headerRow
+func checkCSV(candidates string) func(*run, context.Context, source.Input) (*table, error) {
+	return func(r *run, ctx context.Context, in source.Input) (*table, error) {
+		separator, headerRow := byte(','), in.HeaderRow
 		if headerRow == 0 {
 			var err error
 			if separator, err = r.separator(in, candidates); err != nil {
@@ -44,18 +45,18 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if err != nil {
 			return nil, err
 		}
-		names, warnings, err := columnNames(in.name, header.fields)
+		names, warnings, err := columnNames(in.Name, header.fields)
 		if err != nil {
 			return nil, err
 		}
 		var notes csvNotes
-		if len(names) > 1 && in.headerRow == 0 {
-			if notes, err = readNotes(in.path, separator); err != nil {
+		if len(names) > 1 && in.HeaderRow == 0 {
+			if notes, err = readNotes(in.Path, separator); err != nil {
 				return nil, err
 			}
 		}
 		if len(notes.lines) > 0 {
-			in.path, err = r.rewriteFile(in.path, func(from io.Reader, to io.Writer) error {
+			in.Path, err = r.files.RewriteTemp(in.Path, func(from io.Reader, to io.Writer) error {
 				_, err := io.CopyN(to, from, notes.offset)
 				return err
 			})
@@ -69,18 +70,18 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		}
 		whole, size := header.block, header.size
 		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
-		if err := scanner.scanFile(ctx, in.path, int64(size), whole, r.progress.checked); err != nil {
+		if err := scanner.scanFile(ctx, in.Path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
 		if p := whole.problem; p != nil && p.encoding {
-			return nil, notUTF8(place(in.name, p.line+1, ""))
+			return nil, notUTF8(position(in.Name, p.line+1, ""))
 		} else if p != nil {
-			return nil, refuse("%s: %s", place(in.name, p.line+1, p.column), p.reason)
+			return nil, refuse("%s: %s", position(in.Name, p.line+1, p.column), p.reason)
 		}
 
-		file := &csvFile{path: in.path, separator: separator, header: true, nulls: r.job.Options.NullValues}
-		t := &table{name: in.name, rows: whole.rows, read: file.read}
-		if t.report.HeaderRow = header.row; in.headerRow == 0 {
+		file := &csvFile{path: in.Path, separator: separator, header: true, nulls: r.job.Options.NullValues}
+		t := &table{name: in.Name, rows: whole.rows, read: file.read}
+		if t.report.HeaderRow = header.row; in.HeaderRow == 0 {
 			t.report.Delimiter = string(separator)
 		}
 		t.report.Warnings = append(header.warnings, warnings...)
@@ -90,7 +91,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		if len(notes.lines) > 0 {
 			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{
 				Line:    whole.lines + int64(notes.blank) + 1,
-				Message: fmt.Sprintf("%s below the table not read: %s", count(len(notes.lines), "line"), excerpt([]byte(strings.Join(notes.lines, " ")))),
+				Message: fmt.Sprintf("%s below the table not read: %s", source.Count(len(notes.lines), "line"), source.Excerpt(strings.Join(notes.lines, " "))),
 			})
 		}
 		for _, last := range headRecords(whole.last, separator) {
@@ -102,7 +103,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 		// lines and stray quotes.
 		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
-			file.path, err = r.writeTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.path, int64(size), out) })
+			file.path, err = r.files.WriteTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.Path, int64(size), out) })
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +117,7 @@ func checkCSV(candidates string) func(*run, context.Context, input) (*table, err
 
 // decideColumns gives a table its columns and their reports.
 func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]decision, error) {
-	by := customOf(cells)
+	by := conventionsOf(cells)
 	decisions := make([]decision, len(names))
 	for i, name := range names {
 		typ, order := r.wantedDate(name)
@@ -129,7 +130,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]de
 				by.first, by.forced = order[0], true
 			}
 			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
-				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", place(t.name, line, name), typ)
+				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), typ)
 			}
 		}
 		d.report.Name = name
@@ -149,14 +150,14 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]de
 }
 
 // separator gives the separator of a file's fields.
-func (r *run) separator(in input, candidates string) (byte, error) {
+func (r *run) separator(in source.Input, candidates string) (byte, error) {
 	if option := r.job.Options.Delimiter; option != "" {
 		return option[0], nil
 	}
-	if separator, ok := separatorLine(in.head); ok {
+	if separator, ok := separatorLine(in.Head); ok {
 		return separator, nil
 	}
-	return chooseSeparator(in.name, in.head, candidates)
+	return chooseSeparator(in.Name, in.Head, candidates)
 }
 
 // read lets DuckDB parse plain numbers, dates and times while it reads the file;
@@ -187,25 +188,12 @@ func (c *csvFile) read(want []string, sequential bool) (from string, exprs []str
 		sqltext.Text(c.path), c.header, sqltext.Text(string(c.separator)), strings.Join(nulls, ", "), newLine, maxRecord+1000, csvBuffer, !sequential, columns.String()), exprs
 }
 
-// place names a line of a source, and a column unless it is empty.
-func place(name string, line int64, column string) string {
+// position names a line of a source, and a column unless it is empty.
+func position(name string, line int64, column string) string {
 	if column == "" {
 		return fmt.Sprintf("%s, line %d", name, line)
 	}
 	return fmt.Sprintf("%s, line %d, column %s", name, line, quote(column))
-}
-
-// excerpt shortens a value for a message.
-func excerpt(value []byte) string {
-	const most = 60
-	if len(value) <= most {
-		return string(value)
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(value[cut]) {
-		cut--
-	}
-	return string(value[:cut]) + "…"
 }
 
 func quote(s string) string { return strconv.Quote(s) }
@@ -311,7 +299,7 @@ func headRecords(head []byte, separator byte) []csvRecord {
 		r := &records[len(records)-1]
 		r.fields = append(r.fields, unquote(field))
 	}
-	s.scan(b, head, len(head) < headSize, dialectRecords)
+	s.scan(b, head, len(head) < source.HeadSize, dialectRecords)
 	return records[:b.rows]
 }
 
@@ -326,10 +314,10 @@ func unquote(field []byte) string {
 // columnNames makes distinct names of a header's fields: empty ones become
 // column_N, repeated ones get a number, and underscores that begin the names of
 // internal columns are left out. Names that differ only in case are equal.
-func columnNames(source string, fields []string) ([]string, []storage.IngestWarning, error) {
+func columnNames(file string, fields []string) ([]string, []storage.IngestWarning, error) {
 	given := map[string]bool{}
 	for _, field := range fields {
-		given[fold(field)] = true
+		given[storage.FoldColumn(field)] = true
 	}
 	taken := map[string]bool{}
 	names := make([]string, len(fields))
@@ -342,39 +330,29 @@ func columnNames(source string, fields []string) ([]string, []storage.IngestWarn
 		if strings.TrimSpace(name) == "" {
 			name = fmt.Sprintf("column_%d", i+1)
 		}
-		if err := checkColumnName(source, name); err != nil {
+		if err := checkColumnName(file, name); err != nil {
 			return nil, nil, err
 		}
 		base := name
-		for n := 2; taken[fold(name)] || name != field && given[fold(name)]; n++ {
+		for n := 2; taken[storage.FoldColumn(name)] || name != field && given[storage.FoldColumn(name)]; n++ {
 			name = fmt.Sprintf("%s_%d", base, n)
 		}
-		taken[fold(name)] = true
+		taken[storage.FoldColumn(name)] = true
 		names[i] = name
 		if strings.HasPrefix(field, "__") {
-			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(excerpt([]byte(field))))})
+			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
 		}
 	}
 	return names, warnings, nil
 }
 
 // checkColumnName refuses names that cannot be columns.
-func checkColumnName(source, name string) error {
+func checkColumnName(file, name string) error {
 	if !utf8.ValidString(name) {
-		return notUTF8(source)
+		return notUTF8(file)
 	}
 	if wrong := storage.CheckColumnName(name); wrong != "" {
-		return refuse("%s: the column name %s %s", source, quote(excerpt([]byte(name))), wrong)
+		return refuse("%s: the column name %s %s", file, quote(source.Excerpt(name)), wrong)
 	}
 	return nil
-}
-
-// fold is the form in which DuckDB compares names: only A to Z lose their case.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
 }

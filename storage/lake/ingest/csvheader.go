@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // maxTitle is how many records may stand above the header.
@@ -30,17 +31,17 @@ type csvHeader struct {
 
 // readHeader finds the record that names the columns, below titles and comments,
 // unless its line is given, and joins two such records.
-func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
-	records := headRecords(in.head, separator)
+func readHeader(in source.Input, separator byte, row int) (h csvHeader, err error) {
+	records := headRecords(in.Head, separator)
 	skip := 0
-	if _, ok := separatorLine(in.head); ok && row == 0 {
+	if _, ok := separatorLine(in.Head); ok && row == 0 {
 		skip = 1
 	}
 	first := skip + headerIndex(records[skip:])
 	if row > 0 {
 		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
 		if first < 0 {
-			return h, refuse("%s: no row begins on line %d, the header row", in.name, row)
+			return h, refuse("%s: no row begins on line %d, the header row", in.Name, row)
 		}
 	}
 	last := first
@@ -49,17 +50,17 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 	}
 	s := newCSVScanner(separator, nil)
 	h.block = s.newBlock()
-	h.size = s.scan(h.block, in.head, true, int64(last)+1)
+	h.size = s.scan(h.block, in.Head, true, int64(last)+1)
 	switch p := h.block.problem; {
 	case p != nil && p.encoding:
-		return h, notUTF8(place(in.name, p.line+1, ""))
+		return h, notUTF8(position(in.Name, p.line+1, ""))
 	case p != nil:
-		return h, refuse("%s: %s", place(in.name, p.line+1, ""), p.reason)
-	case h.size == headSize:
-		return h, refuse("%s: the header is longer than %d bytes", in.name, headSize)
+		return h, refuse("%s: %s", position(in.Name, p.line+1, ""), p.reason)
+	case h.size == source.HeadSize:
+		return h, refuse("%s: the header is longer than %d bytes", in.Name, source.HeadSize)
 	case first >= len(records):
 		// The head cuts the header off, or there is none.
-		return h, refuse("%s has no rows", in.name)
+		return h, refuse("%s has no rows", in.Name)
 	}
 	h.row = int(records[first].line) + 1
 	h.plain = h.row == 1 && last == 0
@@ -68,14 +69,14 @@ func readHeader(in input, separator byte, row int) (h csvHeader, err error) {
 		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
 	}
 	if first > skip {
-		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, count(first-skip, "row")))
+		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, source.Count(first-skip, "row")))
 	}
 	if last > first {
 		h.fields = joinHeaderRows(h.fields, records[last].fields)
 		warn("two header rows were joined")
 	}
 	if len(h.fields) > storage.MaxColumns {
-		return h, refuse("%s has more than %d columns", in.name, storage.MaxColumns)
+		return h, refuse("%s has more than %d columns", in.Name, storage.MaxColumns)
 	}
 	for i, field := range h.fields {
 		h.fields[i] = strings.TrimSpace(field)
@@ -160,10 +161,10 @@ func headerLike(fields []string) bool {
 			continue
 		}
 		k := cellKind(f)
-		if k != kindText && !isYear(f) || names[fold(f)] {
+		if k != kindText && !isYear(f) || names[storage.FoldColumn(f)] {
 			return false
 		}
-		names[fold(f)] = true
+		names[storage.FoldColumn(f)] = true
 		if k == kindText {
 			texts++
 		}
@@ -206,10 +207,10 @@ func joinable(records []csvRecord) bool {
 			return false
 		case above == "" && below == kindMissing && i > 0:
 			return false
-		case i > 0 && (above == "" || named[fold(above)]):
+		case i > 0 && (above == "" || named[storage.FoldColumn(above)]):
 			groups = true
 		}
-		named[fold(above)] = true
+		named[storage.FoldColumn(above)] = true
 		if below == kindText && typed[i] {
 			proofs++
 		}
@@ -250,7 +251,7 @@ func joinHeaderRows(top, bottom []string) []string {
 		}
 		below := strings.TrimSpace(bottom[i])
 		fields[i] = strings.TrimSpace(group + " " + below)
-		if fold(group) == fold(below) {
+		if storage.FoldColumn(group) == storage.FoldColumn(below) {
 			fields[i] = group
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"parley/storage/lake/ingest/source"
 )
 
 // maxRecord is the most bytes a row of CSV may have.
@@ -199,7 +201,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 		b.lines += inner
 		b.endLine(buf[pos : pos+width])
 		if s.names != nil && column != len(s.names) {
-			b.problem = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", count(column, "field"), len(s.names))}
+			b.problem = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", source.Count(column, "field"), len(s.names))}
 			return 0, false
 		}
 		b.rows++
@@ -253,7 +255,7 @@ func (s *csvScanner) unclosed(line int64, column int) *csvProblem {
 // followed is the problem of a field that ends neither with a separator nor with
 // its line.
 func (s *csvScanner) followed(line int64, column int, rest []byte) *csvProblem {
-	next := quote(excerpt(rest[:min(len(rest), 10)]))
+	next := quote(source.Excerpt(string(rest[:min(len(rest), 10)])))
 	switch {
 	case rest[0] == '\r' && s.names == nil:
 		return &csvProblem{line: line, reason: "a carriage return stands in the header; lines end with LF or CR LF"}
@@ -333,11 +335,4 @@ func (b *csvBlock) merge(next *csvBlock) {
 	b.crlf = b.crlf || next.crlf
 	b.blank = b.blank || next.blank
 	b.stray = b.stray || next.stray
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // decision is what a column of cells becomes.
@@ -25,7 +26,7 @@ func (c *columnCells) values() []cellGroup {
 
 // decide gives the type of a column: of the first reading that fits all its
 // cells that have a value. One that does not fit makes it text.
-func decide(c *columnCells, by custom) decision {
+func decide(c *columnCells, by conventions) decision {
 	values := c.values()
 	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
 	if len(values) > 0 {
@@ -42,7 +43,7 @@ func decide(c *columnCells, by custom) decision {
 
 // decideAs reads a column as a type that its owner wants. It is not ok when a
 // cell does not fit, the first of which is on a line.
-func decideAs(c *columnCells, by custom, typ string) (d decision, line int64, ok bool) {
+func decideAs(c *columnCells, by conventions, typ string) (d decision, line int64, ok bool) {
 	values := c.values()
 	codes := isNumber(typ) && c.kinds().meets(kindCode.set())
 	for i := range values {
@@ -152,7 +153,7 @@ func decideText(c *columnCells, values []cellGroup, all []reading) decision {
 		return d
 	}
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", count(int(misfits), "cell"), misfits+fits, best.typ)
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, best.typ)
 	return d
 }
 

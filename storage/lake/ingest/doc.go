@@ -2,19 +2,19 @@
 // a source as a whole, or refuses it as a whole with the line and the reason.
 // Who may ingest, and when files become visible, is not its concern.
 //
-// A source is decoded (decode.go), then read twice. The check of its
-// format (format.go) reads every byte and row in Go, and finds the columns' types
-// from all rows, not from a sample (kind.go, column.go). Then DuckDB reads it with
+// Package source decodes a source and decides its format. Then it is read twice. The
+// check of its format (check.go) reads every byte and row in Go, and finds the columns'
+// types from all rows, not from a sample (kind.go, column.go). Then DuckDB reads it with
 // exactly those types and writes Parquet (write.go).
 //
-// Cells of CSV are written as people like (cell.go). The kinds and forms of all
+// Cells of CSV are written as people like (column.go). The kinds and forms of all
 // cells of a column decide how it is read (decide.go, reading.go), and the report
 // says so. What is ambiguous stays text, unless other cells of the column or of
 // the file decide.
 //
-// A file that holds tables or texts (a workbook, an archive, an HTML page, an SQLite
-// file, a document) is unpacked into parts first (parts.go), each a file of CSV, JSON or
-// text, which is then checked like any other.
+// Package source unpacks a file that holds tables or texts (a workbook, an archive, an HTML
+// page, an SQLite file, a document) into parts first, each a file of CSV, JSON or text,
+// which is then checked like any other (parts.go).
 //
 // # Contract for readers
 //

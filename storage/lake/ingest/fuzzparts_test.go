@@ -29,8 +29,8 @@ func fuzzParts(f *testing.F, name string) {
 			t.Fatal(err)
 		}
 		err := ingest.UnpackAll(context.Background(), ingest.Source{Path: path, Name: name}, dir)
-		var told *storage.Error
-		if err != nil && !errors.As(err, &told) {
+		var refusal *storage.Error
+		if err != nil && !errors.As(err, &refusal) {
 			t.Fatalf("got %v, which is not for the owner", err)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 const (
@@ -126,7 +127,7 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	}
 	r.progress.finish()
 	report := reportOf(tables, columns)
-	report.Warnings = append(r.warnings, report.Warnings...)
+	report.Warnings = append(r.files.Warnings, report.Warnings...)
 	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: report}, nil
 }
 
@@ -134,25 +135,24 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 type run struct {
 	db       *sql.DB
 	job      Job
-	work     string
-	temps    int
+	files    source.Reader
 	progress meter
-	// warnings are about the files that hold the tables.
-	warnings []storage.IngestWarning
-	// zipped says that a file of a ZIP archive is being opened.
-	zipped bool
-	// unpacked is the unpacked size of packed sources so far, uploaded the size
-	// of the sources up to the one in work, decoded the size of the values of
-	// those before it.
-	unpacked, uploaded, decoded int64
-	// encoding is that of the source in work.
-	encoding string
+	// uploaded is the size of the sources up to the one in work, decoded the size of
+	// the values of those before it.
+	uploaded, decoded int64
 }
 
 func newRun(db *sql.DB, job Job, work string) *run {
-	job.MaxUnpacked = cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)
 	job.MaxFileBytes = cmp.Or(job.MaxFileBytes, defaultMaxFileBytes)
-	return &run{db: db, job: job, work: work}
+	files := source.Reader{Dir: work, Options: job.Options, MaxUnpacked: cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)}
+	return &run{db: db, job: job, files: files}
+}
+
+// start measures the sources.
+func (r *run) start(sources []Source) error {
+	err := r.progress.start(r.job.Progress, sources)
+	r.files.Size = r.progress.now.Total
+	return err
 }
 
 // table is a checked source, or a part of one.
@@ -175,7 +175,7 @@ type table struct {
 func (r *run) check(ctx context.Context) ([]*table, error) {
 	sources := r.job.Sources
 	if r.job.Rows != "" {
-		sources = []Source{{Path: r.job.Rows}}
+		sources = []Source{{Path: r.job.Rows, Name: "the data"}}
 	}
 	if len(sources) == 0 {
 		return nil, refuse("there is nothing to ingest")
@@ -183,7 +183,7 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if err := checkOptions(r.job.Options); err != nil {
 		return nil, err
 	}
-	if err := r.progress.start(r.job.Progress, sources); err != nil {
+	if err := r.start(sources); err != nil {
 		return nil, err
 	}
 	tables := make([]*table, 0, len(sources))
@@ -214,7 +214,7 @@ func (r *run) checkTables(ctx context.Context, source Source) ([]*table, error) 
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	r.uploaded += info.Size()
-	r.encoding = ""
+	r.files.Encoding = ""
 	tables, err := r.checkSource(ctx, source)
 	if err != nil {
 		return nil, err
@@ -228,61 +228,34 @@ func (r *run) checkTables(ctx context.Context, source Source) ([]*table, error) 
 			return nil, err
 		}
 		r.decoded += int64(decoded)
-		t.report.Encoding = r.encoding
+		t.report.Encoding = r.files.Encoding
 	}
 	return tables, nil
 }
 
 // checkSource checks a source: one table, or the chosen parts of a container.
-func (r *run) checkSource(ctx context.Context, source Source) ([]*table, error) {
-	in, check := input{path: source.Path, name: source.Name}, (*run).checkJSON
-	if r.job.Rows != "" {
-		in.name = "the data"
+func (r *run) checkSource(ctx context.Context, from Source) ([]*table, error) {
+	if r.job.Rows != "" || from.Extracted {
+		t, err := r.checkJSON(ctx, source.Input{Path: from.Path, Name: from.Name})
+		return []*table{t}, err
 	}
-	if r.job.Rows == "" && !source.Extracted {
-		var f *format
-		var err error
-		if in, f, err = r.openInput(ctx, source.Path, source.Name); err != nil {
-			return nil, err
-		}
-		c, err := r.openContainer(ctx, in, f)
-		if err != nil {
-			return nil, err
-		}
-		if c != nil {
-			defer c.close()
-			return r.checkParts(ctx, c, in.name)
-		}
-		if sheet := r.job.Options.Sheet; sheet != "" {
-			return nil, refuse("%s is one table, so %s cannot be chosen", in.name, quote(excerpt([]byte(sheet))))
-		}
-		check = func(r *run, ctx context.Context, in input) (*table, error) { return r.checkFormat(ctx, f, in) }
-	}
-	t, err := check(r, ctx, in)
+	in, f, err := r.files.Open(ctx, from.Path, from.Name)
 	if err != nil {
 		return nil, err
 	}
-	return []*table{t}, nil
-}
-
-// openInput decodes a file and decides its format.
-func (r *run) openInput(ctx context.Context, path, name string) (input, *format, error) {
-	in := input{path: path, name: name}
-	head, err := readHead(path)
+	c, err := r.files.Unpack(ctx, in, f)
 	if err != nil {
-		return in, nil, err
+		return nil, err
 	}
-	if !isGzip(head) && trimGzip(name) != name && len(head) > 0 {
-		return in, nil, refuse("%s is not gzipped, although its name says so", name)
+	if c != nil {
+		defer c.Close()
+		return r.checkParts(ctx, c, in.Name)
 	}
-	if in.path, err = r.decode(ctx, path, name, head); err != nil {
-		return in, nil, err
+	if sheet := r.job.Options.Sheet; sheet != "" {
+		return nil, refuse("%s is one table, so %s cannot be chosen", in.Name, quote(source.Excerpt(sheet)))
 	}
-	if in.head, err = readHead(in.path); err != nil {
-		return in, nil, err
-	}
-	f, err := sniff(name, in.head)
-	return in, f, err
+	t, err := r.checkFormat(ctx, f, in)
+	return []*table{t}, err
 }
 
 // checkOrder checks that DuckDB preserves the order of rows: without it results

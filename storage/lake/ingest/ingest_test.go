@@ -138,11 +138,11 @@ func types(columns []storage.Column) string {
 // refusal is the message of an error that must be meant for a source's owner.
 func refusal(t testing.TB, err error) string {
 	t.Helper()
-	var told *storage.Error
-	if !errors.As(err, &told) || !errors.Is(err, storage.ErrInvalid) {
+	var known *storage.Error
+	if !errors.As(err, &known) || !errors.Is(err, storage.ErrInvalid) {
 		t.Fatalf("got %v, want a refusal", err)
 	}
-	return told.Message
+	return known.Message
 }
 
 func zipped(content string) string {

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/sqltext"
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // jsonFile checks a file of JSON objects: an array of them, or one after the
@@ -48,21 +49,21 @@ type jsonColumn struct {
 
 // checkJSON checks that a file is objects and finds its columns from all of
 // them: a column for each key that any of them has.
-func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
-	source, err := os.Open(in.path)
+func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
+	file, err := os.Open(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
-	defer source.Close()
+	defer file.Close()
 	f := &jsonFile{
-		name: in.name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
+		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
 	}
 	var reported int64
-	f.in = readerFunc(func(p []byte) (int, error) {
+	f.in = source.ReaderFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		n, err := source.Read(p)
+		n, err := file.Read(p)
 		r.progress.checked(int64(n), f.rows-reported)
 		reported = f.rows
 		return n, err
@@ -71,7 +72,7 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 		return nil, err
 	}
 	r.progress.checked(0, f.rows-reported)
-	t := &table{name: in.name, rows: f.rows}
+	t := &table{name: in.Name, rows: f.rows}
 	names, err := f.names(&t.report)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: c.typ(), Missing: f.rows - c.filled})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
-		return nil, refuse("%s: its objects have no keys", in.name)
+		return nil, refuse("%s: its objects have no keys", in.Name)
 	}
 	form := "unstructured"
 	switch {
@@ -90,8 +91,8 @@ func (r *run) checkJSON(ctx context.Context, in input) (*table, error) {
 	case f.lines:
 		form = "newline_delimited"
 	}
-	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.path, form, want) }
-	return t, t.measure(in.path)
+	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.Path, form, want) }
+	return t, t.measure(in.Path)
 }
 
 // names gives the columns their names: the keys, less the underscores that begin the names of
@@ -144,7 +145,7 @@ func readJSON(path, form string, columns []storage.Column, want []string) (from 
 		exprs = append(exprs, sqltext.Name(c.Name))
 	}
 	return fmt.Sprintf("read_json(%s, format = %s, records = true, maximum_object_size = %d, columns = {%s})",
-		sqltext.Text(path), sqltext.Text(form), maxObject+1024, strings.Join(list, ", ")), exprs
+		sqltext.Text(path), sqltext.Text(form), source.MaxValue+1024, strings.Join(list, ", ")), exprs
 }
 
 // check reads all rows.
@@ -223,7 +224,7 @@ func (f *jsonFile) row(c byte) error {
 	case err == errEnd:
 		return f.wrong("the file ends in the middle of it")
 	case err == errTooBig:
-		return f.wrong(fmt.Sprintf("it is longer than %d bytes", maxObject))
+		return f.wrong(fmt.Sprintf("it is longer than %d bytes", source.MaxValue))
 	case err != nil:
 		return err
 	case !utf8.Valid(f.buf[f.start:f.pos]):
@@ -295,7 +296,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	if err := checkColumnName(f.where(), name); err != nil && (f.anonymous || !strings.HasPrefix(name, "__")) {
 		return 0, err
 	}
-	i, taken := f.folded[fold(name)]
+	i, taken := f.folded[storage.FoldColumn(name)]
 	switch {
 	case taken && f.columns[i].name != name:
 		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(f.columns[i].name), quote(name)))
@@ -303,7 +304,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
 	case !taken:
 		i = len(f.columns)
-		f.folded[fold(name)] = i
+		f.folded[storage.FoldColumn(name)] = i
 		f.columns = append(f.columns, jsonColumn{name: name})
 	}
 	f.index[key] = i
@@ -318,7 +319,7 @@ func (f *jsonFile) where() string {
 	case f.array:
 		return fmt.Sprintf("%s, row %d", f.name, f.rows+1)
 	}
-	return place(f.name, f.rowLine+1, "")
+	return position(f.name, f.rowLine+1, "")
 }
 
 func (f *jsonFile) wrong(reason string) error { return refuse("%s: %s", f.where(), reason) }

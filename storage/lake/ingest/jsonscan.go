@@ -7,14 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"parley/storage/lake/ingest/source"
 )
 
-const (
-	// maxObject is the most bytes a row of JSON may have.
-	maxObject = 16 << 20
-	// maxDepth is how deep JSON values may be nested in a row.
-	maxDepth = 64
-)
+// maxDepth is how deep JSON values may be nested in a row.
+const maxDepth = 64
 
 var (
 	errEnd    = errors.New("the file ends")
@@ -46,7 +44,7 @@ func (s *jsonScanner) fill() bool {
 	if !s.inRow {
 		s.start = s.pos
 	}
-	if s.err == nil && len(s.buf)-s.start >= maxObject {
+	if s.err == nil && len(s.buf)-s.start >= source.MaxValue {
 		s.err = errTooBig
 	}
 	if s.err != nil {
@@ -95,7 +93,7 @@ func (s *jsonScanner) peek() (byte, error) {
 }
 
 func (s *jsonScanner) unexpected(wanted string) error {
-	return &jsonError{fmt.Sprintf("%s is expected before %s", wanted, quote(excerpt(trimPartialRune(s.ahead(20)))))}
+	return &jsonError{fmt.Sprintf("%s is expected before %s", wanted, quote(source.Excerpt(string(source.TrimPartialRune(s.ahead(20))))))}
 }
 
 // members reads an object or a list up to the byte that closes it. Member reads
@@ -297,7 +295,7 @@ func (s *jsonScanner) escape() error {
 	case !ok && len(b) < min(size, 6):
 		return s.err
 	case !ok:
-		return &jsonError{fmt.Sprintf("a string holds %s, which is no escape in JSON", quote(excerpt(trimPartialRune(b[:min(len(b), 6)]))))}
+		return &jsonError{fmt.Sprintf("a string holds %s, which is no escape in JSON", quote(source.Excerpt(string(source.TrimPartialRune(b[:min(len(b), 6)])))))}
 	}
 	s.pos += size
 	return nil

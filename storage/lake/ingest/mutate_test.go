@@ -153,11 +153,11 @@ func readMutations(t *testing.T, name, sample string) {
 // readsOrRefuses checks that a part of a file is read or refused.
 func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	l.t.Helper()
-	var told *storage.Error
+	var refusal *storage.Error
 	work := filepath.Join(l.dir, "parts")
 	must(os.MkdirAll(work, 0o755))
 	names, err := ingest.Parts(l.t.Context(), source, work)
-	if err != nil && !errors.As(err, &told) {
+	if err != nil && !errors.As(err, &refusal) {
 		l.t.Errorf("change %d: %v", i, err)
 	}
 	if left, _ := os.ReadDir(work); len(left) > 0 {
@@ -168,7 +168,7 @@ func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	}
 	name := names[i%len(names)]
 	_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: name}, MaxUnpacked: 10 << 20})
-	if err != nil && !errors.As(err, &told) {
+	if err != nil && !errors.As(err, &refusal) {
 		l.t.Errorf("change %d, part %q: %v", i, name, err)
 	}
 	return err == nil

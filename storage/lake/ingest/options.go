@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // checkOptions refuses options that no source can be read with.
 func checkOptions(o storage.IngestOptions) error {
-	if !slices.Contains([]string{"", encodingUTF8, encodingUTF16, encodingWindows1252}, o.Encoding) {
-		return refuse("the encoding %s is not known; it can be %s, %s or %s", quote(o.Encoding), encodingUTF8, encodingUTF16, encodingWindows1252)
+	if !slices.Contains([]string{"", source.EncodingUTF8, source.EncodingUTF16, source.EncodingWindows1252}, o.Encoding) {
+		return refuse("the encoding %s is not known; it can be %s, %s or %s", quote(o.Encoding), source.EncodingUTF8, source.EncodingUTF16, source.EncodingWindows1252)
 	}
 	if len(o.Delimiter) > 1 || strings.ContainsAny(o.Delimiter, "\"\r\n\x00") || o.Delimiter > "~" {
 		return refuse("the delimiter %s is not one character that can separate fields", quote(o.Delimiter))
@@ -38,7 +39,7 @@ func (r *run) wantedType(column string) string {
 // wantedDate is wantedType with the order of day, month and year, "" without one.
 func (r *run) wantedDate(column string) (typ, order string) {
 	for name, typ := range r.job.Options.Types {
-		if fold(name) == fold(column) {
+		if storage.FoldColumn(name) == storage.FoldColumn(column) {
 			return storage.CutDateOrder(typ)
 		}
 	}
@@ -50,12 +51,12 @@ func (r *run) wantedDate(column string) (typ, order string) {
 func (r *run) checkTypes(tables []*table) error {
 	missing := map[string]string{}
 	for name := range r.job.Options.Types {
-		missing[fold(name)] = name
+		missing[storage.FoldColumn(name)] = name
 	}
 	for _, t := range tables {
 		for i := range t.columns {
 			c := &t.columns[i]
-			delete(missing, fold(c.Name))
+			delete(missing, storage.FoldColumn(c.Name))
 			typ := r.wantedType(c.Name)
 			if typ == "" || typ == c.Type {
 				continue
@@ -68,10 +69,10 @@ func (r *run) checkTypes(tables []*table) error {
 	}
 	for _, name := range missing {
 		var names []string
-		for _, c := range tables[0].columns[:min(len(tables[0].columns), maxPartsNamed)] {
+		for _, c := range tables[0].columns[:min(len(tables[0].columns), source.MaxNamed)] {
 			names = append(names, c.Name)
 		}
-		return refuse("there is no column %s to give a type; %s has %s", quote(excerpt([]byte(name))), tables[0].name, strings.Join(names, ", "))
+		return refuse("there is no column %s to give a type; %s has %s", quote(source.Excerpt(name)), tables[0].name, strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -85,9 +86,9 @@ func (r *run) checkUnion(tables []*table) error {
 	for _, t := range tables[1:] {
 		for _, pair := range [][2]*table{{first, t}, {t, first}} {
 			for _, c := range pair[0].columns {
-				if !slices.ContainsFunc(pair[1].columns, func(other storage.Column) bool { return fold(other.Name) == fold(c.Name) }) {
+				if !slices.ContainsFunc(pair[1].columns, func(other storage.Column) bool { return storage.FoldColumn(other.Name) == storage.FoldColumn(c.Name) }) {
 					return refuse("%s has a column %s and %s has not; files of different columns are read into one dataset with the option union",
-						pair[0].name, quote(excerpt([]byte(c.Name))), pair[1].name)
+						pair[0].name, quote(source.Excerpt(c.Name)), pair[1].name)
 				}
 			}
 		}
@@ -101,14 +102,14 @@ func checkUnits(tables []*table) error {
 	units := map[string]unit{}
 	for _, t := range tables {
 		for _, c := range t.report.Columns {
-			before, known := units[fold(c.Name)]
+			before, known := units[storage.FoldColumn(c.Name)]
 			switch {
 			case c.Unit == "":
 			case known && before.name != c.Unit:
 				return refuse("column %s is in %s in %s and in %s in %s; put them into different datasets, or give the column the type text",
 					quote(c.Name), before.name, before.table, c.Unit, t.name)
 			default:
-				units[fold(c.Name)] = unit{c.Unit, t.name}
+				units[storage.FoldColumn(c.Name)] = unit{c.Unit, t.name}
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 		joined := storage.ColumnReport{Name: c.Name, Type: c.Type}
 		found := false
 		for _, t := range tables {
-			i := slices.IndexFunc(t.columns, func(own storage.Column) bool { return fold(own.Name) == fold(c.Name) })
+			i := slices.IndexFunc(t.columns, func(own storage.Column) bool { return storage.FoldColumn(own.Name) == storage.FoldColumn(c.Name) })
 			switch {
 			case i < 0:
 				joined.Missing += t.rows

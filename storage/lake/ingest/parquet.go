@@ -8,14 +8,15 @@ import (
 
 	"parley/internal/sqltext"
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // checkParquet reads all values of a Parquet file, and maps the types of its
 // columns to ours.
-func (r *run) checkParquet(ctx context.Context, in input) (*table, error) {
-	path, name := in.path, in.name
+func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error) {
+	path, name := in.Path, in.Name
 	t := &table{name: name}
-	r.encoding = ""
+	r.files.Encoding = ""
 	if err := t.measure(path); err != nil {
 		return nil, err
 	}

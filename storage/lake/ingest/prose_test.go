@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 func gzipped(t *testing.T, text string) string {
@@ -34,7 +35,7 @@ func TestText(t *testing.T) {
 		wrong               string
 	}{
 		{name: "a.txt", content: "one\r\ntwo", want: "one\r\ntwo"},
-		{name: "a.md", content: byteOrderMark + "# é\n", want: "# é\n"},
+		{name: "a.md", content: "\ufeff# é\n", want: "# é\n"},
 		{name: "a.md.gz", content: gzipped(t, "# One\n"), want: "# One\n"},
 		{name: "zipped.txt", content: gzipped(t, long), want: long},
 		{name: "a.csv", content: "a,b\n1,2\n"},
@@ -70,7 +71,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"a.txt": true, "a.MD.gz": true, "a.pdf": true, "a.docx": true, "a.htm": true, "a.zip": true, "a": true, "a.csv": false, "a.json.gz": false, "a.xlsx": false} {
-		if MayBeText(name) != want {
+		if source.MayBeText(name) != want {
 			t.Errorf("%s: may be text: %v", name, !want)
 		}
 	}

@@ -21,10 +21,10 @@ type reading struct {
 	expr func(cell, typ string) string
 }
 
-// custom is what the unambiguous cells of a file say about its ambiguous ones:
+// conventions is what the unambiguous cells of a file say about its ambiguous ones:
 // the decimal sign, and d or m for the first number of a date; 0 where they say
 // nothing, or both.
-type custom struct {
+type conventions struct {
 	decimal, first byte
 	// forced says that first, which then can be y too, is for all dates of a column.
 	forced bool
@@ -39,8 +39,8 @@ var (
 	yearLastKinds = setOf(kindDayFirst, kindMonthFirst, kindEitherFirst)
 )
 
-// customOf finds what the columns of a file say about ambiguous cells.
-func customOf(columns []columnCells) (c custom) {
+// conventionsOf finds what the columns of a file say about ambiguous cells.
+func conventionsOf(columns []columnCells) (c conventions) {
 	var point, comma, day, month bool
 	for i := range columns {
 		seen := columns[i].kinds()
@@ -70,7 +70,7 @@ func choose(first bool, a byte, second bool, b byte) byte {
 }
 
 // readings gives all readings that may fit cells of these groups, in order.
-func readings(groups []cellGroup, by custom) []reading {
+func readings(groups []cellGroup, by conventions) []reading {
 	var seen kindSet
 	for _, g := range groups {
 		seen |= g.kind.set()
@@ -117,7 +117,7 @@ func readBoolean(cell, _ string) string {
 }
 
 // numberReadings are those of numbers with each unit that there is.
-func numberReadings(groups []cellGroup, by custom) []reading {
+func numberReadings(groups []cellGroup, by conventions) []reading {
 	kinds := map[form]kindSet{}
 	for _, g := range groups {
 		if numberKinds.meets(g.kind.set()) {
@@ -137,7 +137,7 @@ func numberReadings(groups []cellGroup, by custom) []reading {
 
 // decimals gives the decimal signs that numbers of these kinds can have: none
 // where that is ambiguous.
-func decimals(seen kindSet, by custom) string {
+func decimals(seen kindSet, by conventions) string {
 	point, comma := seen.meets(pointKinds), seen.meets(commaKinds)
 	switch {
 	case point && comma:
@@ -184,7 +184,7 @@ func numberReading(unit form, seen kindSet, decimal rune) reading {
 }
 
 // dateReadings are those of dates that are not ISO's.
-func dateReadings(groups []cellGroup, seen kindSet, by custom) []reading {
+func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
 	var all []reading
 	if seen.meets(kindNamedMonth.set()) {
 		all = append(all, dateReading(groups, setOf(kindNamedMonth), ""))

@@ -18,13 +18,13 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 	columns := slices.Clone(have)
 	index := map[string]int{}
 	for i, c := range columns {
-		index[fold(c.Name)] = i
+		index[storage.FoldColumn(c.Name)] = i
 	}
 	for _, t := range tables {
 		for _, c := range t.columns {
-			i, known := index[fold(c.Name)]
+			i, known := index[storage.FoldColumn(c.Name)]
 			if !known {
-				index[fold(c.Name)] = len(columns)
+				index[storage.FoldColumn(c.Name)] = len(columns)
 				columns = append(columns, c)
 				continue
 			}

@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // passageColumns are the columns of a text's passages.
@@ -33,20 +33,20 @@ type passageRow struct {
 }
 
 // checkText cuts a text into passages.
-func checkText(markdown bool) func(*run, context.Context, input) (*table, error) {
-	return func(r *run, ctx context.Context, in input) (*table, error) {
-		file, err := os.Open(in.path)
+func checkText(markdown bool) func(*run, context.Context, source.Input) (*table, error) {
+	return func(r *run, ctx context.Context, in source.Input) (*table, error) {
+		file, err := os.Open(in.Path)
 		if err != nil {
 			return nil, fmt.Errorf("open source: %w", err)
 		}
 		defer file.Close()
-		t := &table{name: in.name, columns: passageColumns}
-		passages, err := r.writeTemp(func(out io.Writer) error {
+		t := &table{name: in.Name, columns: passageColumns}
+		passages, err := r.files.WriteTemp(func(out io.Writer) error {
 			encoder := json.NewEncoder(out)
 			encoder.SetEscapeHTML(false)
-			return r.splitFile(ctx, file, in.name, &splitter{markdown: markdown, emit: func(passage []byte) {
+			return r.splitFile(ctx, file, in.Name, &splitter{markdown: markdown, emit: func(passage []byte) {
 				t.rows++
-				_ = encoder.Encode(passageRow{in.name, t.rows, string(passage)}) // out keeps the error
+				_ = encoder.Encode(passageRow{in.Name, t.rows, string(passage)}) // out keeps the error
 			}})
 		})
 		if err != nil {
@@ -87,7 +87,7 @@ func eachLine(ctx context.Context, in io.Reader, name string, give func(line []b
 			carry = nil
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
-			whole := trimPartialRune(line)
+			whole := source.TrimPartialRune(line)
 			carry = append([]byte(nil), line[len(whole):]...)
 			line = whole
 		} else if err != nil && err != io.EOF {
@@ -95,9 +95,9 @@ func eachLine(ctx context.Context, in io.Reader, name string, give func(line []b
 		}
 		switch {
 		case bytes.IndexByte(line, 0) >= 0:
-			return refuse("%s: the line holds binary data", place(name, number, ""))
+			return refuse("%s: the line holds binary data", position(name, number, ""))
 		case !utf8.Valid(line):
-			return notUTF8(place(name, number, ""))
+			return notUTF8(position(name, number, ""))
 		}
 		give(line, len(piece))
 		if err == nil {
@@ -275,51 +275,43 @@ func (s *splitter) finish() {
 	s.endPassage()
 }
 
-// MayBeText reports whether the source of a name may be a text to [Text]: it does not name
-// a format of tables.
-func MayBeText(name string) bool {
-	extension := strings.ToLower(path.Ext(trimGzip(name)))
-	f := extensions[extension]
-	return extension != ".xlsx" && extension != ".xlsm" && (f == nil || f.prose || f == formatHTML || f == formatPDF)
-}
-
 // Text writes the text of a source, from which rows can be extracted, to a file in a folder
 // and gives its path: plain text and Markdown, checked as for passages, a document, or a page
 // or an archive that holds no table. For a source that holds a table the path is "". It
 // refuses a text of more than limit bytes, unpacked. Errors are as those of [Run].
-func Text(ctx context.Context, source Source, options storage.IngestOptions, dir string, limit int64) (string, error) {
+func Text(ctx context.Context, from Source, options storage.IngestOptions, dir string, limit int64) (string, error) {
 	work, err := os.MkdirTemp(dir, ".ingest-*")
 	if err != nil {
 		return "", fmt.Errorf("create work folder: %w", err)
 	}
 	defer os.RemoveAll(work)
 	r := newRun(nil, Job{Options: options}, work)
-	if err := r.progress.start(nil, []Source{source}); err != nil {
+	if err := r.start([]Source{from}); err != nil {
 		return "", err
 	}
-	in, format, err := r.openInput(ctx, source.Path, source.Name)
+	in, format, err := r.files.Open(ctx, from.Path, from.Name)
 	if err != nil {
 		return "", err
 	}
-	c, err := r.openContainer(ctx, in, format)
+	c, err := r.files.Unpack(ctx, in, format)
 	if err != nil {
 		return "", err
 	}
-	parts := []part{{format: format, in: in}}
+	parts := []source.Part{{Format: format, In: in}}
 	if c != nil {
-		defer c.close()
-		if parts, err = c.choose(in.name, options.Sheet); err != nil {
+		defer c.Close()
+		if parts, err = c.Choose(in.Name, options.Sheet); err != nil {
 			return "", nil //nolint:nilerr // the ingestion says what is wrong with it
 		}
 	}
 	var all []byte
 	for _, p := range parts {
-		if !p.format.prose {
+		if !p.Format.Prose {
 			return "", nil
 		}
 		text, err := r.partText(ctx, p, limit)
 		if all = append(all, text...); err == nil && int64(len(all)) > limit {
-			err = refuse("%s is longer than %d bytes, the limit for extracting rows; split it", source.Name, limit)
+			err = refuse("%s is longer than %d bytes, the limit for extracting rows; split it", from.Name, limit)
 		}
 		if err != nil {
 			return "", err
@@ -335,14 +327,12 @@ func Text(ctx context.Context, source Source, options storage.IngestOptions, dir
 
 // partText gives the text of a part, or its first limit bytes and one more. It fits into
 // memory: whether it is UTF-8, the whole of it decides.
-func (r *run) partText(ctx context.Context, p part, limit int64) (text []byte, err error) {
-	from := p.in.path
-	if p.write != nil {
-		if from, err = r.writePart(ctx, p); err != nil {
-			return nil, err
-		}
+func (r *run) partText(ctx context.Context, p source.Part, limit int64) (text []byte, err error) {
+	in, err := r.files.OpenPart(ctx, p)
+	if err != nil {
+		return nil, err
 	}
-	file, err := os.Open(from)
+	file, err := os.Open(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
@@ -352,14 +342,14 @@ func (r *run) partText(ctx context.Context, p part, limit int64) (text []byte, e
 	}
 	if !utf8.Valid(text) {
 		var decoded bytes.Buffer
-		if possible, _ := decodeWindows1252(bytes.NewReader(text), &decoded); possible {
+		if possible, _ := source.DecodeWindows1252(bytes.NewReader(text), &decoded); possible {
 			text = decoded.Bytes()
 		}
 	}
 	if int64(len(text)) > limit {
 		return text, nil
 	}
-	return text, eachLine(ctx, bytes.NewReader(text), p.in.name, func([]byte, int) {})
+	return text, eachLine(ctx, bytes.NewReader(text), in.Name, func([]byte, int) {})
 }
 
 // SplitProse cuts a text into pieces of at most size bytes: between paragraphs,
@@ -367,7 +357,7 @@ func (r *run) partText(ctx context.Context, p part, limit int64) (text []byte, e
 func SplitProse(text string, size int) []string {
 	var pieces []string
 	for len(text) > size {
-		cut := len(trimPartialRune([]byte(text[:size])))
+		cut := len(source.TrimPartialRune([]byte(text[:size])))
 		for _, gap := range []string{"\n\n", "\n", " "} {
 			if at := strings.LastIndex(text[:size], gap); at >= size/2 {
 				cut = at + len(gap)

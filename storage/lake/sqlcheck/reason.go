@@ -3,6 +3,8 @@ package sqlcheck
 import (
 	"regexp"
 	"strings"
+
+	"parley/storage"
 )
 
 var (
@@ -35,16 +37,9 @@ func Reason(message string) string {
 	message = strings.ReplaceAll(message, "memory.main.", "")
 	message = pathInside.ReplaceAllString(message, "…")
 	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
-	message = shorten(message, maxReason)
+	message = storage.Truncate(message, maxReason)
 	if message == "" {
 		return "the query engine cannot run this query"
 	}
 	return message
-}
-
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -99,7 +99,7 @@ func DecodeTree(tree []byte) (map[string]any, error) {
 const maxRefusal = 1_000
 
 func refusal(format string, args ...any) *storage.Error {
-	return storage.Errorf(storage.ErrInvalid, "%s", shorten(fmt.Sprintf(format, args...), maxRefusal))
+	return storage.Errorf(storage.ErrInvalid, "%s", storage.Truncate(fmt.Sprintf(format, args...), maxRefusal))
 }
 
 // stop is the value of a panic that ends a check.

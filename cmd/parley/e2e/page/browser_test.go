@@ -345,9 +345,11 @@ func (b *tab) signIn(token string) {
 // asks asks a question of an agent and waits for the end of its run.
 func (b *tab) asks(agent, question string) {
 	b.t.Helper()
-	before := b.count("article.turn")
+	// The turn is told from those before by itself: their number changes when another
+	// conversation is about to open.
+	b.is(`(window.turnBefore = [...document.querySelectorAll('article.turn')].at(-1), true)`)
 	b.press(agent)
 	b.write("#question", question)
 	b.press("Ask")
-	b.is(fmt.Sprintf(`document.querySelectorAll('article.turn').length > %d && [...document.querySelectorAll('article.turn')].at(-1).dataset.state !== 'working'`, before))
+	b.is(`((turn) => turn && turn !== turnBefore && turn.dataset.state !== 'working')([...document.querySelectorAll('article.turn')].at(-1))`)
 }

@@ -79,6 +79,7 @@ func (b *tab) caughtUp() {
 		b.t.Errorf("%d steps", got)
 	}
 	b.bars(3)
+	b.inOrder(".answer", ".steps > .reasoning", ".step", ".step[open] .chart", ".step[open] .query-part")
 	if got := b.count("article.turn"); got != 1 {
 		b.t.Errorf("%d turns", got)
 	}

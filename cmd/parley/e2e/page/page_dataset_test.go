@@ -82,11 +82,19 @@ func TestPageRows(t *testing.T) {
 	b.press("Copy these rows")
 	b.is(`document.querySelector('[aria-label=Copied]')`)
 	dir := b.downloads()
-	b.press("Download CSV")
+	b.press("Download")
+	b.press("CSV")
 	file := downloaded(t, dir, "orders.csv")
-	if lines := strings.Split(file, "\r\n"); len(lines) != 252 || lines[0] != "city,n,note" || lines[250] != "Oslo,250,row 250" {
+	if lines := strings.Split(file, "\n"); len(lines) != 252 || lines[0] != "city,n,note" || lines[250] != "Oslo,250,row 250" {
 		t.Errorf("%d lines, %q", len(lines), file[:min(len(file), 200)])
 	}
+	b.is(`!document.querySelector('dialog')`)
+	b.press("Download")
+	b.press("Parquet")
+	if file := downloaded(t, dir, "orders.parquet"); !strings.HasPrefix(file, "PAR1") || !strings.HasSuffix(file, "PAR1") {
+		t.Errorf("%d bytes of Parquet", len(file))
+	}
+	b.is(`!document.querySelector('dialog')`)
 
 	// The names stay in sight while a phone shows the rest.
 	b.do(chromedp.EmulateViewport(390, 844))
@@ -139,6 +147,15 @@ func TestPageColumns(t *testing.T) {
 	b.is(`[...document.querySelectorAll('.profiles li')].at(-1).textContent.includes('text')`)
 	b.press("Read the file again") // what was chosen before is still chosen
 	b.is(`document.querySelector('[aria-label="Type of stock"]')?.value === 'text'`)
+	b.sees("dialog .first-rows", "2025-01-03")
+	b.mayFail = true // 422
+	b.selects("Type of day", "date, month first")
+	b.sees("dialog [role=alert]", "day") // there is no month 14
+	b.selects("Type of day", "date, day first")
+	b.sees("dialog .first-rows", "2025-02-14")
+	b.selects("Type of day", "date and time, day first")
+	b.sees("dialog .first-rows", "2025-02-14")
+	b.is(`document.querySelector('dialog .first-rows').textContent.includes('00:00')`)
 	b.closes()
 
 	b.press("History")
@@ -207,7 +224,7 @@ func TestPageViewer(t *testing.T) {
 	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/orders"))
 	b.sees(".dataset-view", "you can read it")
 	b.sees(".pager", "of 250")
-	if got := get[string](b, `[...document.querySelectorAll(".actions button")].map((e) => e.textContent.trim() || e.ariaLabel).join(', ')`); got != "Download CSV" {
+	if got := get[string](b, `[...document.querySelectorAll(".actions button")].map((e) => e.textContent.trim() || e.ariaLabel).join(', ')`); got != "Download" {
 		t.Errorf("a viewer is offered %s", got)
 	}
 	b.press("Columns")

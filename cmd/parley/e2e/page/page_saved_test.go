@@ -51,6 +51,28 @@ func TestPageVerified(t *testing.T) {
 	b.is(`!document.querySelector('article.turn:last-of-type .badge')`)
 }
 
+// TestPageSavesMeanwhile pins a result while it is being saved as verified.
+func TestPageSavesMeanwhile(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.asks("nl2ql", "How many orders are there per city?")
+	b.is(`(() => {
+		const real = window.fetch
+		const held = new Promise((resolve) => (window.letGo = resolve))
+		window.fetch = async (address, init) => {
+			if (init?.method === 'POST' && String(address).includes('/verified/')) await held
+			return real(address, init)
+		}
+		return true
+	})()`)
+	b.press("Save as verified")
+	b.press("Pin to the board")
+	b.is(`document.querySelector('[aria-label="Remove from the board"]') && !document.querySelector('[aria-label="Remove from verified"]')`)
+	b.is(`(letGo(), true)`)
+	b.is(`document.querySelector('[aria-label="Remove from verified"]')`)
+}
+
 // TestPageBoard pins results, by keyboard too, and sees them with the rows of now.
 func TestPageBoard(t *testing.T) {
 	t.Parallel()
@@ -70,6 +92,7 @@ func TestPageBoard(t *testing.T) {
 	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "lime", "city": "Rome", "amount": 1, "day": "2025-01-01"}}}, nil)
 	c.Ask("POST", "/boards/alice/shop", e2etest.Object{"title": "All of it", "question": "What is there?", "query": "SELECT item FROM orders"}, nil)
 	b.press("Board")
+	b.sees(".pins .card", "Berlin")
 	b.do(chromedp.Reload())
 	b.is(`document.querySelectorAll('.pins .card').length === 3`)
 	b.bars(4)
@@ -115,6 +138,7 @@ func TestPageSharesAnswers(t *testing.T) {
 	bob.sees(".shared .question", "How many orders are there per city?")
 	bob.sees(".shared .answer", "Berlin")
 	bob.bars(3)
+	bob.inOrder(".answer", ".chart", ".reasoning", ".query-part")
 	bob.is(`document.documentElement.scrollWidth <= innerWidth`)
 	carol := browse(t, link)
 	carol.mayFail = true // 404
@@ -123,6 +147,14 @@ func TestPageSharesAnswers(t *testing.T) {
 
 	b.press("Stop sharing")
 	b.sees("dialog [role=status]", "The link is ended")
+	b.closes()
+	b.asks("assistant", "only in Berlin")
+	if got := b.count(`[aria-label="Share this answer"]`); got != 1 {
+		t.Errorf("%d answers can be shared, want the first one", got)
+	}
+	b.press("New question")
+	b.asks("assistant", "Will it rain tomorrow?")
+	b.is(`document.querySelector('[aria-label="Good answer"]') && !document.querySelector('[aria-label="Share this answer"]')`)
 	bob.mayFail = true // 404
 	bob.do(chromedp.Reload())
 	bob.sees("main [role=alert]", "There is no such answer")

@@ -59,6 +59,7 @@ func TestPageAsks(t *testing.T) {
 	b.sees(".feedback .agent", "assistant, by rules")
 	b.bars(3)
 	b.sees(".chart svg", "Berlin")
+	b.inOrder(".answer", ".chart", ".reasoning", ".query-part")
 
 	b.asks("nl2ql", "average amount of orders by month")
 	b.is(`document.querySelectorAll('article.turn:last-of-type .chart .mark-rect.role-mark path').length === 3`)
@@ -106,6 +107,16 @@ func TestPageAsks(t *testing.T) {
 	if got := get[string](b, `JSON.stringify(sessionStorage)`); strings.Contains(got, c.Token) {
 		t.Errorf("the token stays: %s", got)
 	}
+}
+
+// inOrder sees that the last turn shows one thing of each kind, each below the one before.
+func (b *tab) inOrder(kinds ...string) {
+	b.t.Helper()
+	b.is(fmt.Sprintf(`(() => {
+		const turn = [...document.querySelectorAll('article.turn')].at(-1)
+		const boxes = %s.map((kind) => turn.querySelector(kind)?.getBoundingClientRect())
+		return boxes.every((box, i) => box?.height > 0 && (i === 0 || boxes[i - 1].bottom <= box.top))
+	})()`, e2etest.ToJSON(kinds)))
 }
 
 // TestPageDownloads looks at what the files hold that the page gives.

@@ -32,6 +32,9 @@ func TestPageWalks(t *testing.T) {
 		{"paste", walkPaste},
 		{"share", walkShare},
 		{"rate and return", walkRate},
+		{"share an answer", walkShareAnswer},
+		{"verify", walkVerify},
+		{"pin", walkPin},
 		{"delete", walkDelete},
 		{"sign out and in", walkSignOut},
 	} {
@@ -120,8 +123,9 @@ func walkData(b *tab, _, _ e2etest.Client) {
 	b.press("Columns")
 	b.is(`document.querySelectorAll('.profiles .histogram rect').length > 3`)
 	dir := b.downloads()
-	b.press("Download CSV")
-	if lines := strings.Count(downloaded(b.t, dir, "orders.csv"), "\r\n"); lines < 100 {
+	b.press("Download")
+	b.press("CSV")
+	if lines := strings.Count(downloaded(b.t, dir, "orders.csv"), "\n"); lines < 100 {
 		b.t.Errorf("the file has %d lines", lines)
 	}
 	b.press("New question")
@@ -220,6 +224,56 @@ func walkRate(b *tab, _, _ e2etest.Client) {
 	b.sees(".answer", "Berlin")
 }
 
+func walkShareAnswer(b *tab, _, bob e2etest.Client) {
+	const question = "What is the average amount of orders for each channel?"
+	b.asks("assistant", question)
+	b.answered()
+	b.press("Share this answer")
+	b.press("Make a link")
+	b.sees("dialog [role=status]", "The link is made")
+	link := get[string](b, `document.querySelector('dialog input').value`)
+	answer := get[string](b, `document.querySelector('.answer').textContent`)
+	b.closes()
+
+	other := browse(b.t, link)
+	other.signIn(bob.Token)
+	other.sees(".shared .question", question)
+	other.sees(".shared .answer", answer)
+	other.is(`document.querySelector('.shared .chart svg .mark-rect path')`)
+	other.press("New question") // and asks it
+	other.is(`location.hash === '#/alice/shop'`)
+	other.asks("assistant", question)
+	other.answered()
+	other.goesOn()
+}
+
+func walkVerify(b *tab, _, _ e2etest.Client) {
+	b.asks("assistant", "How many products are there for each category?")
+	b.answered()
+	b.press("Save as verified")
+	b.is(`document.querySelector('[aria-label="Remove from verified"]')`)
+	b.press("New question")
+	b.asks("assistant", "how many products are there for each category")
+	b.answered()
+	b.sees(".badge", "Verified")
+	b.is(`document.querySelector('.chart svg .mark-rect path')`)
+}
+
+func walkPin(b *tab, _, _ e2etest.Client) {
+	const question = "How many orders are there for each status?"
+	b.asks("assistant", question)
+	b.answered()
+	b.press("Pin to the board")
+	b.is(`document.querySelector('[aria-label="Remove from the board"]')`)
+	b.press("Board")
+	b.is(`location.hash === '#/alice/shop/board'`)
+	b.sees(".pins h2", question)
+	b.is(`document.querySelector('.pins .chart svg .mark-rect path')`)
+	b.do(chromedp.Reload())
+	b.sees(".pins h2", question)
+	b.is(`document.querySelector('.pins .chart svg .mark-rect path')`)
+}
+
 func walkDelete(b *tab, alice, _ e2etest.Client) {
 	b.drop("errands.csv", "errand,minutes\nbank,20\npost,15\n")
 	b.sees("dialog .first-rows", "bank")
@@ -238,6 +292,12 @@ func walkDelete(b *tab, alice, _ e2etest.Client) {
 	b.pressIn("//dialog", "Delete")
 	b.is(`location.hash === '#/alice/errands/data' && document.querySelectorAll('.dataset').length === 0`)
 	b.sees(".data", "Nothing here yet")
+	b.press("Delete")
+	b.sees("dialog h2", "Delete errands?")
+	b.pressIn("//dialog", "Delete")
+	b.is(`!document.querySelector('dialog') && !location.hash.startsWith('#/alice/errands')`)
+	b.is(`![...document.querySelectorAll('.namespace option')].some((each) => each.textContent === 'errands')`)
+	b.is(`document.activeElement !== document.body`)
 	b.press("Sign out")
 	b.signIn(alice.Token) // and gets to where there is something to ask
 	b.sees(".suggestions", "How many")

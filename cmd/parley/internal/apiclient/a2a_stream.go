@@ -128,13 +128,13 @@ func (f *follower) find(ctx context.Context) (*Task, error) {
 // transient reports whether to retry. A server that is unreachable or overloaded at the
 // first attempt is reported at once.
 func (f *follower) transient(err error) bool {
-	begun := f.task != "" || !f.since.IsZero()
+	started := f.task != "" || !f.since.IsZero()
 	var refused *RPCError
 	var dialing *net.OpError
 	switch {
 	case errors.As(err, &refused):
-		return begun && refused.Code == InternalError // it is going down
-	case !begun && (Status(err) != 0 || errors.As(err, &dialing) && dialing.Op == "dial"):
+		return started && refused.Code == InternalError // it is going down
+	case !started && (Status(err) != 0 || errors.As(err, &dialing) && dialing.Op == "dial"):
 		return false
 	}
 	return Unavailable(err)

@@ -29,13 +29,13 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		s.note("exit or Ctrl-D ends this, Ctrl-C only what runs")
 	}
 	s.following = true
-	asked, failed := 0, 0
+	questions, failed := 0, 0
 	for text := first; ; {
 		if text = strings.TrimSpace(text); text == "exit" || text == "quit" {
 			break
 		}
 		if text != "" {
-			asked++
+			questions++
 			err := s.askOne(ctx, text, atPrompt)
 			if ctx.Err() != nil {
 				return err
@@ -55,10 +55,10 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		}
 	}
 	if id := s.question.ContextID; id != "" {
-		s.note("to go on with this conversation: parley ask --follow --namespace %s --context %s", s.question.Namespace, id)
+		s.note("to go on with this conversation: parley ask --follow%s --context %s", s.inNamespace(), id)
 	}
 	if failed > 0 && !atPrompt {
-		return fmt.Errorf("%w to %d of %s", command.ErrNoAnswer, failed, plural(asked, "question"))
+		return fmt.Errorf("%w to %d of %s", command.ErrNoAnswer, failed, plural(questions, "question"))
 	}
 	return nil
 }

@@ -25,10 +25,10 @@ func inputOf(task *apiclient.Task) *inputReport {
 	if !task.Status.State.Waits() {
 		return nil
 	}
-	said := task.Status.Message.Parts
-	input := &inputReport{Question: said.Text(), Options: []apiclient.Option{}}
-	if options := said.Data().Options; len(options) > 0 {
-		input.Question, _, _ = strings.Cut(said.Text(), "\n")
+	parts := task.Status.Message.Parts
+	input := &inputReport{Question: parts.Text(), Options: []apiclient.Option{}}
+	if options := parts.Data().Options; len(options) > 0 {
+		input.Question, _, _ = strings.Cut(parts.Text(), "\n")
 		input.Options = options
 	}
 	return input
@@ -79,6 +79,6 @@ func (s *askSession) leave(ctx context.Context, task *apiclient.Task, unanswered
 	if s.agent.Name != cards.AssistantName {
 		agent = " --agent " + s.agent.Name
 	}
-	s.note("to answer: parley ask%s --namespace %s --context %s ANSWER", agent, s.question.Namespace, task.ContextID)
+	s.note("to answer: parley ask%s%s --context %s ANSWER", agent, s.inNamespace(), task.ContextID)
 	return unanswered
 }

@@ -39,12 +39,12 @@ func (s *askSession) note(format string, args ...any) {
 // ask sends a question and shows the events. An interruption cancels the run. The error
 // is why there is no answer.
 func (s *askSession) ask(ctx context.Context, text string) error {
-	asked := s.question
-	asked.ID, asked.Text = uuid.NewString(), text
+	question := s.question
+	question.ID, question.Text = uuid.NewString(), text
 	show := newAskView(s.env.Stdout, s.env.Stderr)
 	show.quiet, show.verbose = s.json, s.verbose
 	task := &apiclient.Task{History: []apiclient.Message{{Parts: apiclient.Parts{{Text: text}}}}}
-	last, failed := s.events(ctx, asked, task, show)
+	last, failed := s.events(ctx, question, task, show)
 	for failed == nil && task.Status.State.Waits() {
 		var answer string
 		if answer, failed = s.answer(ctx, task, show); failed != nil {
@@ -55,7 +55,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 	}
 	switch {
 	case ctx.Err() != nil && !task.Status.State.Ended():
-		failed = s.cancel(ctx, asked, task)
+		failed = s.cancel(ctx, question, task)
 	case errors.Is(failed, command.ErrInputRequired):
 		failed = s.leave(ctx, task, failed)
 	case failed != nil && task.ID != "" && apiclient.Unavailable(failed):
@@ -66,7 +66,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 		failed = outcome(task)
 	}
 	if task.ContextID != "" {
-		s.question.ContextID = task.ContextID
+		s.question.ContextID, s.question.Files = task.ContextID, nil // the conversation has them
 		if !s.following {
 			s.note("task %s, conversation %s", task.ID, task.ContextID)
 		}
@@ -76,9 +76,9 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 
 // events sends a question or an answer and shows the events, to the end of the task or to a
 // question to the user. It returns the number of the last event.
-func (s *askSession) events(ctx context.Context, asked apiclient.Question, task *apiclient.Task, show *askView) (last int64, failed error) {
+func (s *askSession) events(ctx context.Context, question apiclient.Question, task *apiclient.Task, show *askView) (last int64, failed error) {
 	defer show.live.Clear()
-	for event, err := range s.agent.Ask(ctx, asked, show.broken) {
+	for event, err := range s.agent.Ask(ctx, question, show.broken) {
 		if err != nil {
 			return last, err
 		}
@@ -95,11 +95,11 @@ func (s *askSession) events(ctx context.Context, asked apiclient.Question, task 
 const cancelTimeout = 5 * time.Second
 
 // cancel cancels the run of an interrupted question.
-func (s *askSession) cancel(ctx context.Context, asked apiclient.Question, task *apiclient.Task) error {
+func (s *askSession) cancel(ctx context.Context, question apiclient.Question, task *apiclient.Task) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer done()
 	if task.ID == "" {
-		found, err := s.agent.Find(ctx, asked)
+		found, err := s.agent.Find(ctx, question)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w: the run may continue: %w", command.ErrInterrupted, err)
@@ -176,24 +176,24 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	if failed != nil {
 		r.Error = failed.Error()
 	}
-	if said := task.Status.Message.Parts; said.Data().Code == agents.NotUnderstood {
-		r.Answer = said.Text()
+	if parts := task.Status.Message.Parts; parts.Data().Code == agents.NotUnderstood {
+		r.Answer = parts.Text()
 	}
 	query := ""
-	for _, made := range task.Artifacts {
-		step := stepReport{Instruction: made.Metadata.Instruction, Query: made.Parts.Text()}
-		switch made.ArtifactID {
+	for _, artifact := range task.Artifacts {
+		step := stepReport{Instruction: artifact.Metadata.Instruction, Query: artifact.Parts.Text()}
+		switch artifact.ArtifactID {
 		case agents.GeneratedQuery:
-			query = made.Parts.Text()
+			query = artifact.Parts.Text()
 			continue
 		case agents.AnswerText:
-			r.Answer = made.Parts.Text()
+			r.Answer = artifact.Parts.Text()
 			continue
 		case agents.ResultData:
-			r.Answer = made.Parts.Text()
+			r.Answer = artifact.Parts.Text()
 			step.Instruction, step.Query = task.Question().Parts.Text(), query
 		}
-		data := made.Parts.Data()
+		data := artifact.Parts.Data()
 		step.Rows, step.RowCount, step.Truncated, step.TotalRows = data.Rows, data.RowCount, data.Truncated, data.TotalRows
 		if step.Rows == nil {
 			step.Rows = []json.RawMessage{}

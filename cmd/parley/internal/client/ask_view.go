@@ -1,8 +1,6 @@
 package client
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +8,7 @@ import (
 	"parley/agents"
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/console"
+	"parley/internal/jsontext"
 )
 
 // askView shows a running task: the result to one writer, the progress to another.
@@ -113,30 +112,30 @@ func (v *askView) failedQuery(text string) {
 	v.query(text)
 }
 
-func (v *askView) artifact(made apiclient.Artifact) error {
-	switch text := made.Parts.Text(); made.ArtifactID {
+func (v *askView) artifact(artifact apiclient.Artifact) error {
+	switch text := artifact.Parts.Text(); artifact.ArtifactID {
 	case agents.GeneratedQuery:
 		v.madeQuery(text)
-		if made.Metadata.Alternative != "" {
-			fmt.Fprintln(v.progress, console.Line(made.Metadata.Reasoning))
+		if artifact.Metadata.Alternative != "" {
+			fmt.Fprintln(v.progress, console.Line(artifact.Metadata.Reasoning))
 		}
 		v.live.Set("… running the query")
 	case agents.AnswerText:
 		fmt.Fprintln(v.progress)
 		return console.Markdown(v.result, text, v.resultStyle)
 	case agents.ResultData:
-		if made.Unanswered() {
+		if artifact.Unanswered() {
 			return console.Markdown(v.result, text, v.resultStyle)
 		}
-		return writeRows(v.result, v.resultStyle, made.Parts.Data(), 0)
+		return writeRows(v.result, v.resultStyle, artifact.Parts.Data(), 0)
 	default:
 		v.shown++
-		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(made.Metadata.Instruction))))
+		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(artifact.Metadata.Instruction))))
 		v.madeQuery(text)
-		if made.Unanswered() {
+		if artifact.Unanswered() {
 			return nil
 		}
-		return writeRows(v.progress, v.progressStyle, made.Parts.Data(), maxStepRows)
+		return writeRows(v.progress, v.progressStyle, artifact.Parts.Data(), maxStepRows)
 	}
 	return nil
 }
@@ -188,8 +187,8 @@ func plural(n int, noun string) string {
 
 // task shows a task, ended or not.
 func (v *askView) task(task *apiclient.Task) error {
-	for _, made := range task.Artifacts {
-		if err := v.artifact(made); err != nil {
+	for _, artifact := range task.Artifacts {
+		if err := v.artifact(artifact); err != nil {
 			return err
 		}
 	}
@@ -203,13 +202,10 @@ func (v *askView) task(task *apiclient.Task) error {
 
 // writeJSON prints a value as one line of JSON, with control characters escaped.
 func writeJSON(w io.Writer, value any) error {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	text, err := jsontext.Marshal(value)
+	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
-	out := bufio.NewWriter(w)
-	_, _ = out.Write(console.JSON([]byte(text.String())))
-	return out.Flush()
+	_, err = w.Write(append(console.JSON(text), '\n'))
+	return err
 }

@@ -104,14 +104,14 @@ func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	var made map[string]any
-	if err := client.Call(ctx, http.MethodPost, "/user/token", body, &made); err != nil {
+	var token map[string]any
+	if err := client.Call(ctx, http.MethodPost, "/user/token", body, &token); err != nil {
 		return fmt.Errorf("create a token: %w", err)
 	}
 	if asJSON {
-		return writeJSON(env.Stdout, made)
+		return writeJSON(env.Stdout, token)
 	}
-	_, err = fmt.Fprintln(env.Stdout, console.Line(fmt.Sprint(made["token"])))
+	_, err = fmt.Fprintln(env.Stdout, console.Line(fmt.Sprint(token["token"])))
 	return err
 }
 

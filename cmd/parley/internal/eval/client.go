@@ -44,9 +44,9 @@ func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Qu
 
 // send sends a question in a conversation, "" for a new one.
 func (c *client) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
-	asked := apiclient.NewQuestion(text, space.Name)
-	asked.ContextID = conversation
-	task, err := c.Agent(c.agent).Send(ctx, asked)
+	question := apiclient.NewQuestion(text, space.Name)
+	question.ContextID = conversation
+	task, err := c.Agent(c.agent).Send(ctx, question)
 	var refused *apiclient.RPCError
 	if errors.As(err, &refused) {
 		return nil, fmt.Errorf("the agent refused the question: %w", err)

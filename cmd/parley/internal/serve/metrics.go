@@ -73,7 +73,7 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 const loadTimeout = time.Second
 
 var (
-	openRuns       = newDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, working, or asking their asker something.", "state")
+	openRuns       = newDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, working, or asking the user something.", "state")
 	openIngestions = newDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", "state")
 	logQueue       = newDesc("parley_log_queue", "Changes of runs that wait for this process's log to write them.")
 )

@@ -4,7 +4,7 @@ import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../ap
 import { adding } from '../data/importing';
 import { here, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
-import { datasets, mine, problem, readDatasets, type Described } from '../store';
+import { datasets, mine, problem, readDatasets, removeNamespace, type Described } from '../store';
 import { typeWords } from '../data/types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
@@ -12,6 +12,7 @@ import { SharesDialog } from './Shares';
 
 export function DataView(): VNode {
   const [sharing, setSharing] = useState<Shared>();
+  const [deleting, setDeleting] = useState(false);
   const { owner, namespace } = place.value!;
   const list = datasets.value;
   return (
@@ -21,6 +22,7 @@ export function DataView(): VNode {
         {mine(owner) && (
           <>
             <button type="button" onClick={() => setSharing({ owner, name: namespace })}><Icon name="share" /> Share</button>
+            {list?.length === 0 && <button type="button" onClick={() => setDeleting(true)}><Icon name="trash" /> Delete</button>}
             <button type="button" class="primary" onClick={() => (adding.value = {})}><Icon name="plus" /> Add a file</button>
           </>
         )}
@@ -29,6 +31,10 @@ export function DataView(): VNode {
       {list === undefined && !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
       {list?.length === 0 && <p class="empty">Nothing here yet. Drop a file on this page to make a dataset of it.</p>}
       {list?.map((d) => <DatasetCard key={`${d.owner}/${d.namespace}/${d.name}`} dataset={d} onShare={() => setSharing(d)} />)}
+      {deleting && (
+        <Confirm title={`Delete ${namespace}?`} words="The namespace, its board, its verified queries and its shares will be gone, for everybody. Conversations about it are no longer listed." action="Delete"
+          onYes={removeNamespace} onClose={() => setDeleting(false)} />
+      )}
       {sharing && <SharesDialog what={sharing} onClose={() => setSharing(undefined)} />}
     </section>
   );

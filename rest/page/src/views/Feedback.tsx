@@ -10,8 +10,8 @@ import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 import { ShareButton } from './Shared';
 
-/** Feedback rates a completed run. A comment can follow the thumb. */
-export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
+/** Feedback rates a completed run. A comment can follow the thumb. The first answer of a conversation can be shared: others may repeat what is in those before. */
+export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first: boolean }): VNode {
   const rated = ratingOf(run.id);
   const [asking, setAsking] = useState(false);
   const [comment, setComment] = useState(rated?.comment ?? '');
@@ -40,7 +40,7 @@ export function Feedback({ run, agent }: { run: Run; agent: Agent }): VNode {
       <div class="feedback-row" ref={row}>
         <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
-        <ShareButton run={run.id} />
+        {first && run.sharable && <ShareButton run={run.id} />}
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
         <span class="hint agent">{agent}{run.model ? `, ${run.model}` : rulesOnly.value ? ', by rules' : ''}</span>
       </div>

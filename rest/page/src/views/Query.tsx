@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { runQuery } from '../api';
 import { toSpec } from '../chart/spec';
@@ -8,8 +8,17 @@ import { piecesOf } from '../sql';
 import { Problem, useWork } from './Dialog';
 import { Result } from './Result';
 
+interface Props {
+  sql: string;
+  original: string;
+  question: string;
+  onInput: (sql: string) => void;
+  /** More buttons. */
+  children: ComponentChildren;
+}
+
 /** QueryView shows a query, which can be changed and run. Its rows are shown below. */
-export function QueryView({ sql, original, question, onInput }: { sql: string; original: string; question: string; onInput: (sql: string) => void }): VNode {
+export function QueryView({ sql, original, question, onInput, children }: Props): VNode {
   const [ran, setRan] = useState<Step>();
   const { busy, problem, work } = useWork();
   const pieces = useMemo(() => piecesOf(sql), [sql]);
@@ -34,6 +43,7 @@ export function QueryView({ sql, original, question, onInput }: { sql: string; o
         <button type="button" class="primary" title="Run (Ctrl+Enter)" aria-keyshortcuts="Control+Enter" disabled={busy || !sql.trim()} onClick={() => void run()}>Run</button>
         {sql !== original && <button type="button" onClick={() => onInput(original)}>Reset</button>}
         <span class="hint" role="status">{busy ? 'Running…' : ''}</span>
+        {children}
       </div>
       <Problem text={problem} />
       {ran && <Result step={ran} name={question} as="ran" />}

@@ -13,47 +13,49 @@ import { QueryView } from './Query';
 import { Cell } from './Rows';
 import { useSave } from './Save';
 
-type View = 'Chart' | 'Table' | 'Query';
+type View = 'Chart' | 'Table';
 
-/** Result shows a query and its rows, as the server's chart of them or as a table; of a query that was run by hand its rows alone. */
+/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. */
 export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
   const [edited, edit] = useState<string>();
   const query = edited ?? original;
   const save = useSave(name, query);
-  const [chosen, choose] = useState<View>();
-  const views: View[] = [...(chart && rows ? ['Chart' as const] : []), ...(rows ? ['Table' as const] : []), ...(as === 'ran' ? [] : ['Query' as const])];
-  const view = chosen && views.includes(chosen) ? chosen : views[0]!;
+  const [chosen, choose] = useState<View>('Chart');
+  const [open, setOpen] = useState(false);
+  const view = chart ? chosen : 'Table';
   const file = datasetName(name).slice(0, 60);
   return (
     <div class="result">
-      <div class="result-bar">
-        <div class="segments" role="group" aria-label="Show as">
-          {views.map((each) => (
-            <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>
-          ))}
+      {rows && (
+        <div class="result-bar">
+          {chart && (
+            <div class="segments" role="group" aria-label="Show as">
+              {(['Chart', 'Table'] as const).map((each) => <button type="button" aria-pressed={view === each} onClick={() => choose(each)}>{each}</button>)}
+            </div>
+          )}
+          <span class="result-count">{countWords(rows.length, step)}</span>
+          {!as && save.buttons}
+          <CopyButton label="Copy the rows" {...cells(rows)} />
+          <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
         </div>
-        <span class="result-count">{rows && countWords(rows.length, step)}</span>
-        {!as && save.buttons}
-        {view === 'Query' ? (
-          <>
-            <CopyButton label="Copy the query" text={() => query} />
-            <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
-          </>
-        ) : (
-          rows && (
-            <>
-              <CopyButton label="Copy the rows" {...cells(rows)} />
-              <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
-            </>
-          )
-        )}
-      </div>
+      )}
       {save.problem}
       {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
       {view === 'Table' && rows && <Table rows={rows} />}
-      {view === 'Query' && <QueryView sql={query} original={original} question={name} onInput={edit} />}
+      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
+      {as !== 'ran' && step.query && (
+        <details class="query-part" onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Query</summary>
+          {open && (
+            <QueryView sql={query} original={original} question={name} onInput={edit}>
+              <CopyButton label="Copy the query" text={() => query} />
+              <IconButton icon="download" label="Download the query" onClick={() => download(`${file}.sql`, 'application/sql', `${query}\n`)} />
+            </QueryView>
+          )}
+        </details>
+      )}
     </div>
   );
 }

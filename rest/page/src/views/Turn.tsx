@@ -43,15 +43,15 @@ function Shown({ turn }: { turn: Turn }): VNode {
   return (
     <article class="turn" ref={article} data-run={run?.id} data-state={turn.problem.value ? 'failed' : (run?.state ?? 'working')}>
       <Question turn={turn} />
+      {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={(index) => toStep(article.current, index)} /></div>}
       {run && <Steps run={run} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
-      {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={(index) => toStep(article.current, index)} /></div>}
       {run?.state === 'failed' && (run.notUnderstood ? <p class="answer">{run.failure}</p> : <Failed run={run} />)}
       {run?.notUnderstood && <Suggestions turn={turn} label="Questions that can be answered" questions={run.suggestions} />}
       <Problem text={turn.problem.value} />
       {mayRetry(turn, run) && <Retry turn={turn} />}
-      {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} />}
+      {run?.state === 'completed' && <Feedback run={run} agent={turn.agent} first={turns.value?.find((each) => each.run.value) === turn} />}
       {run?.state === 'completed' && turns.value?.at(-1) === turn && <FollowUps turn={turn} run={run} />}
     </article>
   );
@@ -121,7 +121,6 @@ export function StepView({ step, number, last, question }: { step: Step; number:
         <span class="step-title">{title}</span>
         {step.verified && <span class="badge">Verified</span>}
       </summary>
-      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
       <Result step={step} name={(number && step.instruction) || question} />
     </details>
   );

@@ -1,4 +1,6 @@
-package sqlstore
+// Package pgconn opens connections of lib/pq whose operations end with their context, also
+// when PostgreSQL does not answer.
+package pgconn
 
 import (
 	"context"
@@ -12,20 +14,17 @@ import (
 )
 
 const (
-	// connectTimeout bounds connecting, up to where statements can be sent.
+	// connectTimeout limits the time until statements can be sent.
 	connectTimeout = 10 * time.Second
-	// statementTimeout bounds a read, and a transaction, of whoever set no limit.
-	statementTimeout = 30 * time.Second
-	// cancelTimeout bounds asking the server to stop a statement, which whoever
-	// waited for the statement waits for too.
+	// cancelTimeout limits the request to cancel a statement, which delays the caller of the
+	// statement.
 	cancelTimeout = time.Second
-	// listenAnswer is how long the server may take to answer on the connection
-	// that is listened on.
+	// listenAnswer is how long the server may take to answer on a listening connection.
 	listenAnswer = 5 * time.Second
 )
 
-// sessionSettings have the server notice that we are gone, though nothing says
-// so, and release what a transaction has locked.
+// sessionSettings make the server detect a lost client, and release the locks of its
+// transaction.
 const sessionSettings = `
 SET idle_in_transaction_session_timeout = '60s';
 SET tcp_keepalives_idle = 30;
@@ -33,36 +32,37 @@ SET tcp_keepalives_interval = 10;
 SET tcp_keepalives_count = 3;
 SET tcp_user_timeout = '60s'`
 
-// connector makes connections that wait for the server no longer than the
-// context of what is done on them. lib/pq alone asks the server to stop, and
-// waits for an answer that a network which has fallen silent does not carry.
-type connector struct {
+// Connector opens connections whose operations end with their context. lib/pq alone asks the
+// server to cancel a statement and waits for the answer, which may never arrive.
+type Connector struct {
 	*pq.Connector
-	settings string
+	// Settings are statements that are run first on each connection, after those of the
+	// package.
+	Settings string
 }
 
 // Connect implements driver.Connector.
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	d := &guardedDialer{}
 	own := *c.Connector
 	own.Dialer(d)
-	made, err := own.Connect(ctx)
+	opened, err := own.Connect(ctx)
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	conn := &connection{made.(pqConn), d}
+	conn := &connection{opened.(pqConn), d}
 	if err := d.established(); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if _, err := conn.ExecContext(ctx, c.settings, nil); err != nil {
+	if _, err := conn.ExecContext(ctx, sessionSettings+c.Settings, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
-// pqConn is what a connection of lib/pq can do.
+// pqConn has the interfaces of a connection of lib/pq.
 type pqConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -80,7 +80,7 @@ type connection struct {
 	dialer *guardedDialer
 }
 
-// BeginTx heeds the context from the first statement on.
+// BeginTx ends with the context, also while it sends the first statement.
 func (c *connection) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	defer context.AfterFunc(ctx, c.dialer.interrupt)()
 	return c.pqConn.BeginTx(ctx, opts)
@@ -88,29 +88,29 @@ func (c *connection) BeginTx(ctx context.Context, opts driver.TxOptions) (driver
 
 // PrepareContext implements driver.ConnPrepareContext.
 func (c *connection) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	made, err := c.pqConn.PrepareContext(ctx, query)
+	stmt, err := c.pqConn.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return sessionStmt{made.(pqStmt)}, nil
+	return sessionStmt{stmt.(pqStmt)}, nil
 }
 
-// pqStmt is what a statement of lib/pq can do.
+// pqStmt has the interfaces of a statement of lib/pq.
 type pqStmt interface {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
 }
 
-// sessionStmt is one that the server forgets with its session. It is kept from
-// doing so earlier, and from waiting for the server to say so: there are few.
+// sessionStmt is a statement that the server releases with its session. Close does not
+// release it, nor wait for the server: there are few.
 type sessionStmt struct{ pqStmt }
 
 // Close implements driver.Stmt.
 func (sessionStmt) Close() error { return nil }
 
-// Close implements driver.Conn. The server hears nothing from a connection that was
-// interrupted: that is no failure.
+// Close implements driver.Conn. An interrupted connection sends nothing to the server: that is
+// no error.
 func (c *connection) Close() error {
 	if err := c.pqConn.Close(); err != nil && !c.dialer.isBroken() {
 		return err
@@ -129,9 +129,9 @@ func (c *connection) ResetSession(ctx context.Context) error {
 	return c.pqConn.ResetSession(ctx)
 }
 
-// guardedDialer dials for one connection. Once that is there, lib/pq dials again only to
-// ask the server to stop a statement whose context has ended: the connection is
-// closed then, and the wait for it ends.
+// guardedDialer dials for one connection. Once it is established, lib/pq dials again only to
+// cancel a statement whose context has ended: the dialer then interrupts the connection, so
+// that the wait ends.
 type guardedDialer struct {
 	mu     sync.Mutex
 	conn   net.Conn
@@ -145,8 +145,8 @@ var (
 	_ pq.DialerContext = (*guardedDialer)(nil)
 )
 
-// DialContext implements pq.DialerContext. What it gives is good until the
-// context's deadline.
+// DialContext implements pq.DialerContext. The connection is valid until the deadline of the
+// context.
 func (d *guardedDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	d.mu.Lock()
 	inUse := d.inUse
@@ -186,8 +186,7 @@ func (d *guardedDialer) DialTimeout(network, address string, timeout time.Durati
 	return d.DialContext(ctx, network, address)
 }
 
-// established says that the connection is there, and good for as long as it is
-// used.
+// established removes the deadline of the connection.
 func (d *guardedDialer) established() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,16 +208,16 @@ func (d *guardedDialer) isBroken() bool {
 	return d.broken
 }
 
-// listenDialer makes connections on which the server answers soon or is gone.
-type listenDialer struct{ net.Dialer }
+// ListenDialer opens connections that fail when the server does not answer soon.
+type ListenDialer struct{ net.Dialer }
 
 // Dial implements pq.Dialer.
-func (d listenDialer) Dial(network, address string) (net.Conn, error) {
+func (d ListenDialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialTimeout(network, address, connectTimeout)
 }
 
 // DialTimeout implements pq.Dialer.
-func (d listenDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (d ListenDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	d.Timeout = timeout
 	conn, err := d.Dialer.Dial(network, address)
 	if err != nil {
@@ -227,8 +226,7 @@ func (d listenDialer) DialTimeout(network, address string, timeout time.Duration
 	return &answeringConn{conn}, nil
 }
 
-// answeringConn fails when what was written is not answered in time. Whatever is
-// read is an answer.
+// answeringConn fails when a write is not answered in time. All that is read is an answer.
 type answeringConn struct{ net.Conn }
 
 func (c *answeringConn) Write(p []byte) (int, error) {

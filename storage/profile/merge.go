@@ -1,4 +1,6 @@
-package storage
+// Package profile computes with the profiles of datasets: it merges those of several additions,
+// and compares columns. It reads no rows: package ingest makes the profiles.
+package profile
 
 import (
 	"cmp"
@@ -6,48 +8,50 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/storage"
 )
 
 // Merge gives the profile of the rows of both, which have these columns from now on. Counts
 // of frequent values, and histograms of different ranges, become approximate.
-func (p Profile) Merge(added Profile, columns []Column) Profile {
-	merged := Profile{Rows: p.Rows + added.Rows, Columns: make([]ColumnProfile, len(columns))}
+func Merge(old, added storage.Profile, columns []storage.Column) storage.Profile {
+	merged := storage.Profile{Rows: old.Rows + added.Rows, Columns: make([]storage.ColumnProfile, len(columns))}
 	for i, c := range columns {
-		merged.Columns[i] = mergeColumn(c, p.column(c), added.column(c))
+		merged.Columns[i] = mergeColumn(c, partOf(old, c), partOf(added, c))
 	}
 	return merged
 }
 
-// profilePart is a column's profile in some rows.
-type profilePart struct {
-	ColumnProfile
+// part is a column's profile in some rows.
+type part struct {
+	storage.ColumnProfile
 	values int64
 	// complete says that Top has all values.
 	complete bool
 }
 
-// column gives the profile of a column, which may be missing from all rows or may have had
+// partOf gives the profile of a column, which may be missing from all rows or may have had
 // another type.
-func (p Profile) column(column Column) profilePart {
-	at := slices.IndexFunc(p.Columns, func(c ColumnProfile) bool { return c.Name == column.Name })
+func partOf(p storage.Profile, column storage.Column) part {
+	at := slices.IndexFunc(p.Columns, func(c storage.ColumnProfile) bool { return c.Name == column.Name })
 	if at < 0 {
-		return profilePart{ColumnProfile: ColumnProfile{Missing: p.Rows, Sketch: make(Sketch, SketchSize)}, complete: true}
+		return part{ColumnProfile: storage.ColumnProfile{Missing: p.Rows, Sketch: make(storage.Sketch, storage.SketchSize)}, complete: true}
 	}
 	c := p.Columns[at]
-	part := profilePart{ColumnProfile: c, values: p.Rows - c.Missing, complete: int64(len(c.Top)) >= c.Distinct}
-	if KindOf(c.Type) != KindOf(column.Type) && part.values > 0 {
-		part.Min, part.Max, part.Histogram, part.Length = nil, nil, nil, nil
+	found := part{ColumnProfile: c, values: p.Rows - c.Missing, complete: int64(len(c.Top)) >= c.Distinct}
+	if storage.KindOf(c.Type) != storage.KindOf(column.Type) && found.values > 0 {
+		found.Min, found.Max, found.Histogram, found.Length = nil, nil, nil, nil
 	}
-	return part
+	return found
 }
 
 // sketched reports whether the sketch has all values, or all but a few.
-func (p profilePart) sketched() bool {
+func (p part) sketched() bool {
 	return p.complete || slices.ContainsFunc(p.Sketch, func(rank byte) bool { return rank > 0 })
 }
 
-func mergeColumn(column Column, a, b profilePart) ColumnProfile {
-	merged := ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: a.Sketch.merge(b.Sketch)}
+func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
+	merged := storage.ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: mergeSketches(a.Sketch, b.Sketch)}
 	if a.Unit != b.Unit && a.values > 0 && b.values > 0 {
 		merged.Unit = ""
 	}
@@ -60,7 +64,7 @@ func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 			one.Distinct, one.Min, one.Max, one.Top, one.Histogram, one.Length, one.Sketch
 		return merged
 	}
-	kind := KindOf(column.Type)
+	kind := storage.KindOf(column.Type)
 	merged.Min, merged.Max = extreme(kind, -1, a.Min, b.Min), extreme(kind, 1, a.Max, b.Max)
 	var distinct int
 	merged.Top, distinct = mergeTop(kind, a.Top, b.Top)
@@ -73,13 +77,13 @@ func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 	}
 	if !a.sketched() || !b.sketched() {
 		merged.Sketch = nil
-		if a.apart(b.ColumnProfile) {
+		if apart(a.ColumnProfile, b.ColumnProfile) {
 			merged.Distinct = a.Distinct + b.Distinct
 		}
 	}
 	merged.Histogram = mergeHistograms(a.Histogram, b.Histogram)
 	if a.Length != nil && b.Length != nil {
-		merged.Length = &Lengths{
+		merged.Length = &storage.Lengths{
 			Min: min(a.Length.Min, b.Length.Min), Max: max(a.Length.Max, b.Length.Max),
 			Average: (a.Length.Average*float64(a.values) + b.Length.Average*float64(b.values)) / float64(a.values+b.values),
 		}
@@ -88,12 +92,12 @@ func mergeColumn(column Column, a, b profilePart) ColumnProfile {
 }
 
 // extreme gives the lesser value, where sign is -1, or the greater one.
-func extreme(kind ValueKind, sign int, a, b *string) *string {
+func extreme(kind storage.ValueKind, sign int, a, b *string) *string {
 	if a == nil || b == nil {
 		return nil
 	}
 	order := strings.Compare(*a, *b)
-	if kind == KindNumber {
+	if kind == storage.KindNumber {
 		x, errX := strconv.ParseFloat(*a, 64)
 		y, errY := strconv.ParseFloat(*b, 64)
 		if errX != nil || errY != nil {
@@ -107,22 +111,11 @@ func extreme(kind ValueKind, sign int, a, b *string) *string {
 	return b
 }
 
-// Compare puts the more frequent value first, then the lesser one.
-func (v ValueCount) Compare(kind ValueKind, other ValueCount) int {
-	order := cmp.Compare(other.Count, v.Count)
-	if order == 0 && kind == KindNumber {
-		x, _ := strconv.ParseFloat(v.Value, 64)
-		y, _ := strconv.ParseFloat(other.Value, 64)
-		order = cmp.Compare(x, y)
-	}
-	return cmp.Or(order, strings.Compare(v.Value, other.Value))
-}
-
 // mergeTop sums up the counts of values, and gives how many different ones there are.
-func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
+func mergeTop(kind storage.ValueKind, a, b []storage.ValueCount) ([]storage.ValueCount, int) {
 	at := make(map[string]int, len(a))
 	key := func(text string) string {
-		if number, err := strconv.ParseFloat(text, 64); err == nil && kind == KindNumber {
+		if number, err := strconv.ParseFloat(text, 64); err == nil && kind == storage.KindNumber {
 			return strconv.FormatFloat(number, 'g', -1, 64) // 30 and 30.0 are one
 		}
 		return text
@@ -138,22 +131,22 @@ func mergeTop(kind ValueKind, a, b []ValueCount) ([]ValueCount, int) {
 			all = append(all, v)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y ValueCount) int { return x.Compare(kind, y) })
-	return all[:min(len(all), MaxTop)], len(all)
+	slices.SortStableFunc(all, func(x, y storage.ValueCount) int { return x.Compare(kind, y) })
+	return all[:min(len(all), storage.MaxTop)], len(all)
 }
 
 // mergeHistograms puts the values of both into bins from the least to the greatest, as if
 // those of each bin were spread evenly.
-func mergeHistograms(a, b *Histogram) *Histogram {
+func mergeHistograms(a, b *storage.Histogram) *storage.Histogram {
 	if a == nil || b == nil {
 		return nil
 	}
-	merged := Histogram{From: min(a.From, b.From), To: max(a.To, b.To), Counts: make([]int64, HistogramBins)}
-	exact := make([]float64, HistogramBins)
-	for _, h := range []*Histogram{a, b} {
+	merged := storage.Histogram{From: min(a.From, b.From), To: max(a.To, b.To), Counts: make([]int64, storage.HistogramBins)}
+	exact := make([]float64, storage.HistogramBins)
+	for _, h := range []*storage.Histogram{a, b} {
 		width := (h.To - h.From) / float64(len(h.Counts))
 		for i, count := range h.Counts {
-			merged.spread(exact, h.From+float64(i)*width, h.From+float64(i+1)*width, float64(count))
+			spread(merged, exact, h.From+float64(i)*width, h.From+float64(i+1)*width, float64(count))
 		}
 	}
 	// Rounding the running total keeps the sum.
@@ -168,7 +161,7 @@ func mergeHistograms(a, b *Histogram) *Histogram {
 }
 
 // spread adds a count that is spread from one value to another.
-func (h Histogram) spread(counts []float64, from, to, count float64) {
+func spread(h storage.Histogram, counts []float64, from, to, count float64) {
 	width := (h.To - h.From) / float64(len(counts))
 	bin := func(value float64) int {
 		if width <= 0 {
@@ -185,4 +178,16 @@ func (h Histogram) spread(counts []float64, from, to, count float64) {
 		low, high := max(from, h.From+float64(i)*width), min(to, h.From+float64(i+1)*width)
 		counts[i] += count * max(high-low, 0) / (to - from)
 	}
+}
+
+// mergeSketches gives the sketch of the values of both.
+func mergeSketches(s, other storage.Sketch) storage.Sketch {
+	if len(s) != storage.SketchSize || len(other) != storage.SketchSize {
+		return nil
+	}
+	both := make(storage.Sketch, storage.SketchSize)
+	for i := range both {
+		both[i] = max(s[i], other[i])
+	}
+	return both
 }

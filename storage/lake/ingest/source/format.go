@@ -1,71 +1,62 @@
-package ingest
+package source
 
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"path"
 	"strings"
 	"unicode/utf8"
 )
 
-// headSize is how many bytes of a file decide its format and dialect. The check
+// HeadSize is how many bytes of a file decide its format and dialect. The check
 // then reads the whole file.
-const headSize = 1 << 20
+const HeadSize = 1 << 20
 
-// format is a kind of file, and how to check one.
-type format struct {
-	// open, unless nil, gives the parts of a container, and nil for a file that is to
-	// be checked as one table.
-	open  func(r *run, ctx context.Context, in input) (*container, error)
-	check func(r *run, ctx context.Context, in input) (*table, error)
-	// prose says that rows can be extracted from the text.
-	prose bool
-	// lines says that the text is made of lines.
-	lines bool
+// Format is a kind of file.
+type Format struct {
+	// open, unless nil, gives the parts of a container, and nil for a file that is one
+	// table.
+	open func(r *Reader, ctx context.Context, in Input) (*Container, error)
+	// Prose says that rows can be extracted from the text.
+	Prose bool
+	// Lines says that the text is made of lines.
+	Lines bool
 }
 
-// input is the decoded content of a source.
-type input struct {
-	path, name string
-	// head is the first headSize bytes.
-	head []byte
-	// headerRow, unless 0, says that the file is CSV with commas which was written
-	// here, and on which line its header is.
-	headerRow int
-}
-
+// The formats of files that are one table or one text.
 var (
-	formatCSV = &format{check: checkCSV(",;\t|"), lines: true}
-	formatTSV = &format{check: checkCSV("\t"), lines: true}
+	CSV = &Format{Lines: true}
+	TSV = &Format{Lines: true}
 	// The object of a .json file can hold the tables; those of lines are rows.
-	formatJSON      = &format{open: (*run).openJSON, check: (*run).checkJSON}
-	formatJSONLines = &format{check: (*run).checkJSON}
-	formatParquet   = &format{check: (*run).checkParquet}
-	// A ZIP archive can hold files of all formats, so that openContainer opens it.
-	formatZip      = &format{}
-	formatHTML     = &format{open: (*run).openHTML}
-	formatSQLite   = &format{open: (*run).openSQLite}
-	formatPDF      = &format{open: (*run).openPDF}
-	formatText     = &format{check: checkText(false), prose: true, lines: true}
-	formatMarkdown = &format{check: checkText(true), prose: true, lines: true}
+	JSON      = &Format{open: (*Reader).openJSON}
+	JSONLines = &Format{}
+	Parquet   = &Format{}
+	Text      = &Format{Prose: true, Lines: true}
+	Markdown  = &Format{Prose: true, Lines: true}
+)
+
+// The formats of containers.
+var (
+	// A ZIP archive can hold files of all formats, so that Unpack opens it.
+	formatZip    = &Format{}
+	formatHTML   = &Format{open: (*Reader).openHTML}
+	formatSQLite = &Format{open: (*Reader).openSQLite}
+	formatPDF    = &Format{open: (*Reader).openPDF}
 )
 
 // archived are the formats that are ZIP archives, by the ends of their names.
 var archived = map[string]bool{".xlsx": true, ".xlsm": true, ".docx": true, ".zip": true}
 
-var extensions = map[string]*format{
-	".csv": formatCSV,
-	".tsv": formatTSV, ".tab": formatTSV,
-	".json": formatJSON, ".geojson": formatJSON, ".ndjson": formatJSONLines, ".jsonl": formatJSONLines,
-	".parquet": formatParquet,
+var extensions = map[string]*Format{
+	".csv": CSV,
+	".tsv": TSV, ".tab": TSV,
+	".json": JSON, ".geojson": JSON, ".ndjson": JSONLines, ".jsonl": JSONLines,
+	".parquet": Parquet,
 	".sqlite":  formatSQLite, ".sqlite3": formatSQLite, ".db": formatSQLite,
 	".pdf":  formatPDF,
 	".html": formatHTML, ".htm": formatHTML, ".xhtml": formatHTML,
-	".txt": formatText, ".text": formatText,
-	".md": formatMarkdown, ".markdown": formatMarkdown,
+	".txt": Text, ".text": Text,
+	".md": Markdown, ".markdown": Markdown,
 }
 
 const knownFormats = "CSV (.csv), TSV (.tsv), JSON (.json, .geojson, .ndjson, .jsonl), Parquet (.parquet), Excel (.xlsx), HTML (.html), Word (.docx), PDF (.pdf), SQLite (.sqlite, .db), text (.txt) and Markdown (.md) can be read, " +
@@ -90,7 +81,7 @@ var foreign = []struct{ magic, what string }{
 // decoded content. Containers are known by their content. Of others the name says
 // what its owner intends; content that cannot be that is refused. Where the name says
 // nothing the content decides, if it is Parquet or JSON.
-func sniff(name string, head []byte) (*format, error) {
+func sniff(name string, head []byte) (*Format, error) {
 	named := extensions[strings.ToLower(path.Ext(trimGzip(name)))]
 	if len(bytes.TrimSpace(head)) == 0 {
 		return nil, refuse("%s is empty", name)
@@ -111,10 +102,10 @@ func sniff(name string, head []byte) (*format, error) {
 	case archived[extension]:
 		return nil, refuse("%s is not a %s file, although its name says so", name, extension)
 	}
-	if bytes.HasPrefix(head, []byte("PAR1")) && (named == formatParquet || named == nil) {
-		return formatParquet, nil
+	if bytes.HasPrefix(head, []byte("PAR1")) && (named == Parquet || named == nil) {
+		return Parquet, nil
 	}
-	if named == formatParquet {
+	if named == Parquet {
 		return nil, refuse("%s is not a Parquet file", name)
 	}
 	if err := checkEncoding(name, head); err != nil {
@@ -125,10 +116,10 @@ func sniff(name string, head []byte) (*format, error) {
 	case named == nil && looksLikeHTML(head): // many programs name tables .xls
 		return formatHTML, nil
 	case named == nil && holdsJSON:
-		return formatJSON, nil
+		return JSON, nil
 	case named == nil:
 		return nil, refuse("%s: its name does not tell its format; %s", name, knownFormats)
-	case (named == formatCSV || named == formatTSV) && holdsJSON:
+	case (named == CSV || named == TSV) && holdsJSON:
 		return nil, refuse("%s holds JSON; name it .json", name)
 	}
 	return named, nil
@@ -181,20 +172,7 @@ func checkEncoding(name string, head []byte) error {
 }
 
 func isBinary(head []byte) bool {
-	return bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(trimPartialRune(head))
-}
-
-// trimPartialRune drops a character at the end that is cut off.
-func trimPartialRune(b []byte) []byte {
-	for i := 1; i <= utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
+	return bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(TrimPartialRune(head))
 }
 
 // looksLikeHTML reports whether text opens as an HTML page or table.
@@ -227,15 +205,10 @@ func looksLikeJSON(head []byte) bool {
 
 func skipBlanks(b []byte) []byte { return bytes.TrimLeft(b, " \t\r\n") }
 
-func readHead(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open source: %w", err)
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, headSize))
-	if err != nil {
-		return nil, fmt.Errorf("read source: %w", err)
-	}
-	return head, nil
+// MayBeText reports whether the file of a name may be a text, from which rows can be
+// extracted: it does not name a format of tables.
+func MayBeText(name string) bool {
+	extension := strings.ToLower(path.Ext(trimGzip(name)))
+	f := extensions[extension]
+	return extension != ".xlsx" && extension != ".xlsm" && (f == nil || f.Prose || f == formatHTML || f == formatPDF)
 }

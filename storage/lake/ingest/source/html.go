@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"cmp"
@@ -30,9 +30,9 @@ const (
 
 // page collects the tables and the visible text of an HTML file.
 type page struct {
-	in        input
+	in        Input
 	headerRow int
-	found     container
+	found     Container
 	// open are the tables that are not closed yet, the inner ones last.
 	open []*htmlTable
 	// hidden counts the open elements whose text is not shown.
@@ -48,29 +48,29 @@ type page struct {
 
 // openHTML gives the tables of an HTML file with a row below the header, or else its
 // visible text.
-func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
-	file, err := os.Open(in.path)
+func (r *Reader) openHTML(ctx context.Context, in Input) (*Container, error) {
+	file, err := os.Open(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
 	defer file.Close()
 	limited := &io.LimitedReader{R: file, N: maxHTML + 1}
 	var text io.Reader = limited
-	if !utf8.Valid(trimPartialRune(in.head)) {
+	if !utf8.Valid(TrimPartialRune(in.Head)) {
 		if text, err = charset.NewReader(limited, "text/html"); err != nil {
-			return nil, refuseDamaged(in.name)
+			return nil, refuseDamaged(in.Name)
 		}
 	}
-	p := &page{in: in, headerRow: r.job.Options.HeaderRow}
+	p := &page{in: in, headerRow: r.Options.HeaderRow}
 	err = p.read(ctx, html.NewTokenizer(text))
 	switch {
 	case err != nil:
 		return nil, err
 	case limited.N <= 0:
-		return nil, refuse("%s is longer than %d bytes, the limit for HTML files", in.name, maxHTML)
+		return nil, refuse("%s is longer than %d bytes, the limit for HTML files", in.Name, maxHTML)
 	}
 	if len(p.found.parts) == 0 && strings.TrimSpace(p.text.String()) != "" {
-		p.found.parts = append(p.found.parts, part{name: "text", format: formatText, in: input{name: in.name},
+		p.found.parts = append(p.found.parts, Part{Name: "text", Format: Text, In: Input{Name: in.Name},
 			write: func(_ context.Context, out io.Writer) error {
 				_, err := io.WriteString(out, p.text.String())
 				return err
@@ -80,7 +80,7 @@ func (r *run) openHTML(ctx context.Context, in input) (*container, error) {
 }
 
 func (p *page) read(ctx context.Context, tokens *html.Tokenizer) error {
-	tokens.SetMaxBuf(maxObject)
+	tokens.SetMaxBuf(MaxValue)
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -90,7 +90,7 @@ func (p *page) read(ctx context.Context, tokens *html.Tokenizer) error {
 		case html.ErrorToken:
 			if err := tokens.Err(); !errors.Is(err, io.EOF) {
 				if errors.Is(err, html.ErrBufferExceeded) {
-					return refuse("%s: a tag or a text is longer than %d bytes", p.in.name, maxObject)
+					return refuse("%s: a tag or a text is longer than %d bytes", p.in.Name, MaxValue)
 				}
 				return fmt.Errorf("read source: %w", err)
 			}
@@ -159,7 +159,7 @@ func (p *page) start(token html.Token, closed bool) error {
 	switch {
 	case tag == atom.Table:
 		if len(p.open) == maxOpenTables {
-			return refuse("%s: more than %d tables are nested", p.in.name, maxOpenTables)
+			return refuse("%s: more than %d tables are nested", p.in.Name, maxOpenTables)
 		}
 		p.open = append(p.open, &htmlTable{name: attributeOf(token, "id")})
 	case t == nil:
@@ -177,7 +177,7 @@ func (p *page) start(token html.Token, closed bool) error {
 		t.colspan = spanOf(token, "colspan", storage.MaxColumns)
 		t.rowspan = spanOf(token, "rowspan", 65534)
 		if p.cells += t.colspan; p.cells > maxCells {
-			return refuse("%s has more than %d cells in tables, the limit for HTML files", p.in.name, maxCells)
+			return refuse("%s has more than %d cells in tables, the limit for HTML files", p.in.Name, maxCells)
 		}
 	case tag == atom.Br && t.cell != nil:
 		t.cell.WriteByte('\n')
@@ -365,8 +365,8 @@ func (p *page) closeTable() {
 		}
 		return nil
 	}
-	name := p.found.unique(excerpt([]byte(cmp.Or(oneLine(t.name), p.lastTitle, "table 1"))))
-	g.name = partName(p.in.name, name)
-	p.found.parts = append(p.found.parts, part{name: name, format: formatCSV, in: input{name: g.name}, grid: g,
+	name := p.found.unique(Excerpt(cmp.Or(oneLine(t.name), p.lastTitle, "table 1")))
+	g.name = partName(p.in.Name, name)
+	p.found.parts = append(p.found.parts, Part{Name: name, Format: CSV, In: Input{Name: g.name}, grid: g,
 		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
 }

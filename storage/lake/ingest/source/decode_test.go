@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ func TestDecodedLimit(t *testing.T) {
 	for size, want := range map[int64]int64{
 		0: minDecoded, 24 << 10: minDecoded, 10 << 20: 2000 << 20, 1 << 30: maxDecoded, 1 << 40: maxDecoded,
 	} {
-		if got := decodedLimit(size); got != want {
+		if got := DecodedLimit(size); got != want {
 			t.Errorf("%d bytes may become %d, want %d", size, got, want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestUnpackedTogether(t *testing.T) {
 	if err := errors.Join(writeErr, zip.Close(), os.WriteFile(path, zipped.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{job: Job{MaxUnpacked: defaultMaxUnpacked}, work: dir, unpacked: minDecoded - 30_000}
+	r := &Reader{Dir: dir, MaxUnpacked: 10 << 30, unpacked: minDecoded - 30_000}
 	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); err != nil || r.unpacked != minDecoded-30_000+20_002 {
 		t.Errorf("the first: %d, %v", r.unpacked, err)
 	}

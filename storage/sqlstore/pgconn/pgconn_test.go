@@ -1,4 +1,4 @@
-package sqlstore
+package pgconn
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func TestCloseInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := connector{base, "SET application_name = 'test'"}.Connect(t.Context())
+	made, err := Connector{base, ""}.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

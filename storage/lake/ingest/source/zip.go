@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"archive/zip"
@@ -18,14 +18,14 @@ const maxEntries = 100_000
 
 // openZip gives the parts of a ZIP archive: a workbook's sheets, a document's
 // text, or its files.
-func (r *run) openZip(ctx context.Context, in input) (*container, error) {
-	archive, err := zip.OpenReader(in.path)
+func (r *Reader) openZip(ctx context.Context, in Input) (*Container, error) {
+	archive, err := zip.OpenReader(in.Path)
 	if err != nil {
-		return nil, refuseDamaged(in.name)
+		return nil, refuseDamaged(in.Name)
 	}
 	if len(archive.File) > maxEntries {
 		archive.Close()
-		return nil, refuse("%s holds more than %d files", in.name, maxEntries)
+		return nil, refuse("%s holds more than %d files", in.Name, maxEntries)
 	}
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(archive.File, func(f *zip.File) bool { return strings.HasPrefix(strings.ToLower(f.Name), prefix) })
@@ -40,17 +40,17 @@ func (r *run) openZip(ctx context.Context, in input) (*container, error) {
 	defer archive.Close()
 	switch {
 	case has("xl/workbook.bin"):
-		return nil, refuse("%s is a binary Excel workbook (.xlsb); save it as .xlsx and send that", in.name)
+		return nil, refuse("%s is a binary Excel workbook (.xlsb); save it as .xlsx and send that", in.Name)
 	case office && has("ppt/"):
-		return nil, refuse("%s is a presentation; save its text as .txt and send that", in.name)
+		return nil, refuse("%s is a presentation; save its text as .txt and send that", in.Name)
 	case has("mimetype") && has("content.xml"):
-		return nil, refuse("%s is an OpenDocument file; save it as .xlsx, .docx or .csv and send that", in.name)
+		return nil, refuse("%s is an OpenDocument file; save it as .xlsx, .docx or .csv and send that", in.Name)
 	case r.zipped:
-		return nil, refuse("%s is a ZIP archive within another; send it by itself", in.name)
+		return nil, refuse("%s is a ZIP archive within another; send it by itself", in.Name)
 	}
 	r.zipped = true
 	defer func() { r.zipped = false }()
-	return r.openArchive(ctx, in.name, archive.File)
+	return r.openArchive(ctx, in.Name, archive.File)
 }
 
 // trimExtension gives a file's name without the end that says its format.
@@ -69,17 +69,17 @@ func isKnown(extension string) bool {
 
 // openArchive unpacks the files whose names say that they can be read, and gives them and
 // the parts of those that are containers.
-func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (c *container, err error) {
-	c = &container{}
-	var inner []*container
+func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File) (c *Container, err error) {
+	c = &Container{}
+	var inner []*Container
 	c.release = func() {
 		for _, c := range inner {
-			c.close()
+			c.Close()
 		}
 	}
 	defer func() {
 		if err != nil {
-			c.close()
+			c.Close()
 		}
 	}()
 	var known []*zip.File
@@ -107,8 +107,8 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 		return c, refuse("%s holds no file that can be read; %s", name, knownFormats)
 	}
 	if len(others) > 0 {
-		c.warnings = append(c.warnings, storage.IngestWarning{
-			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, strings.Join(others[:min(len(others), maxPartsNamed)], ", ")),
+		c.Warnings = append(c.Warnings, storage.IngestWarning{
+			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, strings.Join(others[:min(len(others), MaxNamed)], ", ")),
 		})
 	}
 	var refusals []error
@@ -118,20 +118,20 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 		switch {
 		case errors.As(err, &refusal) && !errors.Is(err, errTooLarge) && !errors.Is(err, errDamaged):
 			refusals = append(refusals, err)
-			c.warnings = append(c.warnings, storage.IngestWarning{Message: "not read: " + refusal.Message})
+			c.Warnings = append(c.Warnings, storage.IngestWarning{Message: "not read: " + refusal.Message})
 			continue
 		case err != nil:
 			return c, err
 		}
 		inner = append(inner, found)
-		c.warnings = append(c.warnings, found.warnings...)
+		c.Warnings = append(c.Warnings, found.Warnings...)
 		for _, p := range found.parts {
 			if len(found.parts) > 1 && len(known) > 1 {
-				p.name = trimExtension(path.Base(f.Name)) + " " + p.name
+				p.Name = trimExtension(path.Base(f.Name)) + " " + p.Name
 			} else if len(known) > 1 {
-				p.name = trimExtension(path.Base(f.Name))
+				p.Name = trimExtension(path.Base(f.Name))
 			}
-			p.name = c.unique(p.name)
+			p.Name = c.unique(p.Name)
 			c.parts = append(c.parts, p)
 		}
 	}
@@ -142,10 +142,10 @@ func (r *run) openArchive(ctx context.Context, name string, files []*zip.File) (
 }
 
 // openEntry unpacks a file of an archive. One that is no container is its own part.
-func (r *run) openEntry(ctx context.Context, archive string, f *zip.File) (*container, error) {
+func (r *Reader) openEntry(ctx context.Context, archive string, f *zip.File) (*Container, error) {
 	base := strings.ToValidUTF8(path.Base(f.Name), "�")
 	shown := partName(archive, base)
-	unpacked, err := r.writeTemp(func(out io.Writer) error { return unzip(ctx, f, out) })
+	unpacked, err := r.WriteTemp(func(out io.Writer) error { return unzip(ctx, f, out) })
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -155,19 +155,19 @@ func (r *run) openEntry(ctx context.Context, archive string, f *zip.File) (*cont
 		return nil, err
 	}
 	r.unpacked += int64(f.UncompressedSize64)
-	in, format, err := r.openInput(ctx, unpacked, base)
+	in, format, err := r.Open(ctx, unpacked, base)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.openContainer(ctx, in, format)
+	c, err := r.Unpack(ctx, in, format)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		if !format.prose {
-			in.name = shown
+		if !format.Prose {
+			in.Name = shown
 		}
-		c = &container{parts: []part{{name: trimExtension(base), format: format, in: in}}}
+		c = &Container{parts: []Part{{Name: trimExtension(base), Format: format, In: in}}}
 	}
 	return c, nil
 }
@@ -179,7 +179,7 @@ func unzip(ctx context.Context, f *zip.File, out io.Writer) error {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	defer content.Close()
-	_, err = io.Copy(out, readerFunc(func(p []byte) (int, error) {
+	_, err = io.Copy(out, ReaderFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}

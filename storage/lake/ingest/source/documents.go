@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"archive/zip"
@@ -24,7 +24,7 @@ const maxXMLDepth = 256
 
 // openDocument gives the text of a Word document: its paragraphs, with the headings as
 // those of Markdown, and its tables a row a line.
-func (r *run) openDocument(ctx context.Context, in input, files *zip.ReadCloser) (*container, error) {
+func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
 	defer files.Close()
 	var entry *zip.File
 	for _, f := range files.File {
@@ -33,19 +33,19 @@ func (r *run) openDocument(ctx context.Context, in input, files *zip.ReadCloser)
 		}
 	}
 	if entry == nil {
-		return nil, refuseDamaged(in.name)
+		return nil, refuseDamaged(in.Name)
 	}
 	limit := r.unpackLimit()
 	if entry.UncompressedSize64 > uint64(max(limit, 0)) {
-		return nil, refuseTooLarge(in.name, limit)
+		return nil, refuseTooLarge(in.Name, limit)
 	}
 	content, err := entry.Open()
 	if err != nil {
-		return nil, refuseDamaged(in.name)
+		return nil, refuseDamaged(in.Name)
 	}
 	defer content.Close()
 	var wrong *documentError
-	path, err := r.writeTemp(func(out io.Writer) error {
+	path, err := r.WriteTemp(func(out io.Writer) error {
 		d := &document{decoder: xml.NewDecoder(content), out: out}
 		return d.read(ctx)
 	})
@@ -53,18 +53,18 @@ func (r *run) openDocument(ctx context.Context, in input, files *zip.ReadCloser)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &wrong):
-		return nil, refuseDamaged(in.name)
+		return nil, refuseDamaged(in.Name)
 	case err != nil:
 		return nil, err
 	}
 	r.unpacked += int64(entry.UncompressedSize64)
-	head, err := readHead(path)
+	head, err := ReadHead(path)
 	if err != nil {
 		return nil, err
 	}
-	c := &container{}
+	c := &Container{}
 	if strings.TrimSpace(string(head)) != "" {
-		c.parts = []part{{name: "text", format: formatMarkdown, in: input{path: path, name: in.name, head: head}}}
+		c.parts = []Part{{Name: "text", Format: Markdown, In: Input{Path: path, Name: in.Name, Head: head}}}
 	}
 	return c, nil
 }
@@ -255,15 +255,15 @@ func newPDFPool(dir string) (pdfium.Pool, error) {
 }
 
 // openPDF gives the text of a PDF file, a paragraph for each page at least.
-func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
-	info, err := os.Stat(in.path)
+func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
+	info, err := os.Stat(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("stat source: %w", err)
 	}
 	if info.Size() > maxPDF {
-		return nil, refuse("%s is larger than %d bytes, the limit for PDF documents; split it", in.name, maxPDF)
+		return nil, refuse("%s is larger than %d bytes, the limit for PDF documents; split it", in.Name, maxPDF)
 	}
-	content, err := os.ReadFile(in.path)
+	content, err := os.ReadFile(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
@@ -278,7 +278,7 @@ func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
 	defer reader.Close()
 	limit := r.unpackLimit()
 	text := false
-	path, err := r.writeTemp(func(out io.Writer) (err error) {
+	path, err := r.WriteTemp(func(out io.Writer) (err error) {
 		text, err = writePages(ctx, reader, content, &limitedWriter{out: out, left: limit})
 		return err
 	})
@@ -286,20 +286,20 @@ func (r *run) openPDF(ctx context.Context, in input) (*container, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errTooLarge):
-		return nil, refuseTooLarge(in.name, limit)
+		return nil, refuseTooLarge(in.Name, limit)
 	case errors.Is(err, pdferrors.ErrPassword), errors.Is(err, pdferrors.ErrSecurity):
-		return nil, refuse("%s is encrypted; save it without a password and send that", in.name)
+		return nil, refuse("%s is encrypted; save it without a password and send that", in.Name)
 	case err != nil:
-		return nil, refuseDamaged(in.name)
+		return nil, refuseDamaged(in.Name)
 	case !text:
-		return nil, refuse("%s holds no text: its pages are images; use text recognition (OCR) and send the result", in.name)
+		return nil, refuse("%s holds no text: its pages are images; use text recognition (OCR) and send the result", in.Name)
 	}
-	head, err := readHead(path)
+	head, err := ReadHead(path)
 	if err != nil {
 		return nil, err
 	}
 	r.unpacked += info.Size()
-	return &container{parts: []part{{name: "text", format: formatText, in: input{path: path, name: in.name, head: head}}}}, nil
+	return &Container{parts: []Part{{Name: "text", Format: Text, In: Input{Path: path, Name: in.Name, Head: head}}}}, nil
 }
 
 // pdfText makes plain text of PDFium's: words that a line end parts with a hyphen, marked

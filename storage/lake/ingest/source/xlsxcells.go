@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"archive/zip"
@@ -223,7 +223,7 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 // isLong reports whether text begins with a whole number that excelize rounds.
 func isLong(text []byte) bool {
 	digits := bytes.TrimPrefix(text, []byte{'-'})
-	n := countDigits(digits)
+	n := len(digits) - len(bytes.TrimLeft(digits, "0123456789"))
 	return n > 15 && n < 20 && (n == len(digits) || digits[n] == '<')
 }
 

@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"bufio"
@@ -17,39 +17,39 @@ import (
 // jsonParts unpacks an object of arrays: each array of objects is a table, and GeoJSON's
 // features are one.
 type jsonParts struct {
-	r       *run
-	in      input
+	r       *Reader
+	in      Input
 	decoder *json.Decoder
 	// left is how many bytes may be read for the value in work.
 	left int64
 	// geometry is the name of the column for the features' geometry.
 	geometry string
-	found    container
+	found    Container
 	skipped  []string
 }
 
 // openJSON gives the arrays of an object of arrays.
-func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
-	geo := geoType(in.head)
-	if geo == "FeatureCollection" && len(in.head) < headSize && isEmptyCollection(in.head) {
-		return nil, refuse("%s has no rows", in.name)
+func (r *Reader) openJSON(ctx context.Context, in Input) (*Container, error) {
+	geo := geoType(in.Head)
+	if geo == "FeatureCollection" && len(in.Head) < HeadSize && isEmptyCollection(in.Head) {
+		return nil, refuse("%s has no rows", in.Name)
 	}
-	if geo != "Feature" && !holdsArrays(in.head) {
+	if geo != "Feature" && !holdsArrays(in.Head) {
 		return nil, nil
 	}
-	file, err := os.Open(in.path)
+	file, err := os.Open(in.Path)
 	if err != nil {
 		return nil, fmt.Errorf("open source: %w", err)
 	}
 	defer file.Close()
 	j := &jsonParts{r: r, in: in}
-	j.decoder = json.NewDecoder(readerFunc(func(p []byte) (int, error) {
+	j.decoder = json.NewDecoder(ReaderFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		n, err := file.Read(p)
 		if j.left -= int64(n); j.left < 0 {
-			return 0, errTooBig
+			return 0, errTooLong
 		}
 		return n, err
 	}))
@@ -58,29 +58,29 @@ func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
 	} else {
 		err = j.unpack()
 	}
-	var told *storage.Error
+	var refusal *storage.Error
 	var wrong *json.SyntaxError
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errNotArrays):
 		return nil, nil
-	case errors.As(err, &told):
+	case errors.As(err, &refusal):
 		return nil, err
 	case errors.Is(err, errTooLarge):
-		return nil, refuseTooLarge(in.name, r.unpackLimit())
-	case errors.Is(err, errTooBig):
-		return nil, refuse("%s: a value is longer than %d bytes", in.name, maxObject)
+		return nil, refuseTooLarge(in.Name, r.unpackLimit())
+	case errors.Is(err, errTooLong):
+		return nil, refuse("%s: a value is longer than %d bytes", in.Name, MaxValue)
 	case errors.As(err, &wrong):
-		return nil, refuse("%s is not JSON: %s, near byte %d", in.name, wrong, wrong.Offset)
+		return nil, refuse("%s is not JSON: %s, near byte %d", in.Name, wrong, wrong.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, refuse("%s is incomplete: the file ends inside its JSON", in.name)
+		return nil, refuse("%s is incomplete: the file ends inside its JSON", in.Name)
 	case err != nil:
 		return nil, fmt.Errorf("read source: %w", err)
 	}
 	if len(j.skipped) > 0 {
-		j.found.warnings = append(j.found.warnings, storage.IngestWarning{
-			Message: fmt.Sprintf("%s: not read, since they are no arrays of objects: %s", in.name, strings.Join(j.skipped, ", ")),
+		j.found.Warnings = append(j.found.Warnings, storage.IngestWarning{
+			Message: fmt.Sprintf("%s: not read, since they are no arrays of objects: %s", in.Name, strings.Join(j.skipped, ", ")),
 		})
 	}
 	return &j.found, nil
@@ -88,6 +88,9 @@ func (r *run) openJSON(ctx context.Context, in input) (*container, error) {
 
 // errNotArrays is a file of objects one after the other.
 var errNotArrays = errors.New("more than one object")
+
+// errTooLong is a value of more than MaxValue bytes.
+var errTooLong = errors.New("value too long")
 
 // holdsArrays reports whether text is one object, as far as the head shows it, of which
 // a value is an array of objects.
@@ -101,7 +104,7 @@ func holdsArrays(head []byte) bool {
 		token, err := d.Token()
 		if err != nil {
 			// The head ends within the object.
-			return found && len(head) == headSize
+			return found && len(head) == HeadSize
 		}
 		switch token {
 		case json.Delim('{'):
@@ -147,7 +150,7 @@ func isEmptyCollection(text []byte) bool {
 
 // single reads a feature that is the whole file.
 func (j *jsonParts) single() error {
-	j.left = maxObject
+	j.left = MaxValue
 	var row json.RawMessage
 	if err := j.decoder.Decode(&row); err != nil {
 		return err
@@ -171,7 +174,7 @@ func (j *jsonParts) single() error {
 
 // unpack reads the object.
 func (j *jsonParts) unpack() error {
-	j.left = maxObject
+	j.left = MaxValue
 	if _, err := j.decoder.Token(); err != nil {
 		return err
 	}
@@ -196,7 +199,7 @@ func (j *jsonParts) unpack() error {
 
 // more allows for the next value, and reports whether there is one.
 func (j *jsonParts) more() bool {
-	j.left = maxObject
+	j.left = MaxValue
 	return j.decoder.More()
 }
 
@@ -229,35 +232,35 @@ func (j *jsonParts) member(key string) error {
 
 // addPart adds a table whose rows are written as lines.
 func (j *jsonParts) addPart(key string, write func(io.Writer) error) error {
-	path, err := j.r.writeTemp(write)
+	path, err := j.r.WriteTemp(write)
 	if err != nil {
 		return err
 	}
-	head, err := readHead(path)
+	head, err := ReadHead(path)
 	if err != nil {
 		return err
 	}
 	name := j.found.unique(key)
-	j.found.parts = append(j.found.parts, part{
-		name: name, format: formatJSONLines,
-		in: input{path: path, name: partName(j.in.name, name), head: head},
+	j.found.parts = append(j.found.parts, Part{
+		Name: name, Format: JSONLines,
+		In: Input{Path: path, Name: partName(j.in.Name, name), Head: head},
 	})
 	if len(j.found.parts) > maxParts {
-		return refuse("%s holds more than %d arrays", j.in.name, maxParts)
+		return refuse("%s holds more than %d arrays", j.in.Name, maxParts)
 	}
 	return nil
 }
 
 func (j *jsonParts) skip(key string) {
-	if key != "type" && len(j.skipped) < maxPartsNamed {
-		j.skipped = append(j.skipped, excerpt([]byte(key)))
+	if key != "type" && len(j.skipped) < MaxNamed {
+		j.skipped = append(j.skipped, Excerpt(key))
 	}
 }
 
 // finish reads to the end of the value that is open at a depth.
 func (j *jsonParts) finish(depth int) error {
 	for depth > 0 {
-		j.left = maxObject
+		j.left = MaxValue
 		token, err := j.decoder.Token()
 		if err != nil {
 			return err
@@ -315,7 +318,7 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	}
 	taken := map[string]bool{}
 	for name := range f.Properties {
-		taken[fold(name)] = true
+		taken[storage.FoldColumn(name)] = true
 	}
 	if j.geometry == "" {
 		j.geometry = "geometry"

@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"bufio"
@@ -24,18 +24,18 @@ import (
 
 // openSQLite gives the tables of an SQLite file. Nothing of it is run: no views, no
 // virtual tables, no generated columns.
-func (r *run) openSQLite(ctx context.Context, in input) (*container, error) {
+func (r *Reader) openSQLite(ctx context.Context, in Input) (*Container, error) {
 	// Immutable files are neither locked nor looked for a journal.
-	address := url.URL{Scheme: "file", OmitHost: true, Path: in.path, RawQuery: "mode=ro&immutable=1" +
+	address := url.URL{Scheme: "file", OmitHost: true, Path: in.Path, RawQuery: "mode=ro&immutable=1" +
 		"&_pragma=trusted_schema(0)&_pragma=query_only(1)&_pragma=cell_size_check(1)&_pragma=mmap_size(0)&_pragma=temp_store(2)&_pragma=cache_size(-8192)"}
 	db, err := sql.Open("sqlite", address.String())
 	if err != nil {
 		return nil, fmt.Errorf("open SQLite: %w", err)
 	}
-	c := &container{release: func() { db.Close() }}
+	c := &Container{release: func() { db.Close() }}
 	conn, err := db.Conn(ctx)
 	if err == nil {
-		_, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxObject)
+		_, err = sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, MaxValue)
 		c.release = func() { conn.Close(); db.Close() }
 	}
 	var names []string
@@ -43,12 +43,12 @@ func (r *run) openSQLite(ctx context.Context, in input) (*container, error) {
 		names, err = listTables(ctx, conn)
 	}
 	if err != nil {
-		c.close()
-		return nil, r.badSQLite(ctx, in.name, err)
+		c.Close()
+		return nil, r.badSQLite(ctx, in.Name, err)
 	}
 	for _, name := range names {
-		shown := partName(in.name, name)
-		c.parts = append(c.parts, part{name: c.unique(name), format: formatJSONLines, in: input{name: shown},
+		shown := partName(in.Name, name)
+		c.parts = append(c.parts, Part{Name: c.unique(name), Format: JSONLines, In: Input{Name: shown},
 			write: func(ctx context.Context, out io.Writer) error {
 				return r.badSQLite(ctx, shown, writeRows(ctx, conn, name, out))
 			}})
@@ -57,13 +57,13 @@ func (r *run) openSQLite(ctx context.Context, in input) (*container, error) {
 }
 
 // badSQLite takes errors of SQLite for a damaged file.
-func (r *run) badSQLite(ctx context.Context, name string, err error) error {
+func (r *Reader) badSQLite(ctx context.Context, name string, err error) error {
 	var failed *sqlite.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &failed) && failed.Code() == sqlite3.SQLITE_TOOBIG:
-		return refuse("%s: a value is longer than %d bytes", name, maxObject)
+		return refuse("%s: a value is longer than %d bytes", name, MaxValue)
 	case errors.As(err, &failed):
 		return refuseDamaged(name)
 	}
@@ -122,7 +122,7 @@ func writeRows(ctx context.Context, conn *sql.Conn, table string, to io.Writer) 
 		return err
 	}
 	if len(columns) > storage.MaxColumns {
-		return refuse("the table %s has more than %d columns", quote(table), storage.MaxColumns)
+		return refuse("the table %s has more than %d columns", strconv.Quote(table), storage.MaxColumns)
 	}
 	exprs, keys := make([]string, len(columns)), make([][]byte, len(columns))
 	for i, column := range columns {

@@ -1,4 +1,4 @@
-package ingest
+package source
 
 import (
 	"archive/zip"
@@ -29,7 +29,7 @@ const (
 
 // workbook reads the sheets of an Excel file.
 type workbook struct {
-	r     *run
+	r     *Reader
 	name  string
 	file  *excelize.File
 	files *zip.ReadCloser
@@ -38,10 +38,10 @@ type workbook struct {
 }
 
 // openWorkbook gives the visible sheets with values.
-func (r *run) openWorkbook(ctx context.Context, in input, files *zip.ReadCloser) (*container, error) {
-	w := &workbook{r: r, name: in.name, files: files}
-	c := &container{release: w.close}
-	if err := w.open(c, in.path); err != nil {
+func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
+	w := &workbook{r: r, name: in.Name, files: files}
+	c := &Container{release: w.close}
+	if err := w.open(c, in.Path); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -61,19 +61,19 @@ func (r *run) openWorkbook(ctx context.Context, in input, files *zip.ReadCloser)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, refuseDamaged(partName(in.name, sheet.Name))
+			return nil, refuseDamaged(partName(in.Name, sheet.Name))
 		}
 		if layout.values {
 			c.parts = append(c.parts, w.part(sheet.Name, layout))
 		}
 	}
 	if len(hidden) > 0 {
-		list := strings.Join(hidden[:min(len(hidden), maxPartsNamed)], ", ")
+		list := strings.Join(hidden[:min(len(hidden), MaxNamed)], ", ")
 		if len(c.parts) == 0 {
 			w.close()
-			return nil, refuse("%s has only hidden sheets: %s; unhide one and send the file again", in.name, list)
+			return nil, refuse("%s has only hidden sheets: %s; unhide one and send the file again", in.Name, list)
 		}
-		c.warnings = append(c.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: hidden sheets are not read: %s", in.name, list)})
+		c.Warnings = append(c.Warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: hidden sheets are not read: %s", in.Name, list)})
 	}
 	return c, nil
 }
@@ -91,10 +91,10 @@ var needless = regexp.MustCompile(`(?i)^(docProps|customXml|xl/(media|drawings|c
 
 // open opens the workbook without what holds no values, which excelize would unpack into
 // memory.
-func (w *workbook) open(c *container, source string) error {
+func (w *workbook) open(c *Container, source string) error {
 	var size, memory int64
 	macros := false
-	slim, err := w.r.writeTemp(func(out io.Writer) error {
+	slim, err := w.r.WriteTemp(func(out io.Writer) error {
 		archive := zip.NewWriter(out)
 		for _, f := range w.files.File {
 			macros = macros || strings.HasPrefix(f.Name, "xl/vbaProject")
@@ -124,9 +124,9 @@ func (w *workbook) open(c *container, source string) error {
 	}
 	w.r.unpacked += size
 	if macros {
-		c.warnings = append(c.warnings, storage.IngestWarning{Message: w.name + ": its macros are not read"})
+		c.Warnings = append(c.Warnings, storage.IngestWarning{Message: w.name + ": its macros are not read"})
 	}
-	w.file, err = excelize.OpenFile(slim, excelize.Options{UnzipSizeLimit: max(size, maxXMLInMemory), UnzipXMLSizeLimit: maxXMLInMemory, TmpDir: w.r.work})
+	w.file, err = excelize.OpenFile(slim, excelize.Options{UnzipSizeLimit: max(size, maxXMLInMemory), UnzipXMLSizeLimit: maxXMLInMemory, TmpDir: w.r.Dir})
 	if err != nil || w.file.WorkBook == nil {
 		return refuseDamaged(w.name)
 	}
@@ -191,18 +191,18 @@ func (w *workbook) entry(name string) *zip.File {
 }
 
 // part gives a sheet as a table.
-func (w *workbook) part(sheet string, layout sheetLayout) part {
+func (w *workbook) part(sheet string, layout sheetLayout) Part {
 	g := &grid{name: partName(w.name, sheet), merges: layout.merges}
-	return part{
-		name: sheet, format: formatCSV, in: input{name: g.name}, grid: g,
+	return Part{
+		Name: sheet, Format: CSV, In: Input{Name: g.name}, grid: g,
 		write: func(ctx context.Context, out io.Writer) error {
-			cells, err := w.r.writeTemp(func(out io.Writer) error { return w.copyCells(ctx, sheet, layout, g, out) })
+			cells, err := w.r.WriteTemp(func(out io.Writer) error { return w.copyCells(ctx, sheet, layout, g, out) })
 			if err != nil {
 				return err
 			}
 			defer os.Remove(cells)
 			g.each = func(give func(int, []string) error) error { return eachCopied(ctx, cells, give) }
-			return g.writeCSV(out, w.r.job.Options.HeaderRow)
+			return g.writeCSV(out, w.r.Options.HeaderRow)
 		},
 	}
 }
@@ -279,13 +279,13 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 		return refuseDamaged(g.name)
 	}
 	if failed > 0 {
-		w.r.warnings = append(w.r.warnings, storage.IngestWarning{Line: int64(firstFailed),
+		w.r.Warnings = append(w.r.Warnings, storage.IngestWarning{Line: int64(firstFailed),
 			Message: fmt.Sprintf("%s: %d cells hold an error of a formula, such as #N/A; they are read as missing", g.name, failed)})
 	}
 	if layout.unvalued > 0 {
-		w.r.warnings = append(w.r.warnings, storage.IngestWarning{Line: int64(layout.unvaluedRow),
+		w.r.Warnings = append(w.r.Warnings, storage.IngestWarning{Line: int64(layout.unvaluedRow),
 			Message: fmt.Sprintf("%s: %s without a stored value, the first in %s, read as missing; open the file in Excel, save it and send that",
-				g.name, count(layout.unvalued, "formula"), layout.unvaluedCell)})
+				g.name, Count(layout.unvalued, "formula"), layout.unvaluedCell)})
 	}
 	return nil
 }

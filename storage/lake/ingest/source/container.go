@@ -1,0 +1,196 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"parley/storage"
+)
+
+const (
+	// maxParts is how many parts a container may have.
+	maxParts = 1000
+	// MaxNamed is how many names a message lists.
+	MaxNamed = 20
+)
+
+// Container is a file that holds tables or texts, such as a workbook.
+type Container struct {
+	parts []Part
+	// Warnings are about what of the file is not read.
+	Warnings []storage.IngestWarning
+	// release frees what the parts need; it may be nil.
+	release func()
+}
+
+// Part is a table or a text of a container. Its content is checked as a file of its
+// format.
+type Part struct {
+	Name   string
+	Format *Format
+	// In is the content, or only what messages call it, when write gives the
+	// content.
+	In    Input
+	write func(ctx context.Context, out io.Writer) error
+	// grid is what write writes as CSV, if it does.
+	grid *grid
+}
+
+// Unpack gives the parts of a container, nil for a file that is none. Its readers are other
+// people's, so that a panic is taken for a damaged file.
+func (r *Reader) Unpack(ctx context.Context, in Input, f *Format) (c *Container, err error) {
+	open := f.open
+	if f == formatZip {
+		open = (*Reader).openZip
+	}
+	if open == nil {
+		return nil, nil
+	}
+	defer recoverDamaged(in.Name, &err)
+	c, err = open(r, ctx, in)
+	if err == nil && c != nil && len(c.parts) > maxParts {
+		err = refuse("%s holds %d tables, where at most %d are read", in.Name, len(c.parts), maxParts)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close releases what the parts need. A nil container has nothing to release.
+func (c *Container) Close() {
+	if c != nil && c.release != nil {
+		c.release()
+	}
+}
+
+// Tables gives the parts that are tables; where there are none, the texts.
+func (c *Container) Tables() []Part {
+	var tables []Part
+	for _, p := range c.parts {
+		if !p.Format.Prose {
+			tables = append(tables, p)
+		}
+	}
+	if len(tables) == 0 {
+		return c.parts
+	}
+	return tables
+}
+
+// Choose gives the part that is called sheet, without regard to case. Without a
+// choice it gives the only table, or all texts where there is no table.
+func (c *Container) Choose(name, sheet string) ([]Part, error) {
+	tables := c.Tables()
+	if sheet != "" {
+		for _, wanted := range []string{sheet, trimExtension(sheet)} {
+			for _, p := range c.parts {
+				if strings.EqualFold(p.Name, wanted) {
+					return []Part{p}, nil
+				}
+			}
+		}
+		return nil, refuse("%s has no table %s; it holds %s", name, strconv.Quote(Excerpt(sheet)), cmp.Or(listParts(tables), "none"))
+	}
+	switch {
+	case len(tables) == 0:
+		return nil, refuse("%s holds no table and no text", name)
+	case len(tables) > 1 && !tables[0].Format.Prose:
+		return nil, refuse("%s holds %d tables: %s; choose one", name, len(tables), listParts(tables))
+	}
+	return tables, nil
+}
+
+func listParts(parts []Part) string {
+	names := make([]string, 0, MaxNamed)
+	for _, p := range parts[:min(len(parts), MaxNamed)] {
+		names = append(names, p.Name)
+	}
+	list := strings.Join(names, ", ")
+	if more := len(parts) - len(names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// errTooLarge says that a source unpacks to more than its limit.
+var errTooLarge = errors.New("too large")
+
+// OpenPart gives the content of a part, which it writes to a file where it is not in one.
+func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
+	if in = p.In; p.write == nil {
+		return in, nil
+	}
+	limit := r.unpackLimit()
+	in.Path, err = r.WriteTemp(func(out io.Writer) (err error) {
+		defer recoverDamaged(p.In.Name, &err)
+		limited := &limitedWriter{out: out, left: limit}
+		err = p.write(ctx, limited)
+		r.unpacked += limit - limited.left
+		return err
+	})
+	if errors.Is(err, errTooLarge) {
+		err = refuseTooLarge(p.In.Name, limit)
+	}
+	if err = cmp.Or(ctx.Err(), err); err != nil {
+		return in, err
+	}
+	if p.grid != nil {
+		in.HeaderRow = p.grid.headerRow
+	}
+	in.Head, err = ReadHead(in.Path)
+	return in, err
+}
+
+// unpackLimit is how many bytes the sources may still unpack to.
+func (r *Reader) unpackLimit() int64 {
+	return min(r.MaxUnpacked, DecodedLimit(r.Size)-r.unpacked)
+}
+
+func refuseTooLarge(name string, limit int64) error {
+	return fmt.Errorf("%w: %w", refuse("%s unpacks to more than %d bytes, the limit", name, limit), errTooLarge)
+}
+
+// refuseDamaged is for a file that its format's reader cannot read.
+func refuseDamaged(name string) error {
+	return refuse("%s is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that", name)
+}
+
+func recoverDamaged(name string, err *error) {
+	if recover() != nil {
+		*err = refuseDamaged(name)
+	}
+}
+
+// limitedWriter fails with errTooLarge beyond a number of bytes.
+type limitedWriter struct {
+	out  io.Writer
+	left int64
+}
+
+func (w *limitedWriter) Write(p []byte) (int, error) {
+	if w.left -= int64(len(p)); w.left < 0 {
+		return 0, errTooLarge
+	}
+	return w.out.Write(p)
+}
+
+// unique gives a name that no part has: the given one, or one with a number.
+func (c *Container) unique(name string) string {
+	base := cmp.Or(strings.TrimSpace(name), "table")
+	name = base
+	for n := 2; slices.ContainsFunc(c.parts, func(p Part) bool { return strings.EqualFold(p.Name, name) }); n++ {
+		name = fmt.Sprintf("%s %d", base, n)
+	}
+	return name
+}
+
+// partName is what messages call a part.
+func partName(name, part string) string { return fmt.Sprintf("%s (%s)", name, part) }

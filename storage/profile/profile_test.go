@@ -1,0 +1,122 @@
+package profile_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"parley/storage"
+	"parley/storage/profile"
+)
+
+func text(s string) *string { return &s }
+
+func TestProfilesMerge(t *testing.T) {
+	t.Parallel()
+	first := storage.Profile{Rows: 4, Columns: []storage.ColumnProfile{
+		{Name: "n", Type: "BIGINT", Unit: "€", Missing: 1, Distinct: 2, Min: text("9"), Max: text("30"),
+			Top: []storage.ValueCount{{Value: "30", Count: 2}, {Value: "9", Count: 1}}, Histogram: &storage.Histogram{From: 9, To: 30, Counts: []int64{1, 2}}},
+		{Name: "t", Type: "VARCHAR", Distinct: 1, Min: text("a"), Max: text("a"), Top: []storage.ValueCount{{Value: "a", Count: 4}}, Length: &storage.Lengths{Min: 1, Max: 1, Average: 1}},
+		{Name: "was", Type: "BIGINT", Distinct: 1, Min: text("1"), Max: text("1"), Top: []storage.ValueCount{{Value: "1", Count: 4}}, Histogram: &storage.Histogram{From: 1, To: 1, Counts: []int64{4}}},
+	}}
+	second := storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{
+		{Name: "n", Type: "DOUBLE", Unit: "€", Distinct: 2, Min: text("10.5"), Max: text("30.0"),
+			Top: []storage.ValueCount{{Value: "10.5", Count: 1}, {Value: "30.0", Count: 1}}, Histogram: &storage.Histogram{From: 10.5, To: 30, Counts: []int64{1, 1}}},
+		{Name: "was", Type: "VARCHAR", Distinct: 1, Min: text("x"), Max: text("x"), Top: []storage.ValueCount{{Value: "x", Count: 2}}, Length: &storage.Lengths{Min: 1, Max: 1, Average: 1}},
+		{Name: "new", Type: "BOOLEAN", Missing: 1, Distinct: 1, Min: text("true"), Max: text("true"), Top: []storage.ValueCount{{Value: "true", Count: 1}}},
+	}}
+	merged := profile.Merge(first, second, []storage.Column{{Name: "n", Type: "DOUBLE"}, {Name: "t", Type: "VARCHAR"}, {Name: "was", Type: "VARCHAR"}, {Name: "new", Type: "BOOLEAN"}})
+	n := merged.Columns[0]
+	var total int64
+	for _, count := range n.Histogram.Counts {
+		total += count
+	}
+	if total != 5 || n.Histogram.From != 9 || n.Histogram.To != 30 {
+		t.Errorf("histogram %+v", n.Histogram)
+	}
+	merged.Columns[0].Histogram = nil
+	for i := range merged.Columns {
+		merged.Columns[i].Sketch = nil
+	}
+	got, err := json.Marshal(merged)
+	want := `{"rows":6,"columns":[` +
+		`{"name":"n","type":"DOUBLE","unit":"€","missing":1,"distinct":3,"min":"9","max":"30.0","top":[{"value":"30","count":3},{"value":"9","count":1},{"value":"10.5","count":1}]},` +
+		`{"name":"t","type":"VARCHAR","missing":2,"distinct":1,"min":"a","max":"a","top":[{"value":"a","count":4}],"length":{"min":1,"max":1,"average":1}},` +
+		`{"name":"was","type":"VARCHAR","missing":0,"distinct":2,"top":[{"value":"1","count":4},{"value":"x","count":2}]},` +
+		`{"name":"new","type":"BOOLEAN","missing":5,"distinct":1,"min":"true","max":"true","top":[{"value":"true","count":1}]}]}`
+	if err != nil || string(got) != want {
+		t.Errorf("merged to\n%s, want\n%s", got, want)
+	}
+}
+
+// Profiles must rule out a link only where it cannot be.
+func TestMayReferTo(t *testing.T) {
+	t.Parallel()
+	sketch := func(used int, rank byte) storage.Sketch {
+		s := make(storage.Sketch, storage.SketchSize)
+		for i := range used {
+			s[i] = rank
+		}
+		return s
+	}
+	key := storage.ColumnProfile{Type: "BIGINT", Distinct: 1000, Min: text("1"), Max: text("1000"), Sketch: make(storage.Sketch, storage.SketchSize)}
+	few := storage.ColumnProfile{Type: "VARCHAR", Distinct: 3, Min: text("a"), Max: text("c"), Sketch: make(storage.Sketch, storage.SketchSize),
+		Top: []storage.ValueCount{{Value: "a", Count: 1}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}}
+	many := key
+	many.Distinct, many.Sketch = 100_000, sketch(200, 5)
+	change := func(c storage.ColumnProfile, f func(*storage.ColumnProfile)) storage.ColumnProfile {
+		f(&c)
+		return c
+	}
+	for name, test := range map[string]struct {
+		from, to storage.ColumnProfile
+		rows     int64
+		want     bool
+	}{
+		"the same values":          {key, key, 1000, true},
+		"a part of them":           {change(key, func(c *storage.ColumnProfile) { c.Distinct, c.Min = 10, text("90") }), key, 1000, true},
+		"orphans beyond the range": {change(key, func(c *storage.ColumnProfile) { c.Max = text("99999") }), key, 1000, true},
+		"an estimated number":      {key, change(key, func(c *storage.ColumnProfile) { c.Distinct = 800 }), 1000, true},
+		"other numbers":            {change(key, func(c *storage.ColumnProfile) { c.Min, c.Max = text("1001"), text("2000") }), key, 1000, false},
+		"no values":                {change(key, func(c *storage.ColumnProfile) { c.Distinct = 0 }), key, 1000, false},
+		"too many values":          {change(key, func(c *storage.ColumnProfile) { c.Distinct = 5000 }), key, 1000, false},
+		"repeated values":          {key, key, 2000, false},
+		"rows without a value":     {key, change(key, func(c *storage.ColumnProfile) { c.Missing = 1000 }), 2000, true},
+		"a known repeated value": {few, change(few, func(c *storage.ColumnProfile) {
+			c.Top = []storage.ValueCount{{Value: "a", Count: 2}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}
+		}), 4, false},
+		"few values": {few, few, 3, true},
+		"few other values": {change(few, func(c *storage.ColumnProfile) {
+			c.Top = []storage.ValueCount{{Value: "a", Count: 1}, {Value: "aa", Count: 9}, {Value: "ab", Count: 1}}
+		}), few, 3, false},
+		"frequent values": {change(few, func(c *storage.ColumnProfile) {
+			c.Top = []storage.ValueCount{{Value: "aa", Count: 9}, {Value: "ab", Count: 1}, {Value: "ac", Count: 1}}
+		}), few, 3, false},
+		"no sketch":               {many, change(many, func(c *storage.ColumnProfile) { c.Sketch, c.Distinct = nil, 10 }), 100_000, true},
+		"a sketch within another": {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(100, 3) }), many, 100_000, true},
+		"a sketch of others":      {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(200, 9) }), many, 100_000, false},
+		"small sketches":          {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(10, 9) }), many, 100_000, true},
+	} {
+		if got := profile.MayReferTo(test.from, test.to, test.rows); got != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// Additions with numbers of their own have as many different ones as both together, though
+// few of them were estimated by a sketch.
+func TestMergeDistinctOfRanges(t *testing.T) {
+	t.Parallel()
+	part := func(least, most string, distinct int64, rank byte) storage.Profile {
+		sketch := make(storage.Sketch, storage.SketchSize)
+		sketch[0] = rank
+		return storage.Profile{Rows: distinct, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Distinct: distinct, Min: text(least), Max: text(most), Sketch: sketch}}}
+	}
+	columns := []storage.Column{{Name: "id", Type: "BIGINT"}}
+	merged := profile.Merge(part("1", "40000", 40_000, 0), part("40001", "100000", 60_000, 7), columns).Columns[0]
+	if merged.Distinct != 100_000 || merged.Sketch != nil {
+		t.Errorf("got %+v", merged)
+	}
+	if again := profile.Merge(part("50000", "60000", 10_000, 0), part("1", "100000", 60_000, 7), columns).Columns[0]; again.Distinct != 60_000 || again.Sketch != nil {
+		t.Errorf("of one range: got %+v", again)
+	}
+}
