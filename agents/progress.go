@@ -44,7 +44,7 @@ func (p *progress) tell(event a2a.Event) []storage.Progress {
 
 func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
 	if reason := failureOf(status); reason != "" {
-		return []storage.Progress{{Kind: storage.RunHasFailed, Text: reason}}
+		return []storage.Progress{{Kind: storage.RunHasFailed, Text: reason, Unavailable: isUnavailable(status)}}
 	}
 	if input := InputOf(status); input != nil {
 		return []storage.Progress{{Kind: storage.InputRequired, Input: input}}
@@ -64,6 +64,12 @@ func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
 		return []storage.Progress{{Kind: storage.Planned, Steps: plan.Steps, Reasoning: plan.Reasoning}}
 	}
 	return p.begin(readText(status.Message.Parts))
+}
+
+// isUnavailable reports whether a run failed for want of something that may be there later.
+func isUnavailable(status a2a.TaskStatus) bool {
+	var failed struct{ Code string }
+	return status.Message != nil && readData(status.Message.Parts, &failed) && (failed.Code == codeModel || failed.Code == codeUnavailable)
 }
 
 // begin reports the next step.

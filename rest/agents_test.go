@@ -51,6 +51,8 @@ func linesFor(agent, question string) []storage.Progress {
 		}}}
 	case strings.HasPrefix(question, "Fail"):
 		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "table `order` does not exist"}}
+	case strings.HasPrefix(question, "Unreachable"):
+		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "the language model cannot be reached", Unavailable: true}}
 	case agent == "nl2ql":
 		step.Instruction = question
 		if strings.HasPrefix(question, "Too many") {

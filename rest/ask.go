@@ -146,6 +146,7 @@ func (s *Server) runToEnd(r *request, question storage.Question, report func(sto
 }
 
 func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, report func(storage.Progress)) (storage.Run, error) {
+	unavailable := false
 	for progress, err := range s.cfg.Agents.Follow(ctx, caller, id) {
 		if err != nil {
 			return storage.Run{}, fmt.Errorf("follow run: %w", err)
@@ -153,13 +154,17 @@ func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id strin
 		if progress.Kind == storage.InputRequired {
 			return storage.Run{}, storage.Errorf(storage.ErrInvalid, "run %s waits for an answer: %s", id, progress.Input.Question)
 		}
+		unavailable = progress.Unavailable
 		report(progress)
 	}
 	run, err := s.cfg.Store.Run(ctx, caller, id)
-	if err == nil && run.Status != storage.RunCompleted {
-		err = failure(run)
+	switch {
+	case err != nil || run.Status == storage.RunCompleted:
+		return run, err
+	case unavailable:
+		return run, storage.Errorf(storage.ErrUnavailable, "%s", run.ErrorMessage)
 	}
-	return run, err
+	return run, failure(run)
 }
 
 // failure returns the error of a run without a result.

@@ -60,6 +60,7 @@ alice POST /query/autorag {"username":"alice","namespace":"SHOP","query":"How ma
 alice POST /query/autorag {"username":"alice","namespace":"shop","query":"How many orders?","agent":"nl2ql","conversationId":"{conversation}"}
 alice POST /query/autorag {"username":"self","namespace":"shop","query":"Hello"}
 alice POST /query/autorag {"username":"self","namespace":"shop","query":"Fail"}
+alice POST /query/autorag {"username":"self","namespace":"shop","query":"Unreachable"}
 # Everything wrong is said at once.
 alice POST /query/ask {}
 alice POST /query/ask {"username":"a b","namespace":"..","query":" \n","helperPrompt":"\u0000","model":1,"provider":[],"conversationId":"x","agent":"other"}

@@ -321,6 +321,12 @@ alice GET /data/alice/shop/orders/rows?limit=1001&offset=-1&order=down
 alice GET /data/alice/shop/orders/rows?sort=price%22%3B%20DROP%20TABLE%20orders%3B--
 alice GET /data/alice/shop/none/rows
 bob GET /data/alice/shop/orders/rows
+# All rows as a file.
+alice GET /data/alice/shop/orders/download
+alice GET /data/self/SHOP/ORDERS/download?format=csv&escapeFormulas=true
+alice GET /data/alice/shop/orders/download?format=xml&escapeFormulas=yes
+alice GET /data/alice/shop/none/download
+bob GET /data/alice/shop/orders/download
 # What columns hold, also after rows were added.
 alice GET /data/alice/shop/orders/profile
 alice POST /ingest/lab/plants {"data":[{"name":"oak","height":31,"planted":"2024-05-01"}]}
@@ -437,6 +443,7 @@ alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"
 alice POST /query {"username":"self","namespace":"shop","dataset":"orders","naturalLanguageQuery":"Too many?"}
 alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"None?"}
 alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Fail"}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Unreachable"}
 alice POST /query {"username":"self","namespace":"shop","dataset":"none","naturalLanguageQuery":"How many?"}
 alice POST /query {"username":"self","namespace":"none","naturalLanguageQuery":"How many?"}
 alice POST /query {"namespace":"..","dataset":"","naturalLanguageQuery":"","model":7}

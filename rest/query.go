@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"strconv"
 
 	"parley/storage"
@@ -25,6 +26,8 @@ type Lake interface {
 	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
+	// Download returns all rows of a dataset as a file without a name.
+	Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error)
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none.

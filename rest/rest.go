@@ -95,6 +95,8 @@ type Server struct {
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
+	// downloads are those of whole datasets.
+	downloads *fair.Queue
 	// queueTimeout is how long a large request waits for a slot.
 	queueTimeout time.Duration
 }
@@ -103,7 +105,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), queueTimeout: queueTimeout}
+	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func New(cfg Config) (*Server, error) {
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
-			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
+			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
 		}).Handler(s.engine)
 	}

@@ -66,6 +66,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
 	s.handle(http.MethodGet, "/data"+inDataset+"/profile", http.StatusOK, on(dataset, s.getProfile))
 	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
+	s.stream(http.MethodGet, "/data"+inDataset+"/download", s.getDownload)
 	s.handle(http.MethodGet, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.getLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.putLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))

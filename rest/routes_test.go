@@ -194,7 +194,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	t.Parallel()
 	reads := append([]string{
-		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile",
+		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile", "GET /data/:username/:namespace/:datasetName/download",
 		"GET /data/:username/:namespace/:datasetName/links", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",

@@ -161,3 +161,28 @@ func TestQueryChart(t *testing.T) {
 		t.Errorf("a blank question: %q", got)
 	}
 }
+
+// TestDownload looks at what the answer with a file says about it.
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.create("alice", "shop", "empty")
+	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"item":"=1+1","n":-1},{"item":"plum"}]}`)
+	for _, test := range []struct{ query, file, mediaType, body string }{
+		{"", "orders.csv", "text/csv; charset=utf-8", "item,n\n=1+1,-1\nplum,\n"},
+		{"?format=csv&escapeFormulas=true", "orders.csv", "text/csv; charset=utf-8", "item,n\n'=1+1,-1\nplum,\n"},
+		{"?format=parquet", "orders.parquet", "application/vnd.apache.parquet", "PAR1"},
+	} {
+		got := s.send("alice", http.MethodGet, "/data/alice/shop/orders/download"+test.query, "", "")
+		if got.status != http.StatusOK || !strings.HasPrefix(got.body, test.body) || got.header.Get("Content-Type") != test.mediaType ||
+			got.header.Get("Content-Disposition") != "attachment; filename="+test.file || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
+			t.Errorf("%s: %d %v %.200q", test.query, got.status, got.header, got.body)
+		}
+	}
+	s.send("alice", http.MethodPost, "/data/alice/shop/orders/clear", "", "")
+	for _, name := range []string{"empty", "orders"} {
+		if got := s.send("alice", http.MethodGet, "/data/alice/shop/"+name+"/download", "", ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "no rows") {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}

@@ -32,6 +32,8 @@ type Progress struct {
 	Step  Step
 	// Text is the answer, or why there is none: Answered, RunHasFailed.
 	Text string
+	// Unavailable says that the same question may be answered later: RunHasFailed.
+	Unavailable bool
 	// Input is what the user is asked: InputRequired.
 	Input *Input
 }

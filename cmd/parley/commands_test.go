@@ -11,7 +11,7 @@ import (
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	settings := []string{"PARLEY_SERVER", "PARLEY_TOKEN", "PARLEY_NAMESPACE", "PARLEY_PROVIDER", "PARLEY_MODEL"}
-	for _, name := range []string{"ask", "tasks", "cancel", "ingest", "query", "datasets", "describe", "head", "rename", "delete", "share", "tokens list", "tokens create", "tokens revoke", "open", "card"} {
+	for _, name := range []string{"ask", "tasks", "cancel", "ingest", "query", "datasets", "describe", "head", "download", "rename", "delete", "share", "tokens list", "tokens create", "tokens revoke", "open", "card"} {
 		for _, flag := range commands(t)[name].Flags {
 			for _, variable := range flag.Envs {
 				if !slices.Contains(settings, variable) {

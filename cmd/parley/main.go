@@ -39,6 +39,7 @@ type cli struct {
 	Datasets   client.Datasets    `cmd:"" help:"List the datasets that you can read, or describe one."`
 	Describe   client.Describe    `cmd:"" help:"Describe a dataset and its columns."`
 	Head       client.Head        `cmd:"" help:"Print the first rows of a dataset."`
+	Download   client.Download    `cmd:"" help:"Download all rows of a dataset as a file."`
 	Rename     client.Rename      `cmd:"" help:"Rename a dataset."`
 	Delete     client.Delete      `cmd:"" help:"Delete a dataset."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`

@@ -168,8 +168,12 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= minEmptyProbability {
 			return dialog.NothingFound(f.describe(&likeliest))
 		}
-		unread, guess = f.readings[0].Unread, f.describe(&f.readings[0])
-		if other := f.otherGuess(); other != "" {
+		unread = f.readings[0].Unread
+		// A guess without any word of the question would only be odd.
+		if words := f.describe(&f.readings[0]); dialog.SharesWord(link.Tokenize(question), words) {
+			guess = words
+		}
+		if other := f.otherGuess(); guess != "" && other != "" {
 			return dialog.Ambiguous(guess, other)
 		}
 	}

@@ -111,6 +111,22 @@ func TestRefusalExamples(t *testing.T) {
 	}
 }
 
+// TestUnrelatedGuess asks what has nothing to do with the data: the refusal guesses nothing, and
+// has examples of what can be asked.
+func TestUnrelatedGuess(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("trips", "city VARCHAR, day DATE, cost DOUBLE", "('Oslo', '2025-05-01', 120.5), ('Porto', '2025-05-09', 80), ('Oslo', '2025-06-02', 99.5)")}
+	r := reader.New()
+	for _, question := range []string{"Will it rain tomorrow?", "Will it snow next week?", "Who won yesterday?"} {
+		_, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		var refused *llm.UnanswerableError
+		if !errors.As(err, &refused) || strings.Contains(refused.Reason, "may mean") || strings.Contains(refused.Reason, "two ways") || !strings.Contains(refused.Reason, "You can ask, for example: “How many") {
+			t.Errorf("%s: %v", question, err)
+		}
+	}
+}
+
 // TestCorrections suggests the question with a name of the data in the place of a word that is
 // similar, and asks what is suggested.
 func TestCorrections(t *testing.T) {

@@ -131,6 +131,16 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 	return result.Files[0], nil
 }
 
+// Export writes the rows of files, which have these columns, into one file of at most some
+// bytes in a folder, and gives its path.
+func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []storage.Column, as storage.Download, maxBytes int64, outDir string) (string, error) {
+	result, err := i.run(ctx, admission, worker.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
+	if err != nil {
+		return "", err
+	}
+	return result.Files[0].Path, nil
+}
+
 // Parts gives the names of the tables and texts in a source, as [ingest.Parts] does. It
 // works in a folder.
 func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest.Source, dir string) ([]string, error) {

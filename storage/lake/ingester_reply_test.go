@@ -212,6 +212,30 @@ func TestWickedCompaction(t *testing.T) {
 	}
 }
 
+// An export is one file of the worker's folder, and not too large.
+func TestWickedExport(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	export := func(kind string, maxBytes int64) (string, error) {
+		return wickedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}},
+			storage.Download{Format: storage.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
+	}
+	for _, kind := range []string{"no file", "elsewhere", "twice", "nothing"} {
+		if file, err := export(kind, 1<<20); !errors.Is(err, worker.ErrBadReply) {
+			t.Errorf("%s: believed: %s, %v", kind, file, err)
+		}
+	}
+	if _, err := export("honest", 1<<20); err != nil {
+		t.Errorf("one that tells the truth: %v", err)
+	}
+	if file, err := export("honest", 0); !errors.Is(err, worker.ErrBadReply) {
+		t.Errorf("a large file is believed: %s, %v", file, err)
+	}
+}
+
 // A preview shows no file but those that were made for it, and changes none.
 func TestWickedPreview(t *testing.T) {
 	t.Parallel()

@@ -25,12 +25,7 @@ const (
 // and columns that a question mentions if possible. The caller checks whether the reader
 // understands them.
 func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
-	s := suggester{cat: cat, asked: map[string]bool{}}
-	for _, t := range wordsOf(tokens) {
-		if !catalog.StopWords[t.Lower] {
-			s.asked[t.Stem] = true
-		}
-	}
+	s := suggester{cat: cat, asked: meaningfulStems(tokens)}
 	var best []string
 	most := -1
 	for t := range cat.Tables {
@@ -39,6 +34,23 @@ func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 		}
 	}
 	return best
+}
+
+// SharesWord reports whether a text has a word of a question that is not a stop word.
+func SharesWord(question []link.Token, text string) bool {
+	asked := meaningfulStems(question)
+	return slices.ContainsFunc(wordsOf(link.Tokenize(text)), func(t link.Token) bool { return asked[t.Stem] })
+}
+
+// meaningfulStems returns the stems of the words that are not stop words.
+func meaningfulStems(tokens []link.Token) map[string]bool {
+	stems := map[string]bool{}
+	for _, t := range wordsOf(tokens) {
+		if !catalog.StopWords[t.Lower] {
+			stems[t.Stem] = true
+		}
+	}
+	return stems
 }
 
 type suggester struct {

@@ -76,6 +76,9 @@ func (s *describer) value(e Expr, column func(int) string) string {
 	case "age":
 		return "years since " + column(e.Column)
 	case "part":
+		if strings.EqualFold(s.bare(e.Column), partWords[e.Func]) {
+			return column(e.Column)
+		}
 		return partWords[e.Func] + " of " + column(e.Column)
 	}
 	if e.Op == "" {

@@ -162,6 +162,29 @@ func TestDescribeNumbers(t *testing.T) {
 	}
 }
 
+// TestDescribePartOfItself groups by the month of a column that is called month.
+func TestDescribePartOfItself(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	cat.Columns[catalogtest.Column(cat, "customers", "signed_up_on")].Name = "Month"
+	for query, want := range map[string]string{
+		"select month @customers.signed_up_on count * from #orders group month @customers.signed_up_on": "number of orders per Month",
+		"select year @customers.signed_up_on count * from #orders group year @customers.signed_up_on":   "number of orders per year of Month",
+	} {
+		tokens, err := ir.ParseText(expand(query))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ir.Parse(tokens, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ir.Describe(q, cat, locale.Numbers{}); got != want {
+			t.Errorf("%s\n got %s\nwant %s", query, got, want)
+		}
+	}
+}
+
 // TestDescribeRandomQueries says random queries. Those that print as different SQL are, but for
 // few, said in different words.
 func TestDescribeRandomQueries(t *testing.T) {

@@ -226,6 +226,12 @@ export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?:
   return call<Rows>('GET', `${pathOf(d)}/rows?${query}`, undefined, signal);
 };
 
+export type DownloadFormat = 'csv' | 'parquet';
+
+/** downloadOf gives all rows as a file. In CSV, a quote precedes texts that a spreadsheet would run. */
+export const downloadOf = async (d: Dataset, format: DownloadFormat, signal: AbortSignal): Promise<Blob> =>
+  (await send(new URL(`${pathOf(d)}/download?format=${format}&escapeFormulas=true`, base), { signal })).blob();
+
 export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
   call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
 

@@ -5,12 +5,9 @@ import { cellText, fieldsOf, isWrittenNumber, type Row } from './rows';
 const formula = /^[\t\r\n]|^\s*[=+\-@＝＋－＠]/;
 
 /** toCSV writes rows by RFC 4180. A text that a spreadsheet would run as a formula gets a quote before it. */
-export const toCSV = (rows: Row[]): string => csvLines(fieldsOf(rows).map((field) => field.name), rows);
-
-/** csvLines is toCSV for some columns, with the line of their names or without. */
-export function csvLines(names: string[], rows: Row[], header = true): string {
-  const lines = [...(header ? [names.map(cell)] : []), ...rows.map((row) => names.map((name) => cell(row[name])))];
-  return lines.map((line) => `${line.join(',')}\r\n`).join('');
+export function toCSV(rows: Row[]): string {
+  const names = fieldsOf(rows).map((field) => field.name);
+  return [names.map(cell), ...rows.map((row) => names.map((name) => cell(row[name])))].map((line) => `${line.join(',')}\r\n`).join('');
 }
 
 function cell(value: unknown): string {

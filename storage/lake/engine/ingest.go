@@ -67,6 +67,8 @@ func refusalOf(request worker.IngestRequest, err error) worker.IngestReply {
 	switch {
 	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
 		return worker.IngestReply{Refused: refusal.Message}
+	case request.Export.Format != "" && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
+		return worker.IngestReply{Refused: "the file takes more memory to write than it may use; " + readInParts}
 	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
 		return worker.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
 	}
@@ -154,6 +156,9 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 			err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 		}
 	}()
+	if request.Export.Format != "" {
+		return export(ctx, db, request)
+	}
 	if len(request.Files) > 0 {
 		file, err := ingest.Compact(ctx, db, request.Files, request.Columns, request.OutDir)
 		return ingest.Result{Files: []ingest.File{file}, Columns: request.Columns, Rows: file.Rows}, err
@@ -172,6 +177,27 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 	}
 	result.Profile = &profile
 	return result, nil
+}
+
+// readInParts is what to do about a dataset that is too large for one file.
+const readInParts = "read the rows in parts with queries"
+
+// export writes the rows of files into one file. All jobs together take at most half of the
+// free disk.
+func export(ctx context.Context, db *sql.DB, request worker.IngestRequest) (ingest.Result, error) {
+	free, err := worker.FreeDisk(request.OutDir)
+	if err != nil {
+		return ingest.Result{}, fmt.Errorf("look at the disk: %w", err)
+	}
+	limit := min(request.MaxBytes, free/2/int64(request.Jobs))
+	if err := worker.LimitFileSize(limit); err != nil {
+		return ingest.Result{}, fmt.Errorf("limit the size of a file: %w", err)
+	}
+	path, err := ingest.Export(ctx, db, request.Files, request.Columns, request.Export, request.OutDir)
+	if err != nil && limit == request.MaxBytes && strings.Contains(strings.ToLower(err.Error()), "file too large") {
+		err = storage.Errorf(storage.ErrInvalid, "the file would be larger than %d MiB; %s", limit>>20, readInParts)
+	}
+	return ingest.Result{Files: []ingest.File{{Path: path}}}, err
 }
 
 // openIngest opens DuckDB with local files and without extensions.

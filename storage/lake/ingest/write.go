@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,6 +81,53 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.
 		return File{}, err
 	}
 	return published[0], nil
+}
+
+// Export writes the rows of files, in their order, into one file in outDir, and gives its
+// path. Columns are the dataset's.
+func Export(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, as storage.Download, outDir string) (string, error) {
+	// Every reader of Parquet understands the defaults: version 1, compressed by Snappy.
+	query, options := Query(files, columns), "FORMAT parquet"
+	if as.Format == storage.DownloadCSV {
+		query, options = csvRows(query, columns, as.EscapeFormulas), "FORMAT csv, HEADER"
+	}
+	path := filepath.Join(outDir, "export."+string(as.Format))
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("COPY (%s) TO %s (%s)", query, sqltext.Text(path), options)); err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	return path, nil
+}
+
+// A spreadsheet runs a text that begins with one of these signs, also after blanks, unless it
+// is a number.
+const (
+	formulaText = `^[\t\r\n]|^[\s\pZ\x{FEFF}]*[=+\-@＝＋－＠]`
+	numberText  = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`
+)
+
+var isFormula = regexp.MustCompile(formulaText).MatchString
+
+// csvRows gives the SQL for the rows of a query as CSV has them: nested values are JSON,
+// binary ones base64.
+func csvRows(query string, columns []storage.Column, escapeFormulas bool) string {
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		expr, header := sqltext.Name(c.Name), c.Name
+		switch {
+		case isNested(c.Type):
+			expr = fmt.Sprintf("CAST(to_json(%s) AS VARCHAR)", expr)
+		case c.Type == typeBlob:
+			expr = fmt.Sprintf("base64(%s)", expr)
+		case escapeFormulas && (c.Type == typeVarchar || c.Type == typeJSON):
+			expr = fmt.Sprintf("CASE WHEN regexp_matches(%[1]s, %[2]s) AND NOT regexp_matches(%[1]s, %[3]s) THEN %[4]s || %[1]s ELSE %[1]s END",
+				"CAST("+expr+" AS VARCHAR)", sqltext.Text(formulaText), sqltext.Text(numberText), sqltext.Text("'"))
+		}
+		if escapeFormulas && isFormula(header) {
+			header = "'" + header
+		}
+		exprs[i] = expr + " AS " + sqltext.Name(header)
+	}
+	return fmt.Sprintf("SELECT %s FROM (%s)", strings.Join(exprs, ", "), query)
 }
 
 // write writes the tables to Parquet files.

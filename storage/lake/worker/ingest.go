@@ -17,8 +17,8 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// IngestRequest asks an ingest worker to ingest sources, to merge files, or to list the
-// parts or write the text of a source.
+// IngestRequest asks an ingest worker to ingest sources, to merge or export files, or to list
+// the parts or write the text of a source.
 type IngestRequest struct {
 	Memory  int64
 	Threads int
@@ -32,6 +32,10 @@ type IngestRequest struct {
 	// Files, with these columns, are merged into one.
 	Files   []string
 	Columns []storage.Column
+	// Export, if it has a format, writes the rows of the files into one file of at most
+	// MaxBytes instead.
+	Export   storage.Download
+	MaxBytes int64
 	// ListParts asks for the names of the parts of the first source.
 	ListParts bool
 	// MaxText, unless 0, asks for the text of the first source, of at most so many bytes.
@@ -149,7 +153,11 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	case r.Result == nil:
 		return IngestReply{}, fmt.Errorf("%w: it says nothing", ErrBadReply)
 	}
-	if err := checkResult(request, *r.Result); err != nil {
+	check := checkResult
+	if request.Export.Format != "" {
+		check = checkExport
+	}
+	if err := check(request, *r.Result); err != nil {
 		return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
 	}
 	return r, nil
@@ -192,6 +200,18 @@ func checkResult(request IngestRequest, result ingest.Result) error {
 		return err
 	}
 	return checkColumns(request.Have, result.Columns)
+}
+
+// checkExport refuses a result that is not one file in the worker's folder, or too long.
+func checkExport(request IngestRequest, made ingest.Result) error {
+	if len(made.Files) != 1 {
+		return fmt.Errorf("%d files, where 1 can be", len(made.Files))
+	}
+	size, err := checkRegular(request.OutDir, made.Files[0].Path)
+	if err == nil && size > request.MaxBytes {
+		err = fmt.Errorf("a file of %d bytes", size)
+	}
+	return err
 }
 
 // checkText refuses a text that is not a file in the worker's folder, or too long.

@@ -300,5 +300,15 @@ func LimitIngest(memory int64, threads int) error {
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
 }
 
+// LimitFileSize limits the files that the calling process, an ingest worker, writes.
+func LimitFileSize(bytes int64) error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	limit.Cur = min(uint64(max(bytes, 0)), limit.Max)
+	return unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
+}
+
 // onMainThread reports whether the caller runs on the first thread of the process.
 func onMainThread() bool { return unix.Gettid() == unix.Getpid() }

@@ -43,4 +43,7 @@ func folderInWorker(path string) string { return path }
 // LimitIngest does nothing here.
 func LimitIngest(int64, int) error { return nil }
 
+// LimitFileSize does nothing here: the server checks the size of the file.
+func LimitFileSize(int64) error { return nil }
+
 func onMainThread() bool { return false }

@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,7 @@ func TestDataCommands(t *testing.T) {
 		{[]string{"query", "--format=markdown", "SELECT '—' AS dash, 'a|b' AS bar"}, e2etest.ExitOK, "| dash | bar |\n| --- | --- |\n| — | a\\|b |\n"},
 		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "…{\"item\":\"apple\","},
 		{[]string{"query", "DROP TABLE orders"}, e2etest.ExitFailed, "…query alice/shop: "},
-		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…parley datasets"},
+		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…there are alice/shop"},
 		{[]string{"query"}, e2etest.ExitUsage, "…parley query --help"},
 		{[]string{"head", "shop/orders", "-n", "1", "--sort", "price", "--desc"}, e2etest.ExitOK, "city    item  price\n------  ----  -----\nBerlin  fig       3\n(1 row)\n"},
 		{[]string{"head", "shop/orders", "-n", "0"}, e2etest.ExitUsage, "…--rows"},
@@ -51,6 +53,44 @@ func TestDataCommands(t *testing.T) {
 		if got.Code != test.code || !isPart && printed != test.want || !strings.Contains(printed, part) {
 			t.Errorf("parley %s: %d\n%s", strings.Join(test.args, " "), got.Code, printed)
 		}
+	}
+}
+
+// TestDownloadCommand writes a dataset into files.
+func TestDownloadCommand(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	dir := t.TempDir()
+	env := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}
+	if got := e2etest.RunCommand(t, dir, env, "download", "shop/orders"); got.Code != e2etest.ExitOK || got.Stdout != "" || !strings.HasPrefix(got.Stderr, "orders.csv: ") {
+		t.Errorf("%d %s%s", got.Code, got.Stdout, got.Stderr)
+	}
+	printed := e2etest.RunCommand(t, dir, env, "download", "alice/shop/orders", "-o", "-")
+	file, err := os.ReadFile(filepath.Join(dir, "orders.csv"))
+	if err != nil || printed.Stdout != string(file) || !strings.HasPrefix(printed.Stdout, "city,item,price\n") || strings.Count(printed.Stdout, "\n") != 4 {
+		t.Errorf("%v: %q, printed %q", err, file, printed.Stdout)
+	}
+	got := e2etest.RunCommand(t, dir, env, "download", "shop/orders", "--format", "parquet", "--output", "mine.parquet")
+	if file, err = os.ReadFile(filepath.Join(dir, "mine.parquet")); err != nil || got.Code != e2etest.ExitOK || !strings.HasPrefix(string(file), "PAR1") {
+		t.Errorf("%d %s: %v", got.Code, got.Stderr, err)
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"shop/orders"}, e2etest.ExitUsage, "orders.csv exists"},
+		{[]string{"shop/none"}, e2etest.ExitNotFound, "download shop/none: "},
+		{[]string{"shop/orders", "--format", "xlsx"}, e2etest.ExitUsage, "parley download --help"},
+		{[]string{"shop/orders", "-o", "none/orders.csv"}, e2etest.ExitFailed, "none/orders.csv"},
+	} {
+		got := e2etest.RunCommand(t, dir, env, append([]string{"download"}, test.args...)...)
+		if got.Code != test.code || !strings.Contains(got.Stderr, test.want) {
+			t.Errorf("parley download %s: %d %s", strings.Join(test.args, " "), got.Code, got.Stderr)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 2 {
+		t.Errorf("there are %v", left)
 	}
 }
 

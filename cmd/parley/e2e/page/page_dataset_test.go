@@ -82,11 +82,19 @@ func TestPageRows(t *testing.T) {
 	b.press("Copy these rows")
 	b.is(`document.querySelector('[aria-label=Copied]')`)
 	dir := b.downloads()
-	b.press("Download CSV")
+	b.press("Download")
+	b.press("CSV")
 	file := downloaded(t, dir, "orders.csv")
-	if lines := strings.Split(file, "\r\n"); len(lines) != 252 || lines[0] != "city,n,note" || lines[250] != "Oslo,250,row 250" {
+	if lines := strings.Split(file, "\n"); len(lines) != 252 || lines[0] != "city,n,note" || lines[250] != "Oslo,250,row 250" {
 		t.Errorf("%d lines, %q", len(lines), file[:min(len(file), 200)])
 	}
+	b.is(`!document.querySelector('dialog')`)
+	b.press("Download")
+	b.press("Parquet")
+	if file := downloaded(t, dir, "orders.parquet"); !strings.HasPrefix(file, "PAR1") || !strings.HasSuffix(file, "PAR1") {
+		t.Errorf("%d bytes of Parquet", len(file))
+	}
+	b.is(`!document.querySelector('dialog')`)
 
 	// The names stay in sight while a phone shows the rest.
 	b.do(chromedp.EmulateViewport(390, 844))
@@ -216,7 +224,7 @@ func TestPageViewer(t *testing.T) {
 	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/orders"))
 	b.sees(".dataset-view", "you can read it")
 	b.sees(".pager", "of 250")
-	if got := get[string](b, `[...document.querySelectorAll(".actions button")].map((e) => e.textContent.trim() || e.ariaLabel).join(', ')`); got != "Download CSV" {
+	if got := get[string](b, `[...document.querySelectorAll(".actions button")].map((e) => e.textContent.trim() || e.ariaLabel).join(', ')`); got != "Download" {
 		t.Errorf("a viewer is offered %s", got)
 	}
 	b.press("Columns")

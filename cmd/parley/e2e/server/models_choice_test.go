@@ -110,3 +110,19 @@ func questionWith(choice e2etest.Object, in string) string {
 	}
 	return e2etest.ToJSON(body)
 }
+
+// TestModelUnavailable asks by REST for a whole answer while the model is down.
+func TestModelUnavailable(t *testing.T) {
+	t.Parallel()
+	model := e2etest.NewProvider(t, "openai", nil)
+	model.Does(func(w http.ResponseWriter, r *http.Request, q e2etest.Prompt) {
+		refuses(http.StatusUnauthorized)(model, w, r, q)
+	})
+	s := e2etest.ServeShop(t, append(model.Address(), "PARLEY_LLM=openai:a"))
+	for path, field := range map[string]string{"/api/v1/query": "naturalLanguageQuery", "/api/v1/query/autorag": "query"} {
+		status, text := s.Post(s.Alice, path, questionWith(nil, field))
+		if status != http.StatusServiceUnavailable || !strings.Contains(text, `"UNAVAILABLE"`) || !strings.Contains(text, "API key") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+}

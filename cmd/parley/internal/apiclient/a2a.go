@@ -42,6 +42,8 @@ type Question struct {
 	ID string
 	// Namespace is a namespace of the user, or owner/namespace.
 	Text, Namespace string
+	// Files are sent with it, and become datasets of its conversation.
+	Files []AttachedFile
 	// ContextID continues a conversation, "" for a new one.
 	ContextID string
 	// Provider and Model choose a language model, "" for the server's choice.
@@ -52,6 +54,12 @@ type Question struct {
 	// that asked; "" for a question.
 	TaskID string
 	After  int64
+}
+
+// AttachedFile is a file of a question.
+type AttachedFile struct {
+	Name    string
+	Content []byte
 }
 
 // NewQuestion returns a question with a new id.
@@ -67,9 +75,11 @@ func (q Question) params() map[string]any {
 	if q.NeverAsk {
 		metadata["neverAsk"] = true
 	}
-	message := map[string]any{
-		"messageId": q.ID, "role": "ROLE_USER", "parts": []any{map[string]any{"text": q.Text}}, "metadata": metadata,
+	parts := []any{map[string]any{"text": q.Text}}
+	for _, file := range q.Files {
+		parts = append(parts, map[string]any{"raw": file.Content, "filename": file.Name})
 	}
+	message := map[string]any{"messageId": q.ID, "role": "ROLE_USER", "parts": parts, "metadata": metadata}
 	if q.Provider != "" {
 		metadata["provider"] = q.Provider
 	}

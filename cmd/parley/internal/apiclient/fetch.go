@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // maxDocument is the largest public document that is read.
@@ -39,4 +40,54 @@ func Fetch(ctx context.Context, address, token string) ([]byte, error) {
 		return nil, refusal(response.StatusCode, response.Header, text)
 	}
 	return text, nil
+}
+
+// Download gets the file at a path below the interface's root, and its size. The server may
+// take finishLimit to begin, and pause for partStall.
+func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int64, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	request, err := c.request(ctx, http.MethodGet, path, http.NoBody)
+	if err != nil {
+		cancel(nil)
+		return nil, 0, err
+	}
+	file := &download{request: request, cancel: cancel, silence: time.AfterFunc(finishLimit, func() { cancel(errSilent) })}
+	response, err := c.http.Do(request)
+	if err != nil {
+		defer cancel(nil)
+		return nil, 0, unreachable(request, err)
+	}
+	file.body = response.Body
+	if response.StatusCode != http.StatusOK {
+		defer file.Close()
+		answer, err := io.ReadAll(io.LimitReader(file, maxDocument))
+		if err != nil {
+			return nil, 0, err
+		}
+		return nil, 0, refusal(response.StatusCode, response.Header, answer)
+	}
+	return file, response.ContentLength, nil
+}
+
+// download is the body of a response. It ends when the server sends nothing for long.
+type download struct {
+	body    io.ReadCloser
+	request *http.Request
+	silence *time.Timer
+	cancel  context.CancelCauseFunc
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	d.silence.Reset(partStall)
+	n, err := d.body.Read(p)
+	if err != nil && err != io.EOF {
+		err = unreachable(d.request, err)
+	}
+	return n, err
+}
+
+func (d *download) Close() error {
+	d.silence.Stop()
+	d.cancel(nil)
+	return d.body.Close()
 }

@@ -15,6 +15,9 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
+	"parley/internal/near"
+	"parley/storage"
 )
 
 // Ask is `parley ask QUESTION`.
@@ -22,6 +25,7 @@ type Ask struct {
 	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
 	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
 	Namespace string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
+	Attach    []string       `env:"-" sep:"none" placeholder:"FILE" help:"Send a file with the question: it becomes a dataset of the conversation. Repeatable."`
 	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
 	Provider  string         `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
 	Model     string         `placeholder:"NAME" help:"The language model, if the server has several."`
@@ -40,6 +44,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
 		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
+	files := a.files(c)
 	if len(a.Question) == 0 && !follow && term.IsTerminal(int(os.Stdin.Fd())) {
 		c.Add("QUESTION is missing: say what to ask, or --follow")
 	}
@@ -49,7 +54,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	}
 	s := &askSession{
 		client: client, env: env, json: asJSON, verbose: c.Bool("verbose", a.Verbose),
-		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk},
+		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk, Files: files},
 	}
 	if err == nil {
 		s.agent = client.Agent(a.Agent)
@@ -90,14 +95,59 @@ func (a *Ask) text() (string, error) {
 	return text, nil
 }
 
-// chooseNamespace chooses the only namespace if none is given.
+// maxAttached is more than any server accepts, in bytes.
+const maxAttached = 64 << 20
+
+// files reads the files to send with the question.
+func (a *Ask) files(c *command.Checker) (read []apiclient.AttachedFile) {
+	if len(a.Attach) > storage.MaxMessageAttachments {
+		c.Refuse("attach", "can name at most %d files", storage.MaxMessageAttachments)
+		return nil
+	}
+	files, err := apiclient.OpenFiles(a.Attach)
+	if err != nil {
+		c.Refuse("attach", "cannot be used: %v", err)
+		return nil
+	}
+	defer apiclient.CloseFiles(files)
+	var size int64
+	for _, file := range files {
+		if size += file.Size; size > maxAttached {
+			c.Refuse("attach", "has more than %s: %s", console.Bytes(maxAttached), loadInstead)
+			return nil
+		}
+		content, err := io.ReadAll(file.File())
+		if err != nil {
+			c.Refuse("attach", "cannot be used: %v", err)
+		}
+		read = append(read, apiclient.AttachedFile{Name: file.File().Name, Content: content})
+	}
+	return read
+}
+
+// loadInstead is what to do with a file that is too large for a question.
+const loadInstead = "load large files with `parley ingest FILE --dataset NAMESPACE/NAME`, then ask"
+
+// chooseNamespace chooses the only namespace if none is given. In a conversation, and with
+// files, the server knows what a question without one is about.
 func (s *askSession) chooseNamespace(ctx context.Context) error {
+	if s.question.ContextID != "" || len(s.question.Files) > 0 {
+		return nil
+	}
 	namespace, err := onlyNamespace(ctx, s.env, s.client, s.question.Namespace)
 	if err == nil && s.question.Namespace == "" {
 		s.note("asking about %s", namespace)
 	}
 	s.question.Namespace = namespace
 	return err
+}
+
+// inNamespace is the flag of the question's namespace in a command.
+func (s *askSession) inNamespace() string {
+	if s.question.Namespace == "" {
+		return ""
+	}
+	return " --namespace " + s.question.Namespace
 }
 
 // namespaces lists the namespaces that the user can read, as owner/namespace.
@@ -114,23 +164,56 @@ func namespaces(ctx context.Context, client *apiclient.Client) ([]string, error)
 	return names, nil
 }
 
-// explain adds the existing namespaces to the error for an unknown one.
+// explain says what to do about a refused question.
 func (s *askSession) explain(ctx context.Context, err error) error {
 	var refused *apiclient.RPCError
-	if !errors.As(err, &refused) || refused.Code != apiclient.InvalidParams {
-		return err
+	switch {
+	case apiclient.Status(err) == http.StatusRequestEntityTooLarge && len(s.question.Files) > 0:
+		return fmt.Errorf("%w: %s", err, loadInstead)
+	case errors.As(err, &refused) && refused.Code == apiclient.InvalidParams && strings.Contains(refused.Message, "namespace not found"):
+		return explainNamespace(ctx, s.client, s.question.Namespace, err)
 	}
-	all, listErr := namespaces(ctx, s.client)
-	namespace := s.question.Namespace
-	known := slices.ContainsFunc(all, func(name string) bool {
-		_, bare, _ := strings.Cut(name, "/")
-		return strings.EqualFold(name, namespace) || strings.EqualFold(bare, namespace)
-	})
-	if listErr != nil || known {
+	return err
+}
+
+// explainNamespace adds similar namespaces, or all, to the error for one that is not found.
+func explainNamespace(ctx context.Context, client *apiclient.Client, namespace string, err error) error {
+	all, listErr := namespaces(ctx, client)
+	switch {
+	case listErr != nil:
 		return err
-	}
-	if len(all) == 0 {
+	case len(all) == 0:
 		return command.NotFoundError("there is no namespace " + namespace + ", nor any other that you may read")
 	}
+	if similar := similarNamespaces(namespace, all); len(similar) > 0 {
+		return command.NotFoundError("there is no namespace " + namespace + " that you may read; did you mean " + strings.Join(similar, " or ") + "?")
+	}
 	return command.NotFoundError("there is no namespace " + namespace + " that you may read; there are " + strings.Join(all, ", "))
+}
+
+// maxSimilar is how many similar names an error has.
+const maxSimilar = 3
+
+// similarNamespaces gives those of namespaces, as owner/namespace, that have the name, else
+// those with a similar one.
+func similarNamespaces(namespace string, all []string) (similar []string) {
+	_, name, qualified := strings.Cut(namespace, "/")
+	if !qualified {
+		name = namespace
+	}
+	bare := func(one string) string { return one[strings.Index(one, "/")+1:] }
+	names := []string{name}
+	if !slices.ContainsFunc(all, func(one string) bool { return strings.EqualFold(bare(one), name) }) {
+		var candidates []string
+		for _, one := range all {
+			candidates = append(candidates, bare(one))
+		}
+		names = near.Names(name, candidates, maxSimilar)
+	}
+	for _, one := range all {
+		if len(similar) < maxSimilar && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(bare(one), name) }) {
+			similar = append(similar, one)
+		}
+	}
+	return similar
 }

@@ -55,7 +55,7 @@ func (s *askSession) follow(ctx context.Context, first string) error {
 		}
 	}
 	if id := s.question.ContextID; id != "" {
-		s.note("to go on with this conversation: parley ask --follow --namespace %s --context %s", s.question.Namespace, id)
+		s.note("to go on with this conversation: parley ask --follow%s --context %s", s.inNamespace(), id)
 	}
 	if failed > 0 && !atPrompt {
 		return fmt.Errorf("%w to %d of %s", command.ErrNoAnswer, failed, plural(questions, "question"))

@@ -79,6 +79,6 @@ func (s *askSession) leave(ctx context.Context, task *apiclient.Task, unanswered
 	if s.agent.Name != cards.AssistantName {
 		agent = " --agent " + s.agent.Name
 	}
-	s.note("to answer: parley ask%s --namespace %s --context %s ANSWER", agent, s.question.Namespace, task.ContextID)
+	s.note("to answer: parley ask%s%s --context %s ANSWER", agent, s.inNamespace(), task.ContextID)
 	return unanswered
 }

@@ -66,7 +66,7 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 		failed = outcome(task)
 	}
 	if task.ContextID != "" {
-		s.question.ContextID = task.ContextID
+		s.question.ContextID, s.question.Files = task.ContextID, nil // the conversation has them
 		if !s.following {
 			s.note("task %s, conversation %s", task.ID, task.ContextID)
 		}

@@ -38,6 +38,9 @@ func (q *Query) Run(ctx context.Context, env command.Env) error {
 	var answer queryAnswer
 	body := map[string]string{"username": owner, "namespace": name, "query": strings.Join(q.SQL, " ")}
 	if err := client.Call(ctx, http.MethodPost, "/query", body, &answer); err != nil {
+		if apiclient.Status(err) == http.StatusNotFound {
+			err = explainNamespace(ctx, client, namespace, err)
+		}
 		return fmt.Errorf("query %s: %w", namespace, err)
 	}
 	return answer.write(env, format)

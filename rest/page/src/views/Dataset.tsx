@@ -1,13 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { mayEdit, remove, rename, say } from '../api';
-import { download } from '../files';
+import { downloadOf, mayEdit, remove, rename, type DownloadFormat } from '../api';
+import { save } from '../files';
 import { adding } from '../data/importing';
-import { inLocale } from '../locale';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, type Described } from '../store';
-import { allAsCSV, mostRows } from '../data/table';
 import { ColumnsTab } from './ColumnsTab';
 import { EditDialog, unlessGone } from './Data';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
@@ -34,7 +32,7 @@ export function DatasetView({ name }: { name: string }): VNode {
   );
 }
 
-type Open = 'edit' | 'rename' | 'share' | 'delete';
+type Open = 'download' | 'edit' | 'rename' | 'share' | 'delete';
 
 function Shown({ dataset }: { dataset: Described }): VNode {
   const metadata = dataset.metadata!;
@@ -50,7 +48,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
           <p class="hint">{rowsWords(metadata.rowCount)} · {metadata.columns.length} columns{mayEdit(metadata) ? '' : ' · you can read it'}</p>
         </div>
         <div class="actions">
-          <Download dataset={dataset} />
+          <IconButton icon="download" label="Download" disabled={metadata.columns.length === 0} onClick={() => setOpen('download')} />
           {mayEdit(metadata) && <IconButton icon="edit" label="Describe" onClick={() => setOpen('edit')} />}
           {mayEdit(metadata) && <IconButton icon="rename" label="Rename" onClick={() => setOpen('rename')} />}
           {owns && <IconButton icon="share" label="Share" onClick={() => setOpen('share')} />}
@@ -66,6 +64,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
       {tab === 'Columns' && <ColumnsTab key={metadata} dataset={dataset} />}
       {tab === 'Links' && <LinksTab key={metadata} dataset={dataset} />}
       {tab === 'History' && <HistoryTab key={metadata} dataset={dataset} />}
+      {open === 'download' && <DownloadDialog dataset={dataset} onClose={close} />}
       {open === 'edit' && <EditDialog dataset={dataset} onClose={close} />}
       {open === 'rename' && <RenameDialog dataset={dataset} onClose={close} />}
       {open === 'share' && <SharesDialog what={dataset} onClose={close} />}
@@ -81,34 +80,34 @@ function Shown({ dataset }: { dataset: Described }): VNode {
   );
 }
 
-function Download({ dataset }: { dataset: Described }): VNode {
-  const [state, setState] = useState('');
-  const stop = useRef<AbortController>(undefined);
-  useEffect(() => () => stop.current?.abort(), []);
-  const { columns, rowCount } = dataset.metadata!;
-  const start = async () => {
-    const { signal } = (stop.current = new AbortController());
-    setState('0%');
-    try {
-      const text = await allAsCSV(dataset, columns.map((c) => c.name), signal, (rows) => setState(`${Math.floor((rows / Math.max(rows, Math.min(rowCount, mostRows))) * 100)}%`));
-      download(`${dataset.name}.csv`, 'text/csv', text);
-      setState(rowCount > mostRows ? `the first ${inLocale(mostRows)} rows` : '');
-    } catch (error) {
-      if (!signal.aborted) setState(say(error));
-    }
-  };
+function DownloadDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
+  const stop = useRef(new AbortController());
+  useEffect(() => () => stop.current.abort(), []);
+  const { busy, problem, work } = useWork();
+  const get = (format: DownloadFormat) => void work(async () => {
+    const file = await downloadOf(dataset, format, stop.current.signal);
+    if (stop.current.signal.aborted) return;
+    save(`${dataset.name}.${format}`, file);
+    onClose();
+  });
   return (
-    <>
-      <span class="hint" role="status">{state}</span>
-      <IconButton icon="download" label="Download CSV" disabled={columns.length === 0 || state.endsWith('%')} onClick={() => void start()} />
-    </>
+    <Dialog title={`Download ${dataset.name}`} onClose={onClose}>
+      <p>One file with {rowsWords(dataset.metadata!.rowCount)}. CSV is for spreadsheets. Parquet is for programs: it is smaller and keeps the types.</p>
+      <p class="hint" role="status">{busy ? 'The server writes the file…' : ''}</p>
+      <Problem text={problem} />
+      <footer>
+        <button type="button" onClick={onClose}>Cancel</button>
+        <button type="button" disabled={busy} onClick={() => get('parquet')}>Parquet</button>
+        <button type="button" class="primary" disabled={busy} onClick={() => get('csv')}>CSV</button>
+      </footer>
+    </Dialog>
   );
 }
 
 function RenameDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
   const [name, setName] = useState(dataset.name);
   const { busy, problem, work } = useWork();
-  const save = (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
     void work(async () => {
       if (name.trim() !== dataset.name) await rename(dataset, name.trim());
@@ -119,7 +118,7 @@ function RenameDialog({ dataset, onClose }: { dataset: Described; onClose: () =>
   };
   return (
     <Dialog title={`Rename ${dataset.name}`} onClose={onClose}>
-      <form onSubmit={save}>
+      <form onSubmit={submit}>
         <label for="new-name">New name</label>
         <input id="new-name" required maxLength={128} autocomplete="off" value={name} onInput={(event) => setName(event.currentTarget.value)} />
         <p class="hint">Questions and queries use the new name from then on.</p>
