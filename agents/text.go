@@ -1,6 +1,9 @@
 package agents
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Limits of texts of a model, in bytes.
 const (
@@ -29,7 +32,9 @@ func clean(text string, limit int) string {
 
 // oneLine is clean for a text of one line.
 func oneLine(text string, limit int) string {
-	return clean(strings.Join(strings.Fields(clean(text, limit)), " "), limit)
+	// A narrow space stands between the digits of a number.
+	blank := func(r rune) bool { return unicode.IsSpace(r) && r != '\u202f' }
+	return clean(strings.Join(strings.FieldsFunc(clean(text, limit), blank), " "), limit)
 }
 
 // sentence ends a text with a full stop if it has none.

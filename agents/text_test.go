@@ -24,6 +24,9 @@ func TestClean(t *testing.T) {
 	if got := oneLine(" two\r\n\tlines ", 100); got != "two lines" {
 		t.Errorf("oneLine gives %q", got)
 	}
+	if got := oneLine("12\u202f345\u00a0rows", 100); got != "12\u202f345 rows" {
+		t.Errorf("oneLine gives %q", got)
+	}
 	for text, want := range map[string]string{"": "", "So": "So.", "So!": "So!", "So…": "So…", "é": "é."} {
 		if got := sentence(text); got != want {
 			t.Errorf("sentence(%q) = %q, want %q", text, got, want)

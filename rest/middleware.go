@@ -75,7 +75,7 @@ func (s *Server) setContext(c *gin.Context) {
 		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))
 		return
 	}
-	c.Request = c.Request.WithContext(locale.With(s.withBaseURL(c.Request), locale.Parse(c.GetHeader("Accept-Language"))))
+	c.Request = c.Request.WithContext(locale.With(s.withBaseURL(c.Request), c.GetHeader("Accept-Language")))
 	c.Next()
 }
 

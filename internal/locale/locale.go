@@ -44,16 +44,17 @@ func FromEnvironment(getenv func(string) string) string {
 
 type contextKey struct{}
 
-// With gives a context with the tag of the reader's locale.
-func With(ctx context.Context, tag string) context.Context {
-	if tag == "" {
+// With gives a context with what its reader accepts: an Accept-Language header, or a tag.
+// It is read only when it is needed, as most requests write no number.
+func With(ctx context.Context, accepted string) context.Context {
+	if accepted == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, contextKey{}, tag)
+	return context.WithValue(ctx, contextKey{}, accepted)
 }
 
-// From gives the tag of the reader's locale; "" for English.
+// From gives the tag of the reader's locale, as Parse does.
 func From(ctx context.Context) string {
-	tag, _ := ctx.Value(contextKey{}).(string)
-	return tag
+	accepted, _ := ctx.Value(contextKey{}).(string)
+	return Parse(accepted)
 }

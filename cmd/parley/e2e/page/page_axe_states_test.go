@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -103,4 +104,54 @@ func TestPageAccessibleStates(t *testing.T) {
 	b.press("orders")
 	b.sees(".away", "cannot be reached")
 	looks("a server that is lost")
+}
+
+// TestPageAccessibleMoments has axe-core look at what people see for a moment: where they
+// sign in with an identity provider, files over the page and on their way, a failed run, and
+// the menu of a phone.
+func TestPageAccessibleMoments(t *testing.T) {
+	t.Parallel()
+	model := e2etest.NewModel(t, e2etest.Queries("", "Adds up the prices.", "SELECT sum(price) AS total FROM orders"))
+	c, b, _ := provided(t, nil, model.Env()...)
+	looks := accessible(b)
+	b.sees("button", "Sign in with your identity provider")
+	looks("sign in with an identity provider")
+	b.press("Sign in with your identity provider")
+	b.sees("h1", "Begin with a file")
+	carol := e2etest.Client{Process: c, Token: get[string](b, `sessionStorage.getItem('parley.token')`)}
+	if status := carol.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "plum", "amount": 2}}}, nil); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	b.do(chromedp.Reload())
+	b.sees(".suggestions", "orders")
+
+	b.drag("dragover")
+	b.sees(".drop-veil", "Drop files")
+	looks("files over the page")
+	b.drag("dragleave")
+	b.is(`!document.querySelector('.drop-veil')`)
+	b.is(`(XMLHttpRequest.prototype.send = () => {}, true)`) // the upload stays under way
+	b.drop("prices.csv", prices)
+	b.is(`document.querySelector('dialog progress')`)
+	looks("an upload")
+	b.closes()
+
+	b.asks("nl2ql", "What is the sum of all prices?")
+	b.sees("article.turn [role=alert]", "price")
+	b.sees("article.turn pre", "sum(price)")
+	looks("a failed run")
+	b.do(chromedp.EmulateViewport(390, 900))
+	b.press("Menu")
+	b.is(`document.querySelector('.menu-open')`)
+	looks("the menu of a phone")
+}
+
+// drag moves a file over the page, or away from it.
+func (b *tab) drag(event string) {
+	b.t.Helper()
+	b.is(`(() => {
+		const dataTransfer = new DataTransfer()
+		dataTransfer.items.add(new File(['n'], 'n.csv'))
+		return document.body.dispatchEvent(new DragEvent(` + e2etest.ToJSON(event) + `, {dataTransfer, bubbles: true, cancelable: true})) !== undefined
+	})()`)
 }

@@ -147,6 +147,15 @@ func TestPageColumns(t *testing.T) {
 	b.is(`[...document.querySelectorAll('.profiles li')].at(-1).textContent.includes('text')`)
 	b.press("Read the file again") // what was chosen before is still chosen
 	b.is(`document.querySelector('[aria-label="Type of stock"]')?.value === 'text'`)
+	b.sees("dialog .first-rows", "2025-01-03")
+	b.mayFail = true // 422
+	b.selects("Type of day", "date, month first")
+	b.sees("dialog [role=alert]", "day") // there is no month 14
+	b.selects("Type of day", "date, day first")
+	b.sees("dialog .first-rows", "2025-02-14")
+	b.selects("Type of day", "date and time, day first")
+	b.sees("dialog .first-rows", "2025-02-14")
+	b.is(`document.querySelector('dialog .first-rows').textContent.includes('00:00')`)
 	b.closes()
 
 	b.press("History")

@@ -58,10 +58,11 @@ func newIdentityProvider(t *testing.T, answer func(asked url.Values) url.Values)
 	return server.URL, asked
 }
 
-func provided(t *testing.T, answer func(asked url.Values) url.Values) (*e2etest.Process, *tab, chan url.Values) {
+func provided(t *testing.T, answer func(asked url.Values) url.Values, env ...string) (*e2etest.Process, *tab, chan url.Values) {
 	t.Helper()
 	idp, asked := newIdentityProvider(t, answer)
-	p := e2etest.Serve(t, t.TempDir(), []string{"PARLEY_AUTH_JWKS_URL=" + idp + "/keys", "PARLEY_AUTH_URL=" + idp + "/authorize?tenant=t", "PARLEY_AUTH_CLIENT_ID=page-of-ours"})
+	env = append(env, "PARLEY_AUTH_JWKS_URL="+idp+"/keys", "PARLEY_AUTH_URL="+idp+"/authorize?tenant=t", "PARLEY_AUTH_CLIENT_ID=page-of-ours")
+	p := e2etest.Serve(t, t.TempDir(), env)
 	return p, browse(t, p.URL, idp), asked
 }
 

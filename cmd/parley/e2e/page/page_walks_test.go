@@ -32,6 +32,9 @@ func TestPageWalks(t *testing.T) {
 		{"paste", walkPaste},
 		{"share", walkShare},
 		{"rate and return", walkRate},
+		{"share an answer", walkShareAnswer},
+		{"verify", walkVerify},
+		{"pin", walkPin},
 		{"delete", walkDelete},
 		{"sign out and in", walkSignOut},
 	} {
@@ -219,6 +222,56 @@ func walkRate(b *tab, _, _ e2etest.Client) {
 	b.press(question)
 	b.sees(".feedback", "Rated: “as I thought”")
 	b.sees(".answer", "Berlin")
+}
+
+func walkShareAnswer(b *tab, _, bob e2etest.Client) {
+	const question = "What is the average amount of orders for each channel?"
+	b.asks("assistant", question)
+	b.answered()
+	b.press("Share this answer")
+	b.press("Make a link")
+	b.sees("dialog [role=status]", "The link is made")
+	link := get[string](b, `document.querySelector('dialog input').value`)
+	answer := get[string](b, `document.querySelector('.answer').textContent`)
+	b.closes()
+
+	other := browse(b.t, link)
+	other.signIn(bob.Token)
+	other.sees(".shared .question", question)
+	other.sees(".shared .answer", answer)
+	other.is(`document.querySelector('.shared .chart svg .mark-rect path')`)
+	other.press("New question") // and asks it
+	other.is(`location.hash === '#/alice/shop'`)
+	other.asks("assistant", question)
+	other.answered()
+	other.goesOn()
+}
+
+func walkVerify(b *tab, _, _ e2etest.Client) {
+	b.asks("assistant", "How many products are there for each category?")
+	b.answered()
+	b.press("Save as verified")
+	b.is(`document.querySelector('[aria-label="Remove from verified"]')`)
+	b.press("New question")
+	b.asks("assistant", "how many products are there for each category")
+	b.answered()
+	b.sees(".badge", "Verified")
+	b.is(`document.querySelector('.chart svg .mark-rect path')`)
+}
+
+func walkPin(b *tab, _, _ e2etest.Client) {
+	const question = "How many orders are there for each status?"
+	b.asks("assistant", question)
+	b.answered()
+	b.press("Pin to the board")
+	b.is(`document.querySelector('[aria-label="Remove from the board"]')`)
+	b.press("Board")
+	b.is(`location.hash === '#/alice/shop/board'`)
+	b.sees(".pins h2", question)
+	b.is(`document.querySelector('.pins .chart svg .mark-rect path')`)
+	b.do(chromedp.Reload())
+	b.sees(".pins h2", question)
+	b.is(`document.querySelector('.pins .chart svg .mark-rect path')`)
 }
 
 func walkDelete(b *tab, alice, _ e2etest.Client) {

@@ -17,8 +17,13 @@ export const choicesOf = (types: Record<string, string>): Record<string, string>
 /** isNumeric says whether the values of a type are numbers. */
 export const isNumeric = (type: string): boolean => /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|U\w*INT\w*|FLOAT|DOUBLE|DECIMAL.*)$/i.test(type);
 
+/** dated gives a type of dates, and the same with each order of day, month and year: 03/04/2025 has two readings. */
+const dated = (name: string, words: string): [name: string, words: string][] => [
+  [name, words], [`${name}:dmy`, `${words}, day first`], [`${name}:mdy`, `${words}, month first`], [`${name}:ymd`, `${words}, year first`],
+];
+
 /** The types that a column can be read as, by the names that the server has for them. */
 export const typeChoices: [name: string, words: string][] = [
   ['text', 'text'], ['integer', 'whole number'], ['number', 'number'], ['decimal(18,2)', 'decimal, 2 places'], ['decimal(18,4)', 'decimal, 4 places'],
-  ['boolean', 'yes or no'], ['date', 'date'], ['time', 'time of day'], ['timestamp', 'date and time'], ['timestamp with time zone', 'date and time with zone'],
+  ['boolean', 'yes or no'], ...dated('date', 'date'), ['time', 'time of day'], ...dated('timestamp', 'date and time'), ['timestamp with time zone', 'date and time with zone'],
 ];

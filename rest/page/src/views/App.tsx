@@ -54,7 +54,7 @@ function Console(): VNode {
         <div class="notices"><ReadProblem text={problem.value} /></div>
         <View />
       </main>
-      {dragging && <div class="drop-veil"><Icon name="file" /> Drop files to add their data</div>}
+      {dragging && <div class="drop-veil" role="status"><Icon name="file" /> Drop files to add their data</div>}
       {offered.value && <Offer />}
       {shortcuts.value && <Shortcuts />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}

@@ -148,11 +148,11 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
 
 /** ModelChoice says who answers: the chosen model, or rules where none is set. */
 function ModelChoice(): VNode | null {
-  if (rulesOnly.value) return <span class="model hint" title="No language model is set on this server.">Answered by rules, no model set</span>;
+  if (rulesOnly.value) return <span class="model hint" title="No language model is set on this server: the built-in reader answers, by rules.">Answered by rules, no model set</span>;
   if (!models.value) return null;
   return (
     <select class="model" aria-label="Model" value={model.value?.name} onChange={(event) => chooseModel(event.currentTarget.value)}>
-      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'rules, no model' : name}</option>)}
+      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'built-in reader, by rules' : name}</option>)}
     </select>
   );
 }
