@@ -298,7 +298,7 @@ func TestPageOutlivesAnswers(t *testing.T) {
 	b.do(chromedp.Reload())
 	seen()
 
-	b.is(`(Number.prototype.toLocaleString = () => { throw new Error('no') }, true)`)
+	b.is(`Object.defineProperty(Intl.NumberFormat.prototype, 'format', { get() { throw new Error('no') } })`)
 	b.asks("assistant", "Fine?")
 	b.sees("article.turn:last-of-type [role=alert]", "cannot show all")
 	b.sees("article.turn:last-of-type .answer", "It is **so**.")
