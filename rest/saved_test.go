@@ -128,12 +128,17 @@ func (s *service) share(user, run string) string {
 // step with this query.
 func (s *service) answered(conversation, namespace, query string) string {
 	s.t.Helper()
+	return s.answeredAs("The secret.", conversation, namespace, query)
+}
+
+func (s *service) answeredAs(answer, conversation, namespace, query string) string {
+	s.t.Helper()
 	ctx, alice := s.t.Context(), storage.Caller{Username: "alice"}
 	asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
 		ConversationID: cmp.Or(conversation, uuid.NewString()), Namespace: storage.NamespaceRef{Owner: "alice", Name: namespace}, Agent: "nl2ql", Text: "What is there?",
 	})
 	if err == nil {
-		result := fmt.Sprintf(`{"response":"The secret.","steps":[{"instruction":"","query":%q,"reasoning":"","data":[]}]}`, query)
+		result := fmt.Sprintf(`{"response":%q,"steps":[{"instruction":"","query":%q,"reasoning":"","data":[]}]}`, answer, query)
 		err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(result)})
 	}
 	if err != nil {
@@ -161,7 +166,7 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 			var may []string
 			for _, user := range []string{"alice", "lab", "one", "reading", "vi", "wages"} {
 				switch got := s.send(user, http.MethodGet, "/shared/"+share, "", ""); {
-				case got.status == http.StatusOK && strings.Contains(got.body, `"The secret."`):
+				case got.status == http.StatusOK && strings.Contains(got.body, `"The secret`):
 					may = append(may, user)
 				case got.status != http.StatusNotFound || strings.Contains(got.body, "secret"):
 					t.Errorf("%s: %d %s", user, got.status, got.body)
@@ -181,6 +186,17 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 				t.Errorf("%s is read by %q, want %q", query, got, want)
 			}
 		}
+		// Its texts name another dataset, or a column that only another one has.
+		s.play(`alice POST /ingest/shop/bribes {"data":[{"n":1,"nameOfMinister":"x"}]}`)
+		for text, want := range map[string]string{
+			"The secret. It could also mean: total n of Bribes.": "alice reading vi",
+			"The secret, by name of minister.":                   "alice reading vi",
+			"The secret, by name.":                               "alice one reading vi",
+		} {
+			if got := readers(s.share("alice", s.answeredAs(text, "", "shop", "SELECT n FROM orders"))); got != want {
+				t.Errorf("%s is read by %q, want %q", text, got, want)
+			}
+		}
 		// One that followed another may repeat what that read.
 		run := s.answered(first, "shop", "SELECT n FROM orders")
 		followed := s.answered(first, "shop", "SELECT n FROM orders")
@@ -195,6 +211,7 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 
 		// The link holds what is shared now, and no longer than that.
 		share := s.share("alice", run)
+		s.play(`alice POST /ingest/shop/orders {"data":[{"n":2}]}`)
 		if again := s.share("alice", run); again != share {
 			t.Errorf("sharing again gives %s, not %s", again, share)
 		}
@@ -222,12 +239,13 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 		}
 
 		// A dataset of the same name is another one, and what was deleted is nobody's to read.
-		share, old := s.share("alice", run), s.answered("", "shop", "SELECT n FROM orders")
+		linked, old := s.answered("", "shop", "SELECT n FROM orders"), s.answered("", "shop", "SELECT n FROM orders")
+		share = s.share("alice", linked)
 		s.play("alice DELETE /data/alice/shop/orders\nalice POST /ingest/shop/orders {\"data\":[{\"n\":1}]}")
 		if got := readers(share); got != "" {
 			t.Errorf("without its data it is read by %q", got)
 		}
-		for name, run := range map[string]string{"replaced data": old, "replaced data, shared before": run} {
+		for name, run := range map[string]string{"replaced data": old, "replaced data, shared before": linked} {
 			if got := s.send("alice", http.MethodPost, "/query/runs/"+run+"/share", "", ""); got.status != http.StatusUnprocessableEntity {
 				t.Errorf("%s: %d %s", name, got.status, got.body)
 			}

@@ -65,7 +65,8 @@ type sharedRunJSON struct {
 	Result    json.RawMessage `json:"result"`
 }
 
-// shareRun makes a link to a run for those who may read what its queries read.
+// shareRun makes a link to a run for those who may read what its queries read and what its
+// texts name: an answer can name other readings of the question.
 func (s *Server) shareRun(r *request, id string) (any, error) {
 	in, err := s.cfg.Store.SharableRun(r.ctx(), r.caller, id)
 	if err != nil {
@@ -76,13 +77,18 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 		return nil, err
 	}
 	defer release()
-	var result struct{ Steps []struct{ Query string } }
+	var result struct {
+		Response string
+		Steps    []struct{ Instruction, Query, Reasoning string }
+	}
 	if err := json.Unmarshal(run.Result, &result); err != nil {
 		return nil, fmt.Errorf("read the result of run %s: %w", id, err)
 	}
 	var queries []string
+	text := result.Response
 	for _, step := range result.Steps {
 		queries = append(queries, step.Query)
+		text += "\n" + step.Instruction + "\n" + step.Reasoning
 	}
 	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
 	if errors.Is(err, storage.ErrInvalid) { // what it read cannot be told from its queries
@@ -91,7 +97,11 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, datasets)
+	named, err := s.cfg.Lake.NamedDatasets(r.ctx(), r.caller, in, text, datasets)
+	if err != nil {
+		return nil, err
+	}
+	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, append(datasets, named...))
 	return createdID{ID: share}, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/words"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -146,6 +147,34 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in 
 		}
 	}
 	return ids, nil
+}
+
+// NamedDatasets gives the ids of the datasets of a namespace that a text names: by their
+// name, or by a column that no dataset of those has.
+func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, those []string) ([]string, error) {
+	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
+	if err != nil {
+		return nil, err
+	}
+	spaced := func(text string) string { return " " + strings.Join(words.Of(text), " ") + " " }
+	known := map[string]bool{spaced(""): true}
+	for _, data := range datasets {
+		for _, column := range data.Columns {
+			known[spaced(column.Name)] = known[spaced(column.Name)] || slices.Contains(those, data.ID)
+		}
+	}
+	text = spaced(text)
+	var named []string
+	for _, data := range datasets {
+		isNamed := strings.Contains(text, spaced(data.Name)) || slices.ContainsFunc(data.Columns, func(column storage.Column) bool {
+			name := spaced(column.Name)
+			return !known[name] && strings.Contains(text, name)
+		})
+		if isNamed && !slices.Contains(those, data.ID) {
+			named = append(named, data.ID)
+		}
+	}
+	return named, nil
 }
 
 // Search ranks the passages of a dataset of a scope by how well they match some words.

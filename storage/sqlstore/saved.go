@@ -55,7 +55,7 @@ ORDER BY q.saved_at, q.id`, found.ID, kind)
 		if err != nil {
 			return nil, storage.Access{}, err
 		}
-		rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return !readable(row.Datasets.value) })
+		rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return len(row.Datasets.value) == 0 || !readable(row.Datasets.value) })
 	}
 	return each(rows, savedQueryRow.query), found.Access, nil
 }

@@ -2,7 +2,9 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -161,8 +163,8 @@ SELECT r.status, r.created_at, COALESCE(n.owner, '') AS owner, COALESCE(n.name, 
 FROM runs r
 LEFT JOIN namespaces n ON n.id = r.namespace_id
 WHERE r.id = :run AND ` + ownRun)
-	selectShareID = parse(`
-SELECT s.id
+	selectShareOfRun = parse(`
+SELECT s.id, s.datasets
 FROM runs r
 JOIN run_shares s ON s.run_id = r.id
 WHERE r.id = :run AND ` + ownRun)
@@ -186,6 +188,11 @@ type sharableRow struct {
 	CreatedAt          int64
 	Followed, Attached bool
 	storage.NamespaceRef
+}
+
+type shareRow struct {
+	ID       string
+	Datasets jsonText[[]string]
 }
 
 // SharableRun implements storage.RunShares.
@@ -224,7 +231,14 @@ func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID strin
 		if err != nil {
 			return err
 		}
-		if len(changed) > 0 {
+		var share shareRow
+		switch err := selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID})); {
+		case err == nil && slices.Equal(share.Datasets.value, datasets):
+			id = share.ID
+			return nil
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return err
+		case len(changed) > 0:
 			return errDataChanged
 		}
 		_, err = exec(ctx, tx, `
@@ -234,7 +248,9 @@ ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(
 		if err != nil {
 			return err
 		}
-		return selectShareID.get(ctx, tx, &id, by(caller, args{"run": runID}))
+		err = selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID}))
+		id = share.ID
+		return err
 	})
 	return id, err
 }
@@ -242,14 +258,14 @@ ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(
 // EndRunShare implements storage.RunShares.
 func (s *Store) EndRunShare(ctx context.Context, caller storage.Caller, runID string) error {
 	return s.inTx(ctx, "end share of run", func(tx *sqlx.Tx) error {
-		var id string
-		if err := selectShareID.get(ctx, tx, &id, by(caller, args{"run": runID})); err != nil {
+		var share shareRow
+		if err := selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID})); err != nil {
 			return err
 		}
 		if caller.Restricted() {
 			return errSharing
 		}
-		return execOne(ctx, tx, `DELETE FROM run_shares WHERE id = $1`, id)
+		return execOne(ctx, tx, `DELETE FROM run_shares WHERE id = $1`, share.ID)
 	})
 }
 
