@@ -8,6 +8,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -153,3 +154,33 @@ func (s *Server) servePage() error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// readyTimeout limits the checks of /readyz.
+const readyTimeout = 2 * time.Second
+
+// Drain makes /readyz report not ready, so that load balancers stop sending requests; the
+// server still handles those that come.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+func (s *Server) getHealth(c *gin.Context) error {
+	c.PureJSON(http.StatusOK, gin.H{"status": "ok"})
+	return nil
+}
+
+func (s *Server) getReady(c *gin.Context) error {
+	if s.draining.Load() {
+		return storage.Errorf(storage.ErrUnavailable, "shutting down")
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
+	defer cancel()
+	for _, needed := range []struct {
+		name string
+		Pinger
+	}{{"database", s.cfg.Store}, {"object store", s.cfg.Objects}} {
+		if err := needed.Ping(ctx); err != nil {
+			return fmt.Errorf("%w: %w", storage.Errorf(storage.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
+		}
+	}
+	c.PureJSON(http.StatusOK, gin.H{"status": "ready"})
+	return nil
+}
