@@ -85,7 +85,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			t.report.Delimiter = string(separator)
 		}
 		t.report.Warnings = append(header.warnings, warnings...)
-		if file.columns, err = r.decideColumns(t, names, whole.columns); err != nil {
+		if file.columns, err = r.decideColumns(t, names, whole.columns, separator); err != nil {
 			return nil, err
 		}
 		if len(notes.lines) > 0 {
@@ -116,8 +116,9 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 }
 
 // decideColumns gives a table its columns and their reports.
-func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]decision, error) {
+func (r *run) decideColumns(t *table, names []string, cells []columnCells, separator byte) ([]decision, error) {
 	by := conventionsOf(cells)
+	by.semicolons = separator == ';'
 	decisions := make([]decision, len(names))
 	for i, name := range names {
 		typ, order := r.wantedDate(name)
