@@ -73,7 +73,7 @@ func readHeader(in source.Input, separator byte, row int) (h csvHeader, err erro
 	}
 	if last > first {
 		h.fields = joinHeaderRows(h.fields, records[last].fields)
-		warn("two header rows were joined")
+		warn(fmt.Sprintf("two header rows were joined; headerRow %d keeps line %d as data", h.row, records[last].line+1))
 	}
 	if len(h.fields) > storage.MaxColumns {
 		return h, refuse("%s has more than %d columns", in.Name, storage.MaxColumns)
@@ -214,10 +214,25 @@ func joinable(records []csvRecord) bool {
 		if below == kindText && typed[i] {
 			proofs++
 		}
-		units = units && (below == kindMissing || typed[i])
+		units = units && (below == kindMissing || typed[i] && isUnit(strings.TrimSpace(bottom[i])))
 	}
 	// A header of groups names no column by itself where it is empty or repeated.
 	return groups && proofs > 0 && headerLike(joinHeaderRows(top, bottom)) || !groups && units && proofs > 1
+}
+
+// measures are units of measure, in lower case.
+var measures = []string{"kg", "g", "mg", "µg", "lb", "lbs", "oz", "km", "m", "cm", "mm", "µm", "nm", "mi", "ft", "in", "yd", "ha", "m2", "m²", "km2", "km²",
+	"m3", "m³", "l", "ml", "cl", "s", "sec", "ms", "min", "h", "hr", "hrs", "d", "days", "months", "years", "°", "°c", "°f", "k", "deg", "rad", "km/h", "m/s",
+	"mph", "kn", "w", "kw", "mw", "gw", "wh", "kwh", "mwh", "gwh", "j", "kj", "kcal", "v", "mv", "a", "ma", "hz", "khz", "mhz", "ghz", "pa", "hpa", "kpa", "bar",
+	"mbar", "psi", "b", "kb", "mb", "gb", "tb", "px", "pt", "ppm", "ppb", "db", "mol", "mg/l", "g/l", "µg/m³", "pcs", "stk", "count"}
+
+// isUnit reports whether a cell below a name is a unit, such as kg, EUR or (m/s).
+func isUnit(cell string) bool {
+	last := len(cell) - 1
+	if last > 1 && (cell[0] == '(' && cell[last] == ')' || cell[0] == '[' && cell[last] == ']') {
+		return true
+	}
+	return slices.Contains(measures, strings.ToLower(cell)) || slices.ContainsFunc(units[1:], func(unit string) bool { return strings.EqualFold(unit, cell) })
 }
 
 // typedColumns reports which columns have values, none of them text.
