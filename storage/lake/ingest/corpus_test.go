@@ -16,7 +16,8 @@ import (
 var corpusOptions = map[string]storage.IngestOptions{
 	"option-delimiter.csv":      {Delimiter: ":"},
 	"option-encoding.csv":       {Encoding: "windows-1252"},
-	"option-header-row.csv":     {HeaderRow: 4},
+	"option-header-none.csv":    {HeaderRow: new(0)},
+	"option-header-row.csv":     {HeaderRow: new(4)},
 	"option-null.csv":           {NullValues: []string{"-999", "unknown"}},
 	"option-type-thousands.csv": {Types: map[string]string{"Einwohner": "BIGINT", "Fläche": "DECIMAL(9,0)"}},
 	"option-type.csv":           {Types: map[string]string{"code": "VARCHAR", "amount": "BIGINT"}},

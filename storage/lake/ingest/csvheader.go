@@ -18,7 +18,7 @@ const maxTitle = 30
 // csvHeader is the part of a file above its rows.
 type csvHeader struct {
 	fields []string
-	// row is the line of the header, from 1.
+	// row is the line of the header, from 1; 0 without one.
 	row int
 	// size is how many bytes the header has, with all that stands above it.
 	size int
@@ -30,22 +30,28 @@ type csvHeader struct {
 }
 
 // readHeader finds the record that names the columns, below titles and comments,
-// unless its line is given, and joins two such records.
-func readHeader(in source.Input, separator byte, row int) (h csvHeader, err error) {
+// unless its line is given, and joins two such records. Row 0 says that no record
+// names the columns.
+func readHeader(in source.Input, separator byte, row *int) (h csvHeader, err error) {
 	records := headRecords(in.Head, separator)
 	skip := 0
-	if _, ok := separatorLine(in.Head); ok && row == 0 {
+	if _, ok := separatorLine(in.Head); ok && (row == nil || *row == 0) {
 		skip = 1
 	}
 	first := skip + headerIndex(records[skip:])
-	if row > 0 {
-		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
+	none := row == nil && first == skip && startsWithData(records[skip:])
+	if row != nil && *row == 0 {
+		first, none = skip, true
+	} else if row != nil {
+		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(*row-1) })
 		if first < 0 {
-			return h, refuse("%s: no row begins on line %d, the header row", in.Name, row)
+			return h, refuse("%s: no row begins on line %d, the header row", in.Name, *row)
 		}
 	}
 	last := first
-	if row == 0 && joinable(records[min(first, len(records)):]) {
+	if none {
+		last--
+	} else if row == nil && joinable(records[min(first, len(records)):]) {
 		last++
 	}
 	s := newCSVScanner(separator, nil)
@@ -67,6 +73,15 @@ func readHeader(in source.Input, separator byte, row int) (h csvHeader, err erro
 	h.fields = records[first].fields
 	warn := func(message string) {
 		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
+	}
+	if none && row == nil {
+		warn(fmt.Sprintf("line %d has values like the rows below it: the columns are named column_1, column_2, …; headerRow %d reads their names from it", h.row, h.row))
+	}
+	if none {
+		h.row = 0
+		for i := range h.fields {
+			h.fields[i] = fmt.Sprintf("column_%d", i+1)
+		}
 	}
 	if first > skip {
 		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, source.Count(first-skip, "row")))
