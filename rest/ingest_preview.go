@@ -39,8 +39,8 @@ func (f fields) ingestOption(name string, options *storage.IngestOptions) {
 		options.Delimiter = f.text(name, notEmpty(maxKey))
 	case "headerRow":
 		row, ok := f.integer(name)
-		if options.HeaderRow = int(row); ok && row < 1 {
-			f.check(name, "must be at least 1")
+		if options.HeaderRow = new(int(row)); ok && row < 0 {
+			f.check(name, "must be at least 0")
 		}
 	case "sheet":
 		options.Sheet = f.text(name, notEmpty(maxKey))

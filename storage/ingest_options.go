@@ -15,8 +15,9 @@ type IngestOptions struct {
 	Encoding string `json:"encoding,omitempty"`
 	// Delimiter is the character between fields.
 	Delimiter string `json:"delimiter,omitempty"`
-	// HeaderRow is the number of the row that names the columns, from 1.
-	HeaderRow int `json:"headerRow,omitempty"`
+	// HeaderRow is the number of the row that names the columns, from 1; 0 says that
+	// there is none.
+	HeaderRow *int `json:"headerRow,omitempty"`
 	// Sheet is the table to read in a file of several, such as a sheet of a workbook.
 	Sheet string `json:"sheet,omitempty"`
 	// NullValues are the spellings of a missing value, besides nothing.
@@ -74,7 +75,7 @@ func ingestType(name string) (string, bool) {
 }
 
 // Normalize gives encodings and types their usual names, and returns what is wrong with
-// the options. HeaderRow 0 is none.
+// the options.
 func (o *IngestOptions) Normalize() []FieldError {
 	var wrong []FieldError
 	refuse := func(field, format string, args ...any) {
@@ -87,8 +88,8 @@ func (o *IngestOptions) Normalize() []FieldError {
 	if o.Delimiter != "" && !isDelimiter(o.Delimiter) {
 		refuse("delimiter", "must be one character that is no letter, digit, quote or line break, such as ; or a tab")
 	}
-	if o.HeaderRow < 0 || o.HeaderRow > maxHeaderRow {
-		refuse("headerRow", "must be 1 to %d", maxHeaderRow)
+	if row := o.HeaderRow; row != nil && (*row < 0 || *row > maxHeaderRow) {
+		refuse("headerRow", "must be 0 to %d", maxHeaderRow)
 	}
 	if problem := CheckText(o.Sheet, maxSheetName); problem != "" {
 		refuse("sheet", "%s", problem)
@@ -136,6 +137,9 @@ func isDelimiter(text string) bool {
 
 // Equal reports whether two options are the same.
 func (o IngestOptions) Equal(other IngestOptions) bool {
-	return o.Encoding == other.Encoding && o.Delimiter == other.Delimiter && o.HeaderRow == other.HeaderRow && o.Sheet == other.Sheet &&
+	if (o.HeaderRow == nil) != (other.HeaderRow == nil) || o.HeaderRow != nil && *o.HeaderRow != *other.HeaderRow {
+		return false
+	}
+	return o.Encoding == other.Encoding && o.Delimiter == other.Delimiter && o.Sheet == other.Sheet &&
 		slices.Equal(o.NullValues, other.NullValues) && maps.Equal(o.Types, other.Types) && o.Union == other.Union
 }

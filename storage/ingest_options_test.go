@@ -16,15 +16,16 @@ func TestIngestOptions(t *testing.T) {
 		wrong   string // the wrong fields
 	}{
 		{storage.IngestOptions{}, ""},
-		{storage.IngestOptions{Encoding: "UTF-16", Delimiter: "|", HeaderRow: 4, Sheet: "May", NullValues: []string{"", "-"}}, ""},
+		{storage.IngestOptions{Encoding: "UTF-16", Delimiter: "|", HeaderRow: new(4), Sheet: "May", NullValues: []string{"", "-"}}, ""},
 		{storage.IngestOptions{Encoding: "latin-9"}, "encoding"},
 		{storage.IngestOptions{Delimiter: "ab"}, "delimiter"},
 		{storage.IngestOptions{Delimiter: "7"}, "delimiter"},
 		{storage.IngestOptions{Delimiter: "\n"}, "delimiter"},
 		{storage.IngestOptions{Delimiter: "€"}, "delimiter"},
-		{storage.IngestOptions{HeaderRow: -1}, "headerRow"},
-		{storage.IngestOptions{HeaderRow: 10_001, Sheet: long}, "headerRow sheet"},
+		{storage.IngestOptions{HeaderRow: new(-1)}, "headerRow"},
+		{storage.IngestOptions{HeaderRow: new(10_001), Sheet: long}, "headerRow sheet"},
 		{storage.IngestOptions{NullValues: []string{"", long}}, "nullValues[1]"},
+		{storage.IngestOptions{HeaderRow: new(0)}, ""},
 		{storage.IngestOptions{NullValues: make([]string, 101)}, "nullValues"},
 		{storage.IngestOptions{Types: map[string]string{"a": "text", "b": "DECIMAL( 9, 2)", "c": "Timestamp with time zone"}}, ""},
 		{storage.IngestOptions{Types: map[string]string{"a": "DECIMAL(2,9)", "b": "decimal(0,0)", "c": "decimal(39,1)", "d": "INT); DROP"}}, "types.a types.b types.c types.d"},
@@ -46,6 +47,14 @@ func TestIngestOptions(t *testing.T) {
 	want := storage.IngestOptions{Encoding: "utf-8", Types: map[string]string{"a": "DOUBLE", "b": "DECIMAL(9,2)", "c": "DATE:dmy"}}
 	if !options.Equal(want) {
 		t.Errorf("normalized to %+v", options)
+	}
+	rows := []*int{nil, new(0), new(1)}
+	for i, a := range rows {
+		for j, b := range rows {
+			if got := (storage.IngestOptions{HeaderRow: a}).Equal(storage.IngestOptions{HeaderRow: b}); got != (i == j) {
+				t.Errorf("header rows %d and %d are equal: %t", i, j, got)
+			}
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func TestIngestionOptions(t *testing.T) {
 			ID: uuid.NewString(), Mode: storage.IngestAppend,
 			Files: []storage.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}},
 			Options: storage.IngestOptions{
-				Encoding: "utf-16", Delimiter: "\t", HeaderRow: 3, Sheet: "Größe \x00", NullValues: []string{"", "n/a"},
+				Encoding: "utf-16", Delimiter: "\t", HeaderRow: new(3), Sheet: "Größe \x00", NullValues: []string{"", "n/a"},
 				Types: map[string]string{"price": "DECIMAL(9,2)"}, Union: true,
 			},
 		}

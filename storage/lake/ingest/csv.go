@@ -34,7 +34,7 @@ type csvFile struct {
 func checkCSV(candidates string) func(*run, context.Context, source.Input) (*table, error) {
 	return func(r *run, ctx context.Context, in source.Input) (*table, error) {
 		separator, headerRow := byte(','), in.HeaderRow
-		if headerRow == 0 {
+		if headerRow == nil {
 			var err error
 			if separator, err = r.separator(in, candidates); err != nil {
 				return nil, err
@@ -50,7 +50,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			return nil, err
 		}
 		var notes csvNotes
-		if len(names) > 1 && in.HeaderRow == 0 {
+		if len(names) > 1 && in.HeaderRow == nil {
 			if notes, err = readNotes(in.Path, separator); err != nil {
 				return nil, err
 			}
@@ -81,11 +81,11 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 
 		file := &csvFile{path: in.Path, separator: separator, header: true, nulls: r.job.Options.NullValues}
 		t := &table{name: in.Name, rows: whole.rows, read: file.read}
-		if t.report.HeaderRow = header.row; in.HeaderRow == 0 {
+		if t.report.HeaderRow = header.row; in.HeaderRow == nil {
 			t.report.Delimiter = string(separator)
 		}
 		t.report.Warnings = append(header.warnings, warnings...)
-		if file.columns, err = r.decideColumns(t, names, whole.columns); err != nil {
+		if file.columns, err = r.decideColumns(t, names, whole.columns, separator); err != nil {
 			return nil, err
 		}
 		if len(notes.lines) > 0 {
@@ -116,8 +116,9 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 }
 
 // decideColumns gives a table its columns and their reports.
-func (r *run) decideColumns(t *table, names []string, cells []columnCells) ([]decision, error) {
+func (r *run) decideColumns(t *table, names []string, cells []columnCells, separator byte) ([]decision, error) {
 	by := conventionsOf(cells)
+	by.semicolons = separator == ';'
 	decisions := make([]decision, len(names))
 	for i, name := range names {
 		typ, order := r.wantedDate(name)

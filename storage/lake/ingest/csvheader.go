@@ -18,7 +18,7 @@ const maxTitle = 30
 // csvHeader is the part of a file above its rows.
 type csvHeader struct {
 	fields []string
-	// row is the line of the header, from 1.
+	// row is the line of the header, from 1; 0 without one.
 	row int
 	// size is how many bytes the header has, with all that stands above it.
 	size int
@@ -30,22 +30,28 @@ type csvHeader struct {
 }
 
 // readHeader finds the record that names the columns, below titles and comments,
-// unless its line is given, and joins two such records.
-func readHeader(in source.Input, separator byte, row int) (h csvHeader, err error) {
+// unless its line is given, and joins two such records. Row 0 says that no record
+// names the columns.
+func readHeader(in source.Input, separator byte, row *int) (h csvHeader, err error) {
 	records := headRecords(in.Head, separator)
 	skip := 0
-	if _, ok := separatorLine(in.Head); ok && row == 0 {
+	if _, ok := separatorLine(in.Head); ok && (row == nil || *row == 0) {
 		skip = 1
 	}
 	first := skip + headerIndex(records[skip:])
-	if row > 0 {
-		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(row-1) })
+	none := row == nil && first == skip && startsWithData(records[skip:])
+	if row != nil && *row == 0 {
+		first, none = skip, true
+	} else if row != nil {
+		first = slices.IndexFunc(records, func(r csvRecord) bool { return r.line == int64(*row-1) })
 		if first < 0 {
-			return h, refuse("%s: no row begins on line %d, the header row", in.Name, row)
+			return h, refuse("%s: no row begins on line %d, the header row", in.Name, *row)
 		}
 	}
 	last := first
-	if row == 0 && joinable(records[min(first, len(records)):]) {
+	if none {
+		last--
+	} else if row == nil && joinable(records[min(first, len(records)):]) {
 		last++
 	}
 	s := newCSVScanner(separator, nil)
@@ -68,12 +74,21 @@ func readHeader(in source.Input, separator byte, row int) (h csvHeader, err erro
 	warn := func(message string) {
 		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
 	}
+	if none && row == nil {
+		warn(fmt.Sprintf("line %d has values like the rows below it: the columns are named column_1, column_2, …; headerRow %d reads their names from it", h.row, h.row))
+	}
+	if none {
+		h.row = 0
+		for i := range h.fields {
+			h.fields[i] = fmt.Sprintf("column_%d", i+1)
+		}
+	}
 	if first > skip {
 		warn(fmt.Sprintf("the header is on line %d; %s above it not read", h.row, source.Count(first-skip, "row")))
 	}
 	if last > first {
 		h.fields = joinHeaderRows(h.fields, records[last].fields)
-		warn("two header rows were joined")
+		warn(fmt.Sprintf("two header rows were joined; headerRow %d keeps line %d as data", h.row, records[last].line+1))
 	}
 	if len(h.fields) > storage.MaxColumns {
 		return h, refuse("%s has more than %d columns", in.Name, storage.MaxColumns)
@@ -214,10 +229,25 @@ func joinable(records []csvRecord) bool {
 		if below == kindText && typed[i] {
 			proofs++
 		}
-		units = units && (below == kindMissing || typed[i])
+		units = units && (below == kindMissing || typed[i] && isUnit(strings.TrimSpace(bottom[i])))
 	}
 	// A header of groups names no column by itself where it is empty or repeated.
 	return groups && proofs > 0 && headerLike(joinHeaderRows(top, bottom)) || !groups && units && proofs > 1
+}
+
+// measures are units of measure, in lower case.
+var measures = []string{"kg", "g", "mg", "µg", "lb", "lbs", "oz", "km", "m", "cm", "mm", "µm", "nm", "mi", "ft", "in", "yd", "ha", "m2", "m²", "km2", "km²",
+	"m3", "m³", "l", "ml", "cl", "s", "sec", "ms", "min", "h", "hr", "hrs", "d", "days", "months", "years", "°", "°c", "°f", "k", "deg", "rad", "km/h", "m/s",
+	"mph", "kn", "w", "kw", "mw", "gw", "wh", "kwh", "mwh", "gwh", "j", "kj", "kcal", "v", "mv", "a", "ma", "hz", "khz", "mhz", "ghz", "pa", "hpa", "kpa", "bar",
+	"mbar", "psi", "b", "kb", "mb", "gb", "tb", "px", "pt", "ppm", "ppb", "db", "mol", "mg/l", "g/l", "µg/m³", "pcs", "stk", "count"}
+
+// isUnit reports whether a cell below a name is a unit, such as kg, EUR or (m/s).
+func isUnit(cell string) bool {
+	last := len(cell) - 1
+	if last > 1 && (cell[0] == '(' && cell[last] == ')' || cell[0] == '[' && cell[last] == ']') {
+		return true
+	}
+	return slices.Contains(measures, strings.ToLower(cell)) || slices.ContainsFunc(units[1:], func(unit string) bool { return strings.EqualFold(unit, cell) })
 }
 
 // typedColumns reports which columns have values, none of them text.

@@ -33,7 +33,7 @@ func decide(c *columnCells, by conventions) decision {
 		all := readings(values, by)
 		i := slices.IndexFunc(all, func(r reading) bool { return fitsAll(r, values) })
 		if i < 0 {
-			return decideText(c, values, all)
+			return decideText(c, by, values, all)
 		}
 		d.reading = all[i]
 	}
@@ -57,9 +57,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		d.missing, d.report.Missing = false, c.empty
 		return d, 0, true
 	}
-	if typ == typeBigint && by.decimal == 0 {
-		by.decimal = '.' // 1,234 is a whole number in no other way
-	}
+	by.decimal = by.decimalFor(c.kinds(), typ)
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
 		// DuckDB refuses other numbers than these, which checkFit finds.
@@ -129,15 +127,19 @@ func fitsAll(r reading, groups []cellGroup) bool {
 
 // decideText makes a column text, and says which cells kept it from what most of
 // its cells are.
-func decideText(c *columnCells, values []cellGroup, all []reading) decision {
+func decideText(c *columnCells, by conventions, values []cellGroup, all []reading) decision {
 	d := decision{reading: reading{typ: typeVarchar}, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty}}
 	seen := c.kinds()
 	switch {
-	case seen.within(numberKinds) && seen.meets(kindComma3.set()) && !seen.meets(pointKinds|commaKinds):
-		d.warning = "the column is text: 1,234 can be 1234 or 1.234, and no cell decides"
+	case seen.within(numberKinds) && by.ambiguous(seen):
+		shown := "1,234"
+		if !seen.meets(kindComma3.set()) {
+			shown = "1.234"
+		}
+		d.warning = fmt.Sprintf("the column is text: %s can be 1234 or the fraction 1.234, and no cell decides; the type integer reads 1234, the type number the fraction", shown)
 		return d
 	case seen.within(kindEitherFirst.set()):
-		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides"
+		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; the type date:dmy or date:mdy decides"
 		return d
 	case c.text || seen.meets(kindCode.set()):
 		return d

@@ -19,8 +19,8 @@ func checkOptions(o storage.IngestOptions) error {
 	if len(o.Delimiter) > 1 || strings.ContainsAny(o.Delimiter, "\"\r\n\x00") || o.Delimiter > "~" {
 		return refuse("the delimiter %s is not one character that can separate fields", quote(o.Delimiter))
 	}
-	if o.HeaderRow < 0 {
-		return refuse("the row of the header is counted from 1")
+	if o.HeaderRow != nil && *o.HeaderRow < 0 {
+		return refuse("the row of the header is counted from 1; 0 says that there is none")
 	}
 	for column, typ := range o.Types {
 		if typ, _ = storage.CutDateOrder(typ); !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {

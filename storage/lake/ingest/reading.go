@@ -26,6 +26,9 @@ type reading struct {
 // nothing, or both.
 type conventions struct {
 	decimal, first byte
+	// semicolons says that semicolons separate the fields, as where commas are
+	// decimal signs: 1.234 then can be 1234.
+	semicolons bool
 	// forced says that first, which then can be y too, is for all dates of a column.
 	forced bool
 }
@@ -58,6 +61,25 @@ func conventionsOf(columns []columnCells) (c conventions) {
 	return c
 }
 
+// ambiguous reports whether numbers of these kinds can be whole or fractions, and
+// nothing decides.
+func (by conventions) ambiguous(seen kindSet) bool {
+	return by.decimal == 0 && !seen.meets(pointKinds|commaKinds) && (seen.meets(kindComma3.set()) || by.semicolons && seen.meets(kindPoint3.set()))
+}
+
+// decimalFor gives the decimal sign with which numbers of these kinds are of a type:
+// 1,234 and 1.234 are whole numbers only if the sign separates thousands.
+func (by conventions) decimalFor(seen kindSet, typ string) byte {
+	whole, point := typ == typeBigint || strings.HasSuffix(typ, ",0)"), seen.meets(kindPoint3.set())
+	switch {
+	case by.decimal != 0 || !point && !seen.meets(kindComma3.set()) || seen.meets(pointKinds|commaKinds):
+		return by.decimal
+	case whole == point:
+		return ','
+	}
+	return '.'
+}
+
 // choose gives the one of two that is so.
 func choose(first bool, a byte, second bool, b byte) byte {
 	switch {
@@ -78,7 +100,8 @@ func readings(groups []cellGroup, by conventions) []reading {
 	var all []reading
 	for i := range families {
 		f := &families[i]
-		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !(f.typ == typeDouble && by.decimal == ',' && !seen.meets(kindFloat.set())) {
+		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(kindFloat.set())
+		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !(f.typ == typeDouble && commas) {
 			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
 				return f.kinds.meets(g.kind.set()) && (g.form == 0 || paddedKinds.meets(g.kind.set()))
 			}}
@@ -148,7 +171,7 @@ func decimals(seen kindSet, by conventions) string {
 		return ","
 	case by.decimal != 0:
 		return string(by.decimal)
-	case seen.meets(kindComma3.set()):
+	case by.ambiguous(seen):
 		return ""
 	}
 	return "."

@@ -46,14 +46,14 @@ func TestShapes(t *testing.T) {
 			content:  "region,2023,,2024,\n,sales,cost,sales,cost\nNorth,1,2,3,4\n",
 			types:    "region VARCHAR, 2023 sales BIGINT, 2023 cost BIGINT, 2024 sales BIGINT, 2024 cost BIGINT",
 			rows:     `{"region":"North","2023 sales":1,"2023 cost":2,"2024 sales":3,"2024 cost":4}`,
-			warnings: `{1  two header rows were joined}`,
+			warnings: `{1  two header rows were joined; headerRow 1 keeps line 2 as data}`,
 		},
 		{
 			name:     "units below names",
 			content:  "name,weight,height\n,kg,cm\nAnn,60,170\n",
 			types:    "name VARCHAR, weight kg BIGINT, height cm BIGINT",
 			rows:     `{"name":"Ann","weight kg":60,"height cm":170}`,
-			warnings: `{1  two header rows were joined}`,
+			warnings: `{1  two header rows were joined; headerRow 1 keeps line 2 as data}`,
 		},
 		{
 			name:     "a first row of texts is a row",

@@ -163,9 +163,11 @@ func TestWorkbookLayout(t *testing.T) {
 			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))
 		}, "name VARCHAR, 2023 Q1 BIGINT, 2023 Q2 BIGINT, 2024 Q1 BIGINT, 2024 Q2 BIGINT",
 			`{"name":"a","2023 Q1":1,"2023 Q2":2,"2024 Q1":3,"2024 Q2":4}` + "\n" + `{"name":"b","2023 Q1":5,"2023 Q2":6,"2024 Q1":7,"2024 Q2":8}`},
-		{"a header row that is given", storage.IngestOptions{HeaderRow: 3}, func(f *excelize.File) {
+		{"a header row that is given", storage.IngestOptions{HeaderRow: new(3)}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"x", "y"}, []any{"units", "m"}, []any{"a", "b"}, []any{1, 2})
 		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`},
+		{"no header row", storage.IngestOptions{HeaderRow: new(0)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "x"}, []any{2, "y"}) },
+			"column_1 BIGINT, column_2 VARCHAR", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`},
 		{"texts with separators", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
 			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`},
 		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`},

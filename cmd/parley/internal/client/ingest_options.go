@@ -11,7 +11,7 @@ import (
 type ingestFlags struct {
 	Encoding  string         `env:"-" placeholder:"NAME" help:"The encoding: utf-8, utf-16 or windows-1252. Detected by default."`
 	Delimiter string         `env:"-" placeholder:"CHARACTER" help:"The character between fields; 'tab' for a tab. Detected by default."`
-	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row with the column names, from 1. Detected by default."`
+	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row with the column names, from 1; 0 if there is none. Detected by default."`
 	Sheet     string         `env:"-" placeholder:"NAME" help:"The table to read from a file with several, such as a sheet of a workbook."`
 	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value. Repeatable."`
 	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. date:dmy and date:mdy set the order of day and month. Repeatable."`
@@ -27,7 +27,7 @@ func (f ingestFlags) options(c *command.Checker) storage.IngestOptions {
 		Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, NullValues: f.Null, Union: c.Bool("union", f.Union),
 	}
 	if f.HeaderRow != "" {
-		options.HeaderRow = c.Count("header-row", f.HeaderRow)
+		options.HeaderRow = new(c.CountOrZero("header-row", f.HeaderRow))
 	}
 	if strings.EqualFold(options.Delimiter, "tab") || options.Delimiter == `\t` {
 		options.Delimiter = "\t"

@@ -143,7 +143,7 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 		return in, err
 	}
 	if p.grid != nil {
-		in.HeaderRow = p.grid.headerRow
+		in.HeaderRow = &p.grid.headerRow
 	}
 	in.Head, err = ReadHead(in.Path)
 	return in, err

@@ -28,7 +28,7 @@ type grid struct {
 	// each gives the rows that have a value, in order. Cells are valid until the next
 	// row.
 	each func(give func(row int, cells []string) error) error
-	// headerRow is the number of the header from 1, once it was written.
+	// headerRow is the number of the header from 1, once it was written; 0 without one.
 	headerRow int
 }
 
@@ -59,8 +59,8 @@ func (g *grid) count(row int, cells []string) {
 
 // writeCSV writes the header and the rows below it, each on the line of its number, so
 // that messages name the rows of the sheet. Columns without a value are left out.
-// HeaderRow, unless 0, is the number of the header from 1.
-func (g *grid) writeCSV(out io.Writer, headerRow int) error {
+// HeaderRow, unless nil, is the number of the header from 1, 0 for none.
+func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
 	if len(g.last) > storage.MaxColumns {
 		return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
 	}
@@ -82,20 +82,18 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 		if err != nil {
 			return err
 		}
-		names := first[header]
-		g.headerRow = names.number + 1
 		for i, last := range g.last {
-			if last >= names.number {
+			if last >= first[header].number {
 				w.columns = append(w.columns, i)
 			}
 		}
+		if headerRow == nil || *headerRow > 0 {
+			g.headerRow = first[header].number + 1
+		}
 		if joined >= 0 {
-			names.cells = joinGroups(first[joined].cells, names.cells)
+			first[header].cells = joinGroups(first[joined].cells, first[header].cells)
 		}
-		if err := w.write(names); err != nil {
-			return err
-		}
-		for _, row := range first[header+1:] {
+		for _, row := range first[header:] {
 			if err := w.write(row); err != nil {
 				return err
 			}
@@ -109,7 +107,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow int) error {
 			return w.write(row)
 		}
 		first = append(first, row)
-		if len(first) < headerSearch || number < headerRow-1 {
+		if len(first) < headerSearch || headerRow != nil && number < *headerRow-1 {
 			return nil
 		}
 		return start()
@@ -167,12 +165,16 @@ func (f *filler) row(number int, cells []string) gridRow {
 
 // findHeader gives the index of the row that names the columns: the given one, or the
 // first that has about as many values as the rows do. Joined is the index of a row
-// above it that names groups of columns, -1 without one.
-func findHeader(name string, rows []gridRow, headerRow int) (header, joined int, err error) {
-	if headerRow > 0 {
-		header = slices.IndexFunc(rows, func(r gridRow) bool { return r.number == headerRow-1 })
+// above it that names groups of columns, -1 without one. Without a header, it is the
+// first row.
+func findHeader(name string, rows []gridRow, headerRow *int) (header, joined int, err error) {
+	if headerRow != nil && *headerRow == 0 {
+		return 0, -1, nil
+	}
+	if headerRow != nil {
+		header = slices.IndexFunc(rows, func(r gridRow) bool { return r.number == *headerRow-1 })
 		if header < 0 {
-			return 0, 0, refuse("%s: row %d, the header row, has no values", name, headerRow)
+			return 0, 0, refuse("%s: row %d, the header row, has no values", name, *headerRow)
 		}
 		return header, -1, nil
 	}

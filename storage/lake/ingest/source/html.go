@@ -31,7 +31,7 @@ const (
 // page collects the tables and the visible text of an HTML file.
 type page struct {
 	in        Input
-	headerRow int
+	headerRow *int
 	found     Container
 	// open are the tables that are not closed yet, the inner ones last.
 	open []*htmlTable

@@ -50,9 +50,9 @@ type Input struct {
 	Path, Name string
 	// Head is the first HeadSize bytes.
 	Head []byte
-	// HeaderRow, unless 0, says that the file is CSV with commas which was written
-	// here, and on which line its header is.
-	HeaderRow int
+	// HeaderRow, unless nil, says that the file is CSV with commas which was written
+	// here, and on which line its header is, 0 without one.
+	HeaderRow *int
 }
 
 // Open decodes a file and decides its format.

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// valueKinds are sets of kinds that values of one column may have.
+var valueKinds = []kindSet{
+	numberKinds | kindBig.set(), setOf(kindCode, kindInt), setOf(kindBool), setOf(kindYesNo), setOf(kindY, kindN), setOf(kindT, kindF),
+	setOf(kindDate, kindTimestamp, kindInstant, kindNamedMonth) | yearLastKinds, setOf(kindTime),
+}
+
+// startsWithData reports whether the first record is not the header: it has values
+// of the same kinds as the records below it, and in no column of such values a name.
+// Years, and numbers in equal steps, can be the names of columns.
+func startsWithData(records []csvRecord) bool {
+	if len(records) < 2 {
+		return false
+	}
+	proofs := 0
+	var numbers []string
+	for i, cell := range records[0].fields {
+		cell = strings.TrimSpace(cell)
+		above := cellKind(cell)
+		below, years := kindsBelow(records[1:], i)
+		switch {
+		case above == kindMissing || below == 0 || below.meets(kindText.set()):
+			continue
+		case !alike(above.set() | below):
+			return false
+		case numberKinds.meets(above.set()):
+			numbers = append(numbers, cell)
+		}
+		if years || !isYear(cell) {
+			proofs++
+		}
+	}
+	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers))
+}
+
+// kindsBelow gives the kinds of the values in a column, and whether all are years.
+func kindsBelow(records []csvRecord, column int) (seen kindSet, years bool) {
+	years = true
+	for _, r := range records {
+		if column >= len(r.fields) {
+			continue
+		}
+		cell := strings.TrimSpace(r.fields[column])
+		if k := cellKind(cell); k != kindMissing {
+			seen |= k.set()
+			years = years && isYear(cell)
+		}
+	}
+	return seen, years
+}
+
+// alike reports whether values of these kinds can be in one column.
+func alike(seen kindSet) bool {
+	for _, kinds := range valueKinds {
+		if seen.within(kinds) {
+			return true
+		}
+	}
+	return false
+}
+
+// inSteps reports whether numbers grow in equal steps. Two must be neighbors.
+func inSteps(numbers []string) bool {
+	if len(numbers) < 2 {
+		return false
+	}
+	var before, step float64
+	for i, text := range numbers {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return false
+		}
+		switch {
+		case i == 1:
+			step = n - before
+		case i > 1 && math.Abs(n-before-step) > 1e-9*math.Abs(n):
+			return false
+		}
+		before = n
+	}
+	return step > 0 && (len(numbers) > 2 || step == 1)
+}
