@@ -45,14 +45,13 @@ func unlike(body []byte) []byte {
 }
 
 // serveAs has a handler answer a request of alice's.
-func (r readers) serveAs(t *testing.T, serve func(w http.ResponseWriter, r *http.Request)) *httptest.ResponseRecorder {
+func (r readers) serveAs(t *testing.T, serve func(w http.ResponseWriter, r *http.Request)) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	serve(w, httptest.NewRequest(http.MethodPost, "/", nil).WithContext(auth.WithCaller(t.Context(), alice)))
 	if strings.Contains(w.Body.String(), "INTERNAL_ERROR") {
 		t.Errorf("a fault: %s", w.Body)
 	}
-	return w
 }
 
 // checkStored reads what was stored last, by each of the ways there are.

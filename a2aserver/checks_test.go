@@ -65,7 +65,7 @@ func TestMetadataLimit(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, fourEvents).service("echo")
+	s := newHost(t, store, fourEvents).service("echo")
 	large := map[string]any{"a": strings.Repeat("x", maxMetadata)}
 	for name, test := range map[string]struct {
 		change func(*a2a.SendMessageRequest)

@@ -94,7 +94,7 @@ func TestSubscribeFromTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := h.service("echo")
+	s := h.service("echo")
 	events, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(asked.RunID)}, -1)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestHistoryInStreams(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, trivial{}).service("echo")
+	s := newHost(t, store, trivial{}).service("echo")
 	for length, want := range map[int]bool{0: false, 1: true, 5: true} {
 		request := toShop("What now?")
 		request.Config = &a2a.SendMessageConfig{HistoryLength: &length}

@@ -23,7 +23,7 @@ func TestSendMessageGivesTheWholeTask(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, fourEvents).service("echo")
+		s := newHost(t, store, fourEvents).service("echo")
 		task := sendTask(t, s, alice, toShop("What now?"))
 		if task.Status.State != a2a.TaskStateCompleted || len(task.Artifacts) != 2 || task.Artifacts[0].Parts[0].Text() != "What now?" {
 			t.Errorf("SendMessage gave %s", toText(t, task))
@@ -51,7 +51,7 @@ func TestReturnImmediately(t *testing.T) {
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
 	hold := make(gate)
-	s, _ := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+	s := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 		hold.wait(ctx)
 		fourEvents(ctx, request, yield)
 	})).service("echo")
@@ -101,7 +101,7 @@ func TestBadAgents(t *testing.T) {
 					cfg.RunTimeout = 50 * time.Millisecond
 				}
 			})
-			s, _ := h.service("echo")
+			s := h.service("echo")
 			sent := sendTask(t, s, alice, toShop("?"))
 			text := toText(t, sent)
 			if sent.Status.State != a2a.TaskStateFailed || strings.Contains(text, "secret") || strings.Contains(text, ".go") {
@@ -183,7 +183,7 @@ func TestCancel(t *testing.T) {
 			close(stopped)
 			yield(completed(request), nil)
 		}))
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		stream, err := s.stream(as(t, alice), toShop("?"))
 		if err != nil {
 			t.Fatal(err)

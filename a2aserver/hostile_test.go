@@ -113,7 +113,7 @@ func TestServiceChecksItself(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		agent, _ := newHost(t, store, fourEvents).service("echo")
+		agent := newHost(t, store, fourEvents).service("echo")
 		for method, each := range calls(agent) {
 			for i, call := range each {
 				if failure := jsonrpc.ToError(call(as(t, alice))); failure.Code == jsonrpc.CodeInternal {

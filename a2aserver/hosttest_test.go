@@ -123,10 +123,7 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 }
 
 // service gives an agent by its name.
-func (h *Host) service(name string) (service, bool) {
-	s, ok := h.services[name]
-	return s, ok
-}
+func (h *Host) service(name string) service { return h.services[name] }
 
 // withNamespace makes alice's namespace "shop".
 func withNamespace(t testing.TB, store *sqlstore.Store) {

@@ -46,7 +46,7 @@ func TestAskingBack(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, asking).service("echo")
+		s := newHost(t, store, asking).service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
 		if task.Status.State != a2a.TaskStateInputRequired || task.Status.Message.Parts[0].Text() != "Which colour?" {
 			t.Fatalf("asked: %s", toText(t, task))
@@ -75,7 +75,7 @@ func TestAnswerByContext(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, asking).service("echo")
+		s := newHost(t, store, asking).service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
 		answer := question("blue")
 		answer.Message.ContextID = task.ContextID
@@ -108,7 +108,7 @@ func TestAnswerTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, asking).service("echo")
+		s := newHost(t, store, asking).service("echo")
 		for range 10 {
 			task := sendTask(t, s, alice, toShop("Paint it"))
 			answer := reply(task, "blue")
@@ -134,7 +134,7 @@ func TestStreamsOfWaitingTasks(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, asking).service("echo")
+		s := newHost(t, store, asking).service("echo")
 		first, err := s.stream(as(t, alice), toShop("Paint it"))
 		if err != nil {
 			t.Fatal(err)
@@ -209,14 +209,14 @@ func TestAnswerOnAnotherHost(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		first := newHost(t, store, asking)
-		s, _ := first.service("echo")
+		s := first.service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
 		if err := first.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		second := newHost(t, store, asking)
 		second.claimRuns()
-		s, _ = second.service("echo")
+		s = second.service("echo")
 		read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID})
 		if err != nil || read.Status.State != a2a.TaskStateInputRequired {
 			t.Fatalf("after the first host: %s, %v", toText(t, read), err)
@@ -231,7 +231,7 @@ func TestWaitingTaskIsCanceled(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, asking).service("echo")
+	s := newHost(t, store, asking).service("echo")
 	task := sendTask(t, s, alice, toShop("Paint it"))
 	canceled, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: task.ID})
 	if err != nil || canceled.Status.State != a2a.TaskStateCanceled {
@@ -246,11 +246,11 @@ func TestWaitingTaskExpires(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		first, _ := newHost(t, store, asking).service("echo")
+		first := newHost(t, store, asking).service("echo")
 		task := sendTask(t, first, alice, toShop("Paint it"))
 		h := newHost(t, store, asking, func(cfg *Config) { cfg.InputTimeout = -time.Second })
 		h.claimRuns()
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		tail, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, 2)
 		if err == nil {
 			drain(t, tail)
@@ -335,7 +335,7 @@ func TestFollowedBetweenAnswerAndEvents(t *testing.T) {
 			}
 			asking(ctx, request, yield)
 		})
-		s, _ := newHost(t, store, slow).service("echo")
+		s := newHost(t, store, slow).service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
 		answer := reply(task, "red")
 		answer.Config = &a2a.SendMessageConfig{ReturnImmediately: true}
@@ -376,7 +376,7 @@ func TestAnswersAreChecked(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, asking).service("echo")
+	s := newHost(t, store, asking).service("echo")
 	task := sendTask(t, s, alice, toShop("Paint it"))
 	for name, test := range map[string]struct {
 		parts []*a2a.Part
@@ -405,7 +405,7 @@ func TestReadOnlyTokenAnswers(t *testing.T) {
 		withNamespace(t, store)
 		reader := readOnly(t, store, "shop")
 		h := newHost(t, store, asking)
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
 		if _, err := s.SendMessage(as(t, reader), reply(task, "red")); !errors.Is(err, storage.ErrReadOnlyToken) {
 			t.Errorf("another token's run: %v", err)

@@ -20,10 +20,9 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// legacyMessage is the params of 0.3 for a question about alice's namespace, with other
-// members of the message.
-func legacyMessage(members string) string {
-	return `{"message":{"kind":"message","messageId":"` + uuid.NewString() + `","role":"user","parts":[{"kind":"text","text":"how <many>?"}],"metadata":{"namespace":"alice/shop"}` + members + `}}`
+// legacyMessage is the params of 0.3 for a question about alice's namespace.
+func legacyMessage() string {
+	return `{"message":{"kind":"message","messageId":"` + uuid.NewString() + `","role":"user","parts":[{"kind":"text","text":"how <many>?"}],"metadata":{"namespace":"alice/shop"}}}`
 }
 
 // TestLegacyTranscript is a conversation with a client of 0.3: all of its methods.
@@ -50,11 +49,11 @@ func TestLegacyTranscript(t *testing.T) {
 			return answer
 		}
 		var sent struct{ Result legacy.Task }
-		if err := json.Unmarshal([]byte(call("message/send", legacyMessage(""))), &sent); err != nil || sent.Result.Status.State != legacy.TaskStateCompleted {
+		if err := json.Unmarshal([]byte(call("message/send", legacyMessage())), &sent); err != nil || sent.Result.Status.State != legacy.TaskStateCompleted {
 			t.Fatalf("sent: %+v, %v", sent, err)
 		}
 		id := `{"id":"` + string(sent.Result.ID) + `"}`
-		call("message/stream", strings.Replace(legacyMessage(""), `"m"`, `"n"`, 1))
+		call("message/stream", strings.Replace(legacyMessage(), `"m"`, `"n"`, 1))
 		call("tasks/get", id)
 		call("tasks/list", `{"includeArtifacts":true,"pageSize":1,"historyLength":0}`)
 		call("tasks/resubscribe", id, "Last-Event-ID", "3")
@@ -114,7 +113,7 @@ func TestLegacyOverload(t *testing.T) {
 	t.Parallel()
 	agent := echo()
 	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return nil, storage.ErrTooMany }
-	w := ask(agent, rpc("1", "message/stream", legacyMessage("")))
+	w := ask(agent, rpc("1", "message/stream", legacyMessage()))
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"data":{"@type"`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
@@ -130,7 +129,7 @@ func TestLegacyStates(t *testing.T) {
 		return &a2a.Task{ID: "t1"}, nil
 	}
 	for _, configuration := range []string{"", `,"configuration":{"blocking":true}`, `,"configuration":{"blocking":false}`} {
-		ask(agent, rpc("1", "message/send", strings.TrimSuffix(legacyMessage(""), "}")+configuration+"}"))
+		ask(agent, rpc("1", "message/send", strings.TrimSuffix(legacyMessage(), "}")+configuration+"}"))
 	}
 	if len(immediately) != 3 || immediately[0] || immediately[1] || !immediately[2] {
 		t.Errorf("immediately: %v", immediately)
@@ -161,7 +160,7 @@ func TestLegacyAskBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := serveHost(t, newHost(t, store, fourEvents))
-	nowhere := strings.Replace(legacyMessage(""), `,"metadata":{"namespace":"alice/shop"}`, "", 1)
+	nowhere := strings.Replace(legacyMessage(), `,"metadata":{"namespace":"alice/shop"}`, "", 1)
 	for _, call := range []struct{ method, params string }{
 		{"message/send", nowhere},
 		{"message/stream", strings.Replace(nowhere, `"messageId":"`, `"messageId":"n`, 1)},

@@ -47,7 +47,7 @@ func TestLostConnectionIsNoEnd(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	sent, _ := newHost(t, store, fourEvents).service("echo")
+	sent := newHost(t, store, fourEvents).service("echo")
 	task := sendTask(t, sent, alice, toShop("How many?"))
 	h := newHost(t, lostLog{store}, fourEvents)
 	if err := h.services["echo"].waitRemote(as(t, alice), storage.Task{RunID: string(task.ID)}); !errors.Is(err, io.EOF) {
@@ -284,7 +284,7 @@ func TestLateBeginningIsFollowed(t *testing.T) {
 		h := newHost(t, log, fourEvents, func(cfg *Config) {
 			cfg.RequestTimeout, cfg.Lease = 50*time.Millisecond, 300*time.Millisecond
 		})
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		request := toShop("?")
 		for len(log.told) == 0 {
 			if _, err := s.SendMessage(as(t, alice), request); !errors.Is(err, context.DeadlineExceeded) {

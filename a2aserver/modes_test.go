@@ -65,7 +65,7 @@ func TestAcceptedOutputModesOfLegacyClients(t *testing.T) {
 	withNamespace(t, store)
 	server := serveHost(t, newHost(t, store, talkative))
 	for _, method := range []string{"message/send", "message/stream"} {
-		params := strings.TrimSuffix(legacyMessage(""), "}") + `,"configuration":{"acceptedOutputModes":["application/json"],"blocking":true}}`
+		params := strings.TrimSuffix(legacyMessage(), "}") + `,"configuration":{"acceptedOutputModes":["application/json"],"blocking":true}}`
 		body := textOf(t, postAs(t, server, alice, rpc("1", method, params)))
 		if !strings.Contains(body, `"data":{"text":"SELECT 1"}`) || strings.Contains(body, `"value"`) {
 			t.Errorf("%s: %s", method, body)

@@ -33,7 +33,7 @@ func namespaces(t testing.TB, store *sqlstore.Store, names ...string) {
 // namespaceHost hosts an agent that answers with the namespace that it was asked about.
 func namespaceHost(t testing.TB, store *sqlstore.Store) service {
 	t.Helper()
-	s, _ := newHost(t, store, fourEvents, func(cfg *Config) {
+	s := newHost(t, store, fourEvents, func(cfg *Config) {
 		cfg.NamespaceExtension = testExtension
 	}).service("echo")
 	return s
@@ -277,7 +277,7 @@ func (l deletingLog) ResolveRun(ctx context.Context, request *storage.RunRequest
 func TestNamespaceDeletedWhileSending(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
-		s, _ := newHost(t, deletingLog{store}, fourEvents).service("echo")
+		s := newHost(t, deletingLog{store}, fourEvents).service("echo")
 		withNamespace(t, store)
 		if sent, err := s.SendMessage(as(t, alice), toShop("How many?")); !errors.Is(err, errNoNamespace) {
 			t.Errorf("%v, %v", sent, err)
@@ -303,7 +303,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 			}
 		})
 		b := newBindings(t, h)
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		asked := sendTask(t, s, alice, toShop("How many?"))
 		ways := map[string]struct{ message, request string }{
 			"message":      {message: `,"metadata":{"namespace":"alice/shop"}`},
@@ -343,7 +343,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 					t.Errorf("%s: card for %+v: %s, of one that never was: %s", name, who, got, never)
 				}
 			}
-			for _, body := range []string{rpc("1", "SendMessage", messageIn(plainText)), rpc("1", "message/send", strings.Replace(legacyMessage(""), `,"metadata":{"namespace":"alice/shop"}`, "", 1))} {
+			for _, body := range []string{rpc("1", "SendMessage", messageIn(plainText)), rpc("1", "message/send", strings.Replace(legacyMessage(), `,"metadata":{"namespace":"alice/shop"}`, "", 1))} {
 				var answers [2]string
 				for i, path := range []string{"alice/shop", "alice/nowhere"} {
 					w := httptest.NewRecorder()

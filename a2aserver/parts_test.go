@@ -54,7 +54,7 @@ func TestUnreadableRows(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, fourEvents).service("echo")
+		s := newHost(t, store, fourEvents).service("echo")
 		const message = `{"messageId":"m","role":"ROLE_USER","parts":[{"text":"first","metadata":{"big":9007199254740993}},{"data":null},{"url":""}]}`
 		const status = `"status":{"state":"TASK_STATE_WORKING","timestamp":"2026-01-02T03:04:05Z"}`
 		repaired := storedTask(t, store, `{`+status+`,"history":[`+message+`]}`, `{"task":{"id":"x","contextId":"y",`+status+`,"history":[`+message+`]}}`)
@@ -141,7 +141,7 @@ func TestTaskIDComesFirst(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, fourEvents).service("echo")
+	s := newHost(t, store, fourEvents).service("echo")
 	sent := sendTask(t, s, alice, toShop("?"))
 	for id, want := range map[a2a.TaskID]error{
 		sent.ID: a2a.ErrUnsupportedOperation, a2a.TaskID(storage.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
@@ -162,8 +162,8 @@ func TestReferences(t *testing.T) {
 	h := newHost(t, store, fourEvents, func(cfg *Config) {
 		cfg.Agents = append(cfg.Agents, Agent{Name: "other", Executor: fourEvents, Projection: plain})
 	})
-	s, _ := h.service("echo")
-	other, _ := h.service("other")
+	s := h.service("echo")
+	other := h.service("other")
 	sent := sendTask(t, other, alice, toShop("?"))
 	grant := storage.Grant{Username: "bob", Role: storage.Viewer}
 	if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {

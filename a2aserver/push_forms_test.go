@@ -19,9 +19,9 @@ func TestPushModes(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, fourEvents, withPush(t)).service("echo")
+	s := newHost(t, store, fourEvents, withPush(t)).service("echo")
 	for mode, part := range map[string]string{"text/plain": `"parts":[{"text":`, "application/json": `"parts":[{"data":`} {
-		hook := newWebhook(t, nil)
+		hook := newWebhook(t)
 		request := pushedToShop(hook.URL)
 		request.Config.AcceptedOutputModes = []string{mode}
 		sendTask(t, s, alice, request)
@@ -38,8 +38,8 @@ func TestLegacyPush(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		server, hook := serveHost(t, newHost(t, store, fourEvents, withPush(t))), newWebhook(t, nil)
-		params := strings.TrimSuffix(legacyMessage(""), "}") + `,"configuration":{"blocking":true,"pushNotificationConfig":{"id":"a","url":"` + hook.URL + `","token":"t"}}}`
+		server, hook := serveHost(t, newHost(t, store, fourEvents, withPush(t))), newWebhook(t)
+		params := strings.TrimSuffix(legacyMessage(), "}") + `,"configuration":{"blocking":true,"pushNotificationConfig":{"id":"a","url":"` + hook.URL + `","token":"t"}}}`
 		var sent struct{ Result legacy.Task }
 		if err := json.Unmarshal([]byte(textOf(t, postAs(t, server, alice, rpc("1", "message/send", params)))), &sent); err != nil {
 			t.Fatal(err)
@@ -72,8 +72,8 @@ func TestPushWithAnswer(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, asking, withPush(t)).service("echo")
-		first, second := newWebhook(t, nil), newWebhook(t, nil)
+		s := newHost(t, store, asking, withPush(t)).service("echo")
+		first, second := newWebhook(t), newWebhook(t)
 		task := sendTask(t, s, alice, pushedToShop(first.URL))
 		if got := first.waitFor(t, "1 2"); !strings.Contains(got[1].data, "INPUT_REQUIRED") {
 			t.Errorf("sent %v", got)

@@ -38,8 +38,8 @@ func TestPushMovesToAnotherHost(t *testing.T) {
 		}
 	})
 	first := newHost(t, store, agent, brief, withPush(t))
-	hook := newWebhook(t, nil)
-	s, _ := first.service("echo")
+	hook := newWebhook(t)
+	s := first.service("echo")
 	request := pushedToShop(hook.URL)
 	request.Config.ReturnImmediately = true
 	if _, err := s.SendMessage(as(t, alice), request); err != nil {

@@ -67,8 +67,8 @@ type webhook struct {
 	header http.Header
 }
 
-// newWebhook takes every event, after before has returned.
-func newWebhook(t *testing.T, before func(id string)) *webhook {
+// newWebhook receives every event.
+func newWebhook(t *testing.T) *webhook {
 	t.Helper()
 	hook := &webhook{}
 	hook.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -76,13 +76,9 @@ func newWebhook(t *testing.T, before func(id string)) *webhook {
 		if err != nil {
 			return
 		}
-		id := r.Header.Get("Parley-Event-Id")
-		if before != nil {
-			before(id)
-		}
 		hook.mu.Lock()
 		defer hook.mu.Unlock()
-		hook.events, hook.header = append(hook.events, sseEvent{id, string(body)}), r.Header
+		hook.events, hook.header = append(hook.events, sseEvent{r.Header.Get("Parley-Event-Id"), string(body)}), r.Header
 	}))
 	t.Cleanup(hook.Close)
 	return hook
@@ -114,9 +110,9 @@ func TestInlinePush(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		h := newHost(t, store, fourEvents, withPush(t))
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		for _, streams := range []bool{false, true} {
-			hook := newWebhook(t, nil)
+			hook := newWebhook(t)
 			var runID string
 			if streams {
 				tail, err := s.stream(as(t, alice), pushedToShop(hook.URL))
@@ -162,7 +158,7 @@ func TestPushMethods(t *testing.T) {
 		withNamespace(t, store)
 		finish := make(gate)
 		h := newHost(t, store, twoEvents(finish), withPush(t))
-		server, hook := serveHost(t, h), newWebhook(t, nil)
+		server, hook := serveHost(t, h), newWebhook(t)
 		asked, err := h.Ask(t.Context(), alice, inShop)
 		if err != nil {
 			t.Fatal(err)
@@ -220,8 +216,8 @@ func TestPushSecretsAreEncrypted(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		h := newHost(t, store, fourEvents, withPush(t))
-		s, _ := h.service("echo")
-		hook := newWebhook(t, nil)
+		s := h.service("echo")
+		hook := newWebhook(t)
 		sent := sendTask(t, s, alice, pushedToShop(hook.URL))
 		configs, err := store.PushConfigs(t.Context(), alice, string(sent.ID))
 		if err != nil || len(configs) != 1 || len(configs[0].Secrets) == 0 {
@@ -242,8 +238,8 @@ func TestPushBeginsWithTheTask(t *testing.T) {
 		withNamespace(t, store)
 		finish := make(gate)
 		h := newHost(t, store, twoEvents(finish), withPush(t))
-		s, _ := h.service("echo")
-		early, late := newWebhook(t, nil), newWebhook(t, nil)
+		s := h.service("echo")
+		early, late := newWebhook(t), newWebhook(t)
 		asked, err := h.Ask(t.Context(), alice, inShop)
 		if err != nil {
 			t.Fatal(err)
@@ -285,13 +281,13 @@ func TestPushConfigsAreTheOwners(t *testing.T) {
 		}
 		finish := make(gate)
 		h := newHost(t, store, twoEvents(finish), withPush(t))
-		server, hook := serveHost(t, h), newWebhook(t, nil)
+		server, hook := serveHost(t, h), newWebhook(t)
 		asked, err := h.Ask(t.Context(), alice, inShop)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, _ := h.service("echo")
-		own := &a2a.PushConfig{TaskID: a2a.TaskID(asked.RunID), ID: "mine", URL: newWebhook(t, nil).URL}
+		s := h.service("echo")
+		own := &a2a.PushConfig{TaskID: a2a.TaskID(asked.RunID), ID: "mine", URL: newWebhook(t).URL}
 		if _, err := s.CreateTaskPushConfig(as(t, alice), own); err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +337,7 @@ func TestPushIsRefused(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	s, _ := newHost(t, store, fourEvents).service("echo")
+	s := newHost(t, store, fourEvents).service("echo")
 	sent := sendTask(t, s, alice, toShop("?"))
 	_, inline := s.SendMessage(as(t, alice), pushedToShop("https://example.com"))
 	_, create := s.CreateTaskPushConfig(as(t, alice), &a2a.PushConfig{TaskID: sent.ID, URL: "https://example.com"})
@@ -350,7 +346,7 @@ func TestPushIsRefused(t *testing.T) {
 			t.Errorf("%v has code %d", err, got)
 		}
 	}
-	s, _ = newHost(t, store, fourEvents, withPush(t), func(cfg *Config) { cfg.Push.Policy = safehttp.Policy{} }).service("echo")
+	s = newHost(t, store, fourEvents, withPush(t), func(cfg *Config) { cfg.Push.Policy = safehttp.Policy{} }).service("echo")
 	for _, url := range []string{"http://example.com", "https://localhost", "https://169.254.169.254/latest", "https://[::1]", "https://u:p@example.com"} {
 		_, err := s.SendMessage(as(t, alice), pushedToShop(url))
 		if failure := jsonrpc.ToError(err); failure.Code != -32602 || !strings.HasPrefix(failure.Message, "configuration.taskPushNotificationConfig.url must ") {

@@ -95,7 +95,7 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		var resumed storage.Question
-		s, _ := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		s := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 			var err error
 			if resumed, err = storage.ReadQuestion("?", storage.Settings{Values: request.Metadata}, storage.Settings{Values: request.Message.Metadata}); err != nil {
 				t.Error(err)

@@ -41,7 +41,7 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 				yield(completed(request), nil)
 		}), func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		sent := sendTask(t, s, alice, toShop("How many?"))
 		id := sent.ID
 		get := rpcText("GetTask", map[string]any{"id": id})
@@ -122,7 +122,7 @@ func TestSmallReadsNeverWait(t *testing.T) {
 		reads := smallReads()
 		h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Reads = reads })
 		server := serveHost(t, h)
-		s, _ := h.service("echo")
+		s := h.service("echo")
 		sent := sendTask(t, s, alice, toShop("?"))
 		defer reads.AcquireUnboundedN("alice", 32<<10).Release()
 		defer reads.AcquireUnboundedN("alice", 32<<10).Release()

@@ -42,8 +42,8 @@ func TestRepeatedMessage(t *testing.T) {
 		h := newHost(t, store, counted(&runs, fourEvents), func(cfg *Config) {
 			cfg.Agents = append(cfg.Agents, Agent{Name: "other", Executor: counted(&runs, fourEvents), Projection: plain})
 		})
-		s, _ := h.service("echo")
-		other, _ := h.service("other")
+		s := h.service("echo")
+		other := h.service("other")
 		request := toShop("How many?")
 		send := func(s service, who storage.Caller, change func(*a2a.SendMessageRequest)) (*a2a.Task, error) {
 			again := *request
@@ -121,7 +121,7 @@ func TestRepeatedMessageThatIsRefused(t *testing.T) {
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
 	var removed atomic.Bool
-	s, _ := newHost(t, store, fourEvents, func(cfg *Config) {
+	s := newHost(t, store, fourEvents, func(cfg *Config) {
 		cfg.Agents[0].Check = func(question storage.Question) error {
 			if question.Model != "" && removed.Load() {
 				return storage.Errorf(storage.ErrInvalid, "there is no such model")
@@ -203,7 +203,7 @@ func TestRepeatedMessageOnTwoReplicas(t *testing.T) {
 		if len(services) == 0 {
 			withNamespace(t, store)
 		}
-		s, _ := newHost(t, store, counted(&runs, fourEvents)).service("echo")
+		s := newHost(t, store, counted(&runs, fourEvents)).service("echo")
 		services = append(services, s)
 	}
 	const messages, sends = 20, 3
@@ -243,7 +243,7 @@ func TestStatusTimestampIsInclusive(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, fourEvents).service("echo")
+		s := newHost(t, store, fourEvents).service("echo")
 		sent := sendTask(t, s, alice, toShop("?"))
 		at := *sent.Status.Timestamp
 		for after, want := range map[time.Duration]int{-time.Millisecond: 1, 0: 1, time.Microsecond: 0, time.Millisecond: 0} {

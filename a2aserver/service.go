@@ -287,18 +287,23 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 	}
 }
 
+// requestedTask gives the caller of a request and the task that it names.
+func (s *agentService) requestedTask(ctx context.Context, id a2a.TaskID, history *int, artifacts bool) (who storage.Caller, stored storage.Task, err error) {
+	if who, err = caller(ctx); err != nil {
+		return who, stored, err
+	}
+	if err := checkTask(id, history); err != nil {
+		return who, stored, err
+	}
+	stored, err = s.storedTask(ctx, who, id, artifacts)
+	return who, stored, err
+}
+
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
 	request = orEmpty(request)
-	who, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTask(request.ID, request.HistoryLength); err != nil {
-		return nil, err
-	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	stored, err := s.storedTask(ctx, who, request.ID, true)
+	_, stored, err := s.requestedTask(ctx, request.ID, request.HistoryLength, true)
 	if err != nil {
 		return nil, err
 	}
@@ -307,16 +312,9 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	request = orEmpty(request)
-	who, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTask(request.ID, nil); err != nil {
-		return nil, err
-	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	stored, err := s.storedTask(ctx, who, request.ID, false)
+	who, stored, err := s.requestedTask(ctx, request.ID, nil, false)
 	if err != nil {
 		return nil, err
 	}

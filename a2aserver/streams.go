@@ -56,16 +56,9 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
 	request = orEmpty(request)
-	who, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTask(request.ID, nil); err != nil {
-		return nil, err
-	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
-	stored, err := s.storedTask(ctx, who, request.ID, after < 0)
+	who, stored, err := s.requestedTask(ctx, request.ID, nil, after < 0)
 	if err != nil {
 		return nil, err
 	}

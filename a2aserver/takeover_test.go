@@ -217,7 +217,7 @@ func TestAcrossProcesses(t *testing.T) {
 			t.Fatalf("event %d, %v", event.Number, err)
 		}
 	}
-	s, _ := there.service("echo")
+	s := there.service("echo")
 	if _, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: a2a.TaskID(asked.RunID)}); err != nil {
 		t.Fatal(err)
 	}

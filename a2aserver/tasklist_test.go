@@ -23,7 +23,7 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		s, _ := newHost(t, store, fourEvents).service("echo")
+		s := newHost(t, store, fourEvents).service("echo")
 		var sent []a2a.TaskID
 		for range 4 {
 			result, err := s.SendMessage(as(t, alice), toShop("How many?"))

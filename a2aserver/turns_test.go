@@ -34,7 +34,7 @@ func TestTurns(t *testing.T) {
 	})
 	h := newHost(t, store, agent, func(cfg *Config) { cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 20, 4, 1 })
 	server := serveHost(t, h)
-	s, _ := h.service("echo")
+	s := h.service("echo")
 	begin := func() *a2a.Task {
 		t.Helper()
 		request := toShop("?")

@@ -31,7 +31,7 @@ type Agents interface {
 	// Input gives what a run asks the user; nil when it does not wait. ErrNotFound when
 	// there is no such run.
 	Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error)
-	// Answer answers it with the id of an option or a text, and the run goes on. ErrConflict
+	// Answer answers it with the id of an option or a text, and the run continues. ErrConflict
 	// when it does not wait, ErrInvalid when it takes no such answer.
 	Answer(ctx context.Context, caller storage.Caller, runID, answer string) error
 

@@ -101,7 +101,7 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 	return send(r, append(text, `,"result":`...), run.Result, []byte{'}'})
 }
 
-// sendRunningTurn writes the rest of a turn that goes on, with what it asks the user.
+// sendRunningTurn writes the rest of a turn whose run is open, with what it asks the user.
 func (s *Server) sendRunningTurn(r *request, text []byte, turn storage.Run) error {
 	input, err := s.input(r, turn)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -3,9 +3,6 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"os"
 	"strconv"
@@ -175,62 +172,4 @@ func (s *Server) getRows(r *request, ref storage.DatasetRef) (any, error) {
 	}
 	result, err := s.cfg.Lake.Rows(r.ctx(), r.caller, ref, page)
 	return toRows(result, queryMetadata{OriginalQuery: result.SQL}, ref.Name), err
-}
-
-// downloadTypes are the media types of downloads.
-var downloadTypes = map[storage.DownloadFormat]string{
-	storage.DownloadCSV:     "text/csv; charset=utf-8",
-	storage.DownloadParquet: "application/vnd.apache.parquet",
-}
-
-// downloadChunk is how many bytes are sent before the caller's token is checked again.
-const downloadChunk = 1 << 20
-
-// getDownload answers with all rows of a dataset as a file.
-func (s *Server) getDownload(r *request) error {
-	ref, as := r.dataset(), storage.Download{Format: storage.DownloadCSV}
-	if format := r.Query("format"); format != "" {
-		r.check("format", oneOf("csv", "parquet")(format))
-		as.Format = storage.DownloadFormat(format)
-	}
-	if escape := r.Query("escapeFormulas"); escape != "" {
-		r.check("escapeFormulas", oneOf("true", "false")(escape))
-		as.EscapeFormulas = escape == "true"
-	}
-	if err := r.err(); err != nil {
-		return err
-	}
-	slot, err := s.downloads.Acquire(r.caller.Username)
-	if err != nil {
-		return err
-	}
-	defer slot.Release()
-	if err := slot.WaitTimeout(r.ctx(), s.queueTimeout); err != nil {
-		return err
-	}
-	defer s.extendDeadlines(r.Context)()
-	file, err := s.cfg.Lake.Download(r.ctx(), r.caller, ref, as)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	r.Header("Content-Type", downloadTypes[as.Format])
-	r.Header("Content-Length", strconv.FormatInt(info.Size(), 10))
-	r.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": ref.Name + "." + string(as.Format)}))
-	r.Status(http.StatusOK)
-	for {
-		_, err := io.CopyN(r.Writer, file, downloadChunk)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case r.ctx().Err() != nil:
-			return r.ctx().Err()
-		}
-	}
 }

@@ -82,7 +82,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/schema/datasets/all", http.StatusOK, s.getDatasets)
 
 	s.handle(http.MethodPost, "/file-upload/prepare", http.StatusOK, s.queued(s.large, s.prepareUpload))
-	s.handleLong(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
+	s.handleLong("/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", http.StatusOK, on(pathID("sessionId"), s.getUploadParts))
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", http.StatusOK, on(pathID("sessionId"), s.getUploadedFiles))
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", http.StatusOK, on(pathID("sessionId"), s.abortUpload))
@@ -93,18 +93,18 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
 	s.handle(http.MethodPost, rowsForNew, http.StatusOK, s.queued(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", http.StatusAccepted, on(dataset, s.startIngestion))
-	s.handleLong(http.MethodPost, "/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
+	s.handleLong("/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))
-	s.handleLong(http.MethodPost, "/ingest/preview", http.StatusOK, s.queued(s.infer, s.previewFile))
+	s.handleLong("/ingest/preview", http.StatusOK, s.queued(s.infer, s.previewFile))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", http.StatusOK, on(dataset, s.prepareDatasetUpload))
-	s.handleLong(http.MethodPost, "/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
+	s.handleLong("/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", http.StatusOK, on(dataset, s.abortDatasetUpload))
 
-	s.handleLong(http.MethodPost, "/infer/description", http.StatusOK, s.queued(s.infer, s.inferDescription))
-	s.handleLong(http.MethodPost, "/infer/schema", http.StatusOK, s.queued(s.infer, s.inferSchema))
-	s.handleLong(http.MethodPost, "/infer/preview", http.StatusOK, s.queued(s.infer, s.preview))
+	s.handleLong("/infer/description", http.StatusOK, s.queued(s.infer, s.inferDescription))
+	s.handleLong("/infer/schema", http.StatusOK, s.queued(s.infer, s.inferSchema))
+	s.handleLong("/infer/preview", http.StatusOK, s.queued(s.infer, s.preview))
 
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
@@ -157,9 +157,9 @@ func (s *Server) handle(method, path string, status int, run operation) {
 // by a model.
 const longTimeout = 10 * time.Minute
 
-// handleLong is handle for an operation that takes as long as a large file or a model.
-func (s *Server) handleLong(method, path string, status int, run operation) {
-	s.handleWithin(longTimeout, method, path, status, func(r *request) (any, error) {
+// handleLong is handle for a POST that takes as long as a large file or a model.
+func (s *Server) handleLong(path string, status int, run operation) {
+	s.handleWithin(longTimeout, http.MethodPost, path, status, func(r *request) (any, error) {
 		_ = http.NewResponseController(r.Writer).SetWriteDeadline(time.Now().Add(longTimeout + time.Minute))
 		return run(r)
 	})

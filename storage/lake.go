@@ -118,7 +118,7 @@ type Lake interface {
 	// UnnamedObjects gives those of some objects that no dataset or attachment names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddOrphanedObjects lists objects that are to be written; they are removed
-	// when no version names them that long from now. Done again, that counts anew.
+	// when no version names them that long from now. A second call extends the time.
 	AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error
 	// OrphanedObjects lists at most limit that are to be removed within that long
 	// from now; none while a process copies objects.

@@ -68,7 +68,7 @@ type PushResult struct {
 // ErrForbidden for others.
 type PushConfigs interface {
 	// SavePushConfig makes a config, from the task on, or replaces the one with its id,
-	// which goes on where that was. ErrInvalid when the run has too many.
+	// which continues at its position. ErrInvalid when the run has too many.
 	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
 	// PushConfigs lists those of a run, the oldest first.
 	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)

@@ -67,7 +67,7 @@ ORDER BY c.updated_at DESC, c.id DESC`)
 ORDER BY r.created_at DESC, r.id DESC
 LIMIT 1 OFFSET :turns`)
 	// The number of rows is in the text: as a parameter it would have SQLite
-	// plan the query anew each time.
+	// plan the query again each time.
 	turnsAfter = parse(`
 SELECT c.title, r.id, r.question, r.status, ` + turnResult + `, r.created_at` + fromTurns + `
 	AND r.conversation_id = :conversation

@@ -136,7 +136,7 @@ WHERE id = $1
 // ReleaseIngestion implements storage.Ingestions.
 func (s *Store) ReleaseIngestion(ctx context.Context, job storage.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
-		// The lease stays, for its fence to go on counting.
+		// The lease stays, so that its fence continues to increase.
 		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
 			return err
 		}

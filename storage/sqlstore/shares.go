@@ -11,7 +11,7 @@ import (
 	"parley/storage"
 )
 
-// grants is the SQL for the grants on one kind of thing.
+// grants has the SQL for the grants on namespaces or on datasets.
 type grants struct {
 	list   string
 	put    string
@@ -37,7 +37,7 @@ ON CONFLICT (dataset_id, username) DO UPDATE SET role = excluded.role`,
 	}
 )
 
-// shared is a thing whose grants are asked for.
+// shared is a namespace or dataset whose grants are read or changed.
 type shared struct {
 	grants
 	owner  string

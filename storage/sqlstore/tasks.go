@@ -85,7 +85,7 @@ LIMIT `
 }
 
 // limited is a query that ends in LIMIT, with the numbers that it may have: as a
-// parameter, SQLite would plan the query anew each time.
+// parameter, SQLite would plan the query again each time.
 type limited map[int]*statement
 
 func newLimited(query string) limited {

@@ -133,7 +133,7 @@ func components(of set, conditions []condition) []set {
 	return all
 }
 
-// replaceJoins makes FROM and WHERE of a SELECT anew: the kept relations are joined, those
+// replaceJoins rewrites FROM and WHERE of a SELECT: the kept relations are joined, those
 // that only filter become EXISTS.
 func (g *guard) replaceJoins(s *selection, kept set, conditions []condition, merged map[string]node) error {
 	var where []any

@@ -171,8 +171,8 @@ func TestHostileNames(t *testing.T) {
 	}
 	allowed, scored := map[string]int{}, map[string]int{}
 	for _, position := range positions {
-		for _, name := range names {
-			sql := laketest.Place(position, name)
+		for i := 0; i < len(names); i += nameStep {
+			sql := laketest.Place(position, names[i])
 			checked, err := p.check(sql, tables)
 			if err != nil {
 				continue
@@ -189,7 +189,7 @@ func TestHostileNames(t *testing.T) {
 		total += allowed[position]
 		t.Logf("%3d allowed, %3d scored: %s", allowed[position], scored[position], position)
 	}
-	if total < 40*len(names) {
+	if total < 40*len(names)/nameStep {
 		t.Errorf("only %d statements are allowed: the test shows little", total)
 	}
 }

@@ -298,7 +298,7 @@ func TestPageOutlivesAnswers(t *testing.T) {
 	b.do(chromedp.Reload())
 	seen()
 
-	b.is(`(Number.prototype.toLocaleString = () => { throw new Error('no') }, true)`)
+	b.is(`Object.defineProperty(Intl.NumberFormat.prototype, 'format', { get() { throw new Error('no') } })`)
 	b.asks("assistant", "Fine?")
 	b.sees("article.turn:last-of-type [role=alert]", "cannot show all")
 	b.sees("article.turn:last-of-type .answer", "It is **so**.")
@@ -347,11 +347,14 @@ func TestPageByKeyboard(t *testing.T) {
 	b.is(`document.activeElement.getAttribute('aria-label') === 'Describe orders'`)
 }
 
-// fits sees that nothing is wider than the page.
+// fits sees that nothing is wider than the page, and that the page does not scroll as a whole.
 func (b *tab) fits(what string) {
 	b.t.Helper()
 	if wide := get[int](b, `Math.max(document.documentElement.scrollWidth, ...[...document.querySelectorAll('main, dialog')].map((e) => e.scrollWidth - e.clientWidth + innerWidth)) - innerWidth`); wide > 0 {
 		b.t.Errorf("%s is %d pixels too wide", what, wide)
+	}
+	if high := get[int](b, `document.querySelector('.console') ? document.documentElement.scrollHeight - innerHeight : 0`); high > 0 {
+		b.t.Errorf("%s is %d pixels too high", what, high)
 	}
 }
 

@@ -176,20 +176,19 @@ func (s *askSession) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// explainNamespace names the namespaces that a user may have meant by one that the server does
-// not find.
-func explainNamespace(ctx context.Context, client *apiclient.Client, asked string, err error) error {
+// explainNamespace adds similar namespaces, or all, to the error for one that is not found.
+func explainNamespace(ctx context.Context, client *apiclient.Client, namespace string, err error) error {
 	all, listErr := namespaces(ctx, client)
 	switch {
 	case listErr != nil:
 		return err
 	case len(all) == 0:
-		return command.NotFoundError("there is no namespace " + asked + ", nor any other that you may read")
+		return command.NotFoundError("there is no namespace " + namespace + ", nor any other that you may read")
 	}
-	if meant := similarNamespaces(asked, all); len(meant) > 0 {
-		return command.NotFoundError("there is no namespace " + asked + " that you may read; did you mean " + strings.Join(meant, " or ") + "?")
+	if similar := similarNamespaces(namespace, all); len(similar) > 0 {
+		return command.NotFoundError("there is no namespace " + namespace + " that you may read; did you mean " + strings.Join(similar, " or ") + "?")
 	}
-	return command.NotFoundError("there is no namespace " + asked + " that you may read; there are " + strings.Join(all, ", "))
+	return command.NotFoundError("there is no namespace " + namespace + " that you may read; there are " + strings.Join(all, ", "))
 }
 
 // maxSimilar is how many similar names an error has.
@@ -197,23 +196,23 @@ const maxSimilar = 3
 
 // similarNamespaces gives those of namespaces, as owner/namespace, that have the name, else
 // those with a similar one.
-func similarNamespaces(asked string, all []string) (similar []string) {
-	_, name, qualified := strings.Cut(asked, "/")
+func similarNamespaces(namespace string, all []string) (similar []string) {
+	_, name, qualified := strings.Cut(namespace, "/")
 	if !qualified {
-		name = asked
+		name = namespace
 	}
-	bare := func(namespace string) string { return namespace[strings.Index(namespace, "/")+1:] }
+	bare := func(one string) string { return one[strings.Index(one, "/")+1:] }
 	names := []string{name}
-	if !slices.ContainsFunc(all, func(namespace string) bool { return strings.EqualFold(bare(namespace), name) }) {
+	if !slices.ContainsFunc(all, func(one string) bool { return strings.EqualFold(bare(one), name) }) {
 		var candidates []string
-		for _, namespace := range all {
-			candidates = append(candidates, bare(namespace))
+		for _, one := range all {
+			candidates = append(candidates, bare(one))
 		}
 		names = near.Names(name, candidates, maxSimilar)
 	}
-	for _, namespace := range all {
-		if len(similar) < maxSimilar && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(bare(namespace), name) }) {
-			similar = append(similar, namespace)
+	for _, one := range all {
+		if len(similar) < maxSimilar && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(bare(one), name) }) {
+			similar = append(similar, one)
 		}
 	}
 	return similar

@@ -140,7 +140,7 @@ func TrimPartialRune(b []byte) []byte {
 // Excerpt shortens a value for a message.
 func Excerpt(value string) string { return storage.Truncate(value, 60) }
 
-// Count gives a number of things in words.
+// Count gives a number with a noun, such as "2 cells".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

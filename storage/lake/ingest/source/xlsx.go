@@ -41,7 +41,7 @@ type workbook struct {
 func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
 	w := &workbook{r: r, name: in.Name, files: files}
 	c := &Container{release: w.close}
-	if err := w.open(c, in.Path); err != nil {
+	if err := w.open(c); err != nil {
 		w.close()
 		return nil, err
 	}
@@ -94,7 +94,7 @@ var needless = regexp.MustCompile(`(?i)^(docProps|customXml|xl/(media|drawings|c
 
 // open opens the workbook without what holds no values, which excelize would unpack into
 // memory.
-func (w *workbook) open(c *Container, source string) error {
+func (w *workbook) open(c *Container) error {
 	var size, memory int64
 	macros := false
 	slim, err := w.r.WriteTemp(func(out io.Writer) error {
