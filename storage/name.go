@@ -1,7 +1,9 @@
 package storage
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
 	"path"
 	"regexp"
 	"strings"
@@ -49,13 +51,28 @@ func DatasetName(filename string) string {
 	return CleanName(strings.TrimSuffix(filename, path.Ext(filename)))
 }
 
-// CleanName makes a name of a text.
+// CleanName makes a name of a text. Letters with marks lose these. If it loses letters of other
+// scripts, a hash of the text follows, so that different texts get different names.
 func CleanName(text string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(text, "_"), "_.-")
-	if name == "" {
-		return "data"
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.M, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(text))
+	name := strings.Trim(notInNames.ReplaceAllString(plain, "_"), "_.-")
+	name = name[:min(len(name), maxCleanName)]
+	if name != "" && !strings.ContainsFunc(plain, isForeign) || text == "" {
+		return cmp.Or(name, "data")
 	}
-	return name[:min(len(name), maxCleanName)]
+	hash := fnv.New32a()
+	hash.Write([]byte(norm.NFC.String(text)))
+	return fmt.Sprintf("%s_%08x", cmp.Or(name[:min(len(name), maxCleanName-9)], "data"), hash.Sum32())
+}
+
+// isForeign reports whether a character is a letter or a digit of another script than Latin.
+func isForeign(r rune) bool {
+	return r >= utf8.RuneSelf && unicode.In(r, unicode.L, unicode.N) && !unicode.Is(unicode.Latin, r)
 }
 
 // TableName gives the name of the dataset for one table of a file.

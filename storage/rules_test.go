@@ -24,6 +24,26 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
+// The page makes the same names: names.ts and its test.
+func TestCleanName(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Orders 2025 (final)": "Orders_2025_final",
+		"données":             "donnees",
+		"Straße":              "Stra_e",
+		"日本":                  "data_9f26ee51",
+		"中国":                  "data_0b910c6f",
+		"2024 Москва":         "2024_7c19a663",
+		"📊":                   "data_6f962889",
+		"":                    "data",
+		strings.Repeat("я", 3) + strings.Repeat("x", 200): strings.Repeat("x", 91) + "_df06a3a9",
+	} {
+		if got := storage.CleanName(text); got != want || storage.CheckName(got) != "" {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestUniqueName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 128)

@@ -48,6 +48,7 @@ var processes = map[string]func(string){
 	"wicked": wicked,
 	"orphan": orphan,
 	"crash":  crash,
+	"hungry": hungry,
 }
 
 var plainDir string

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	"parley/internal/servertest"
 	"parley/internal/waittest"
+	"parley/storage"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
@@ -210,6 +213,37 @@ func TestCrashIsReported(t *testing.T) {
 	ingester := NewIngester(IngesterConfig{Command: s.pool.config.Command})
 	if _, err := ingestWith(t, ingester); err == nil || !strings.Contains(err.Error(), "panic: out of luck") {
 		t.Errorf("that of an ingest worker: %v", err)
+	}
+}
+
+// A source that ends an ingest worker for lack of memory is refused.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux limits the memory of workers")
+	}
+	path, err := plainWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []string{"100", "300000000"} {
+		ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"hungry", size}, nil }})
+		_, err := ingestWith(t, ingester)
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
+			t.Errorf("blocks of %s bytes: %v", size, err)
+		}
+	}
+}
+
+// hungry is a worker that takes memory in blocks of a size until there is no more.
+func hungry(size string) {
+	worker.Connect()
+	block, _ := strconv.Atoi(size)
+	if err := worker.LimitIngest(64<<20, 1); err != nil {
+		panic(err)
+	}
+	for blocks := [][]byte{}; ; {
+		blocks = append(blocks, make([]byte, block))
 	}
 }
 

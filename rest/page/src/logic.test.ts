@@ -232,6 +232,10 @@ test('a file names its dataset', () => {
   expect(datasetName('sales.ndjson.gz')).toBe('sales');
   expect(datasetName('.csv')).toBe('data');
   expect(datasetName('données.csv')).toBe('donnees');
+  expect(datasetName('Straße.csv')).toBe('Stra_e');
+  expect(datasetName('日本.csv')).toBe('data_9f26ee51');
+  expect(datasetName('2024 Москва.csv')).toBe('2024_7c19a663');
+  expect(datasetName('📊.csv')).toBe('data_6f962889');
   expect(distinct(['a', 'A', 'b', 'a'])).toEqual(['a', 'A_2', 'b', 'a_3']);
 });
 

@@ -28,8 +28,18 @@ export function distinct(names: string[]): string[] {
   });
 }
 
-/** cleanName makes a name of a text. */
+/** cleanName makes a name of a text, as CleanName of the server does. */
 function cleanName(text: string): string {
-  const name = text.normalize('NFKD').replace(/\p{M}+/gu, '').replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 128);
-  return name || 'data';
+  const plain = text.normalize('NFKD').replace(/\p{M}+/gu, '');
+  const name = plain.replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^[-._]+|[-._]+$/g, '').slice(0, 100);
+  const foreign = Array.from(plain).some((c) => c > '\x7f' && /[\p{L}\p{N}]/u.test(c) && !/\p{Script=Latin}/u.test(c));
+  if ((name && !foreign) || !text) return name || 'data';
+  return `${name.slice(0, 91) || 'data'}_${hash(text)}`;
+}
+
+/** hash is FNV-1a of a text, with 32 bits. */
+function hash(text: string): string {
+  let sum = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text.normalize('NFC'))) sum = Math.imul(sum ^ byte, 0x01000193) >>> 0;
+  return sum.toString(16).padStart(8, '0');
 }

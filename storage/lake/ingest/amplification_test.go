@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -51,6 +53,30 @@ func TestAmplification(t *testing.T) {
 	part := l.parquet("part.parquet", "SELECT repeat('x', 1000000) AS s FROM range(600)")
 	if _, err := l.run(ingest.Job{Sources: []ingest.Source{part, part}}); err == nil || !strings.Contains(err.Error(), "is too large when decoded: 1.1 GiB") {
 		t.Errorf("two together: %v", err)
+	}
+}
+
+// Readers of XML hold a whole row or text in memory, with the spaces and comments around it.
+func TestLongXML(t *testing.T) {
+	t.Parallel()
+	plain := book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, "x"}, []any{2, "y"}) })
+	blank := strings.Repeat(" ", 17<<20)
+	before := func(mark, text string) func(string) string {
+		return func(s string) string { return strings.Replace(s, mark, text+mark, 1) }
+	}
+	const sheet1, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+	for name, content := range map[string]string{
+		"spaces after the rows.xlsx": rezip(t, plain, map[string]func(string) string{sheet1: before("</sheetData>", blank)}),
+		"a comment.xlsx":             rezip(t, plain, map[string]func(string) string{sheet1: before("</sheetData>", "<!-- "+strings.Repeat("<row>", 4<<20)+" -->")}),
+		"a long row.xlsx":            rezip(t, plain, map[string]func(string) string{sheet1: before("</row>", strings.Repeat("<c><v>1</v></c>", 2<<20))}),
+		"shared texts.xlsx":          rezip(t, plain, map[string]func(string) string{texts: before("</sst>", blank)}),
+		"a document.docx":            word(t, "<w:p><w:r><w:t>"+blank+"</w:t></w:r></w:p>"),
+	} {
+		l := setup(t)
+		_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(name, content)}})
+		if err == nil || !strings.Contains(refusal(t, err), " unpacks to too much: a row or text of it has more than 16777216 bytes") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -82,6 +82,10 @@ const (
 	maxFileRows = 1 << 40
 )
 
+// outOfMemory is the crash report of a Go program that got no more memory: where it ended, as
+// the report does not say why.
+var outOfMemory = regexp.MustCompile(`runtime\.throw\(.*\n.*\nruntime\.(\(\*mcache\)\.(allocLarge|refill)|\(\*mheap\)\.grow|sysMap|persistentalloc)`)
+
 // Ingest runs one job in an ingest worker, ends the worker, and checks its result.
 func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress func(ingest.Progress)) (IngestReply, error) {
 	var reply IngestReply
@@ -101,6 +105,8 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 	switch {
 	case ctx.Err() != nil:
 		return IngestReply{}, context.Cause(ctx)
+	case errors.Is(err, io.EOF) && len(request.Files) == 0 && outOfMemory.MatchString(p.CrashReport()):
+		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
 	case err != nil:
 		return IngestReply{}, fmt.Errorf("an ingest worker ended: %w: %v: %s", err, p.exit, p.CrashReport())
 	}

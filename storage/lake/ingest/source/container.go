@@ -163,6 +163,17 @@ func refuseDamaged(name string) error {
 	return refuse("%s is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that", name)
 }
 
+// refuseXML is for a file whose XML cannot be read, or not in bounded memory.
+func refuseXML(ctx context.Context, name string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errLongElement):
+		return fmt.Errorf("%w: %w", refuse("%s unpacks to too much: a row or text of it has more than %d bytes", name, MaxValue), errTooLarge)
+	}
+	return refuseDamaged(name)
+}
+
 func recoverDamaged(name string, err *error) {
 	if recover() != nil {
 		*err = refuseDamaged(name)

@@ -46,14 +46,19 @@ func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadClos
 	defer content.Close()
 	var wrong *documentError
 	path, err := r.WriteTemp(func(out io.Writer) error {
-		d := &document{decoder: xml.NewDecoder(content), out: out}
+		d := &document{out: out}
+		d.decoder = xml.NewDecoder(ReaderFunc(func(p []byte) (int, error) {
+			n, err := content.Read(p)
+			if d.left -= n; d.left < 0 {
+				return 0, errLongElement
+			}
+			return n, err
+		}))
 		return d.read(ctx)
 	})
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case errors.As(err, &wrong):
-		return nil, refuseDamaged(in.Name)
+		return nil, refuseXML(ctx, in.Name, wrong.err)
 	case err != nil:
 		return nil, err
 	}
@@ -77,7 +82,9 @@ func (e *documentError) Error() string { return "read document: " + e.err.Error(
 // document writes the text of a document's XML.
 type document struct {
 	decoder *xml.Decoder
-	out     io.Writer
+	// left is how many bytes may be read for the element in work.
+	left int
+	out  io.Writer
 	// heading is the level of the paragraph as a heading, from 1.
 	heading int
 	// started says that the paragraph has text, tables counts the open ones.
@@ -92,6 +99,7 @@ func (d *document) read(ctx context.Context) error {
 		if elements%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+		d.left = MaxValue
 		token, err := d.decoder.Token()
 		switch {
 		case err == io.EOF && elements > 0:

@@ -45,6 +45,12 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 		w.close()
 		return nil, err
 	}
+	if entry := w.entry("xl/sharedStrings.xml"); entry != nil {
+		if _, err := countStrings(ctx, entry); err != nil {
+			w.close()
+			return nil, refuseXML(ctx, in.Name, err)
+		}
+	}
 	var hidden []string
 	for _, sheet := range w.file.WorkBook.Sheets.Sheet {
 		entry := w.entry(w.paths[sheet.ID])
@@ -58,10 +64,7 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 		layout, err := scanSheet(ctx, entry)
 		if err != nil {
 			w.close()
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			return nil, refuseDamaged(partName(in.Name, sheet.Name))
+			return nil, refuseXML(ctx, partName(in.Name, sheet.Name), err)
 		}
 		if layout.values {
 			c.parts = append(c.parts, w.part(sheet.Name, layout))

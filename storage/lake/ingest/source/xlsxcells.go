@@ -2,7 +2,6 @@ package source
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -160,29 +159,29 @@ const maxMerges = 500_000
 
 var errSheet = errors.New("not a whole sheet")
 
-// scanSheet reads the tags of a sheet's XML, and checks that it unpacks and has an end.
+// scanSheet reads the tags of a sheet's XML, and checks that it unpacks and has an end, and
+// that its rows are short enough: excelize holds one in memory, with all that is before the next.
 func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err error) {
 	content, err := entry.Open()
 	if err != nil {
 		return layout, err
 	}
 	defer content.Close()
-	text := bufio.NewReaderSize(content, 64<<10)
+	tags := newTagReader(content)
 	closed, formula := false, false
 	var cell []byte
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return layout, ctx.Err()
 		}
-		if err := skipTo(text, '<'); err == io.EOF {
+		tag, err := tags.next()
+		if err == io.EOF {
 			break
 		} else if err != nil {
 			return layout, err
 		}
-		// Enough for the attributes that are read.
-		tag, err := text.Peek(64)
-		if err != nil && err != io.EOF {
-			return layout, err
+		if !closed && tags.length > MaxValue {
+			return layout, errLongElement
 		}
 		switch name := tagName(tag); name {
 		case "c":
@@ -204,11 +203,14 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 			formula = false
 		case "row", "mergeCell":
 			// A long tag is cut off; the attribute is among the first.
-			if tag, err = text.Peek(200); err != nil && err != io.EOF {
+			if tag, err = tags.peek(200); err != nil {
 				return layout, err
 			}
 			if err := layout.add(name, tag); err != nil {
 				return layout, err
+			}
+			if name == "row" {
+				tags.length = 0
 			}
 		case "/sheetData", "sheetData/":
 			closed = true
@@ -287,14 +289,4 @@ func attribute(tag []byte, name string) string {
 		}
 	}
 	return ""
-}
-
-// skipTo reads past the next byte c.
-func skipTo(text *bufio.Reader, c byte) error {
-	for {
-		_, err := text.ReadSlice(c)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return err
-		}
-	}
 }
