@@ -65,7 +65,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	b.press("Filter")
 	b.sees("[role=alert]", "many")
 	looks("a filter that is refused")
-	for _, dialog := range []string{"Rename", "Delete", "Add rows"} {
+	for _, dialog := range []string{"Download", "Rename", "Delete", "Add rows"} {
 		b.press(dialog)
 		looks(dialog)
 		b.closes()
