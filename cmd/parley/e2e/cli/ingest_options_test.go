@@ -33,7 +33,7 @@ func TestIngestDryRun(t *testing.T) {
 	if got := i.run(e2etest.ExitOK, args...); !strings.Contains(got.Stdout, "2 rows from orders.csv; now 4 rows (was 2)") {
 		t.Errorf("appended: %s", got.Stdout)
 	}
-	wrong := i.run(e2etest.ExitUsage, append(args, "--encoding", "ebcdic", "--delimiter", "ab", "--header-row", "0", "--retype", "id", "--retype", "item=colour")...)
+	wrong := i.run(e2etest.ExitUsage, append(args, "--encoding", "ebcdic", "--delimiter", "ab", "--header-row=-1", "--retype", "id", "--retype", "item=colour")...)
 	for _, flag := range []string{"--encoding", "--delimiter", "--header-row", "--retype must be COLUMN=TYPE", "--retype item must be text"} {
 		if !strings.Contains(wrong.Stderr, flag) {
 			t.Errorf("nothing about %s: %s", flag, wrong.Stderr)

@@ -77,16 +77,16 @@ func TestIngestTablesOfOneName(t *testing.T) {
 	i.write("shop_items.csv", "v\nother\n")
 
 	got := i.run(e2etest.ExitOK, "ingest", "book.xlsx", "-d", "shop/c")
-	if !strings.Contains(got.Stdout, "1 row from book.xlsx: 表\nalice/shop/c_data_2: 1 row,") {
+	if !strings.Contains(got.Stdout, "1 row from book.xlsx: 表\nalice/shop/c_data_32c596de: 1 row,") {
 		t.Errorf("said %s", got.Stdout)
 	}
 	i.has("shop/c_North_South", "red")
 	i.has("shop/c_North_South_2", "blue")
-	i.has("shop/c_data", "plum")
-	i.has("shop/c_data_2", "lime")
+	i.has("shop/c_data_e3c8c8e4", "plum")
+	i.has("shop/c_data_32c596de", "lime")
 	i.run(e2etest.ExitOK, "ingest", "book.xlsx", "-d", "shop/c")
-	i.has("shop/c_data", "plum plum")
-	i.has("shop/c_data_2", "lime lime")
+	i.has("shop/c_data_e3c8c8e4", "plum plum")
+	i.has("shop/c_data_32c596de", "lime lime")
 
 	i.run(e2etest.ExitOK, "ingest", "shop.zip", "shop_items.csv", "-n", "shop")
 	i.has("shop/shop_data", "sale")
