@@ -69,7 +69,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			scanner.nulls = append(scanner.nulls, []byte(null))
 		}
 		whole, size := header.block, header.size
-		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
+		whole.columns, whole.rows = make([]columnCells, len(names)), 0
 		if err := scanner.scanFile(ctx, in.Path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
@@ -94,14 +94,10 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 				Message: fmt.Sprintf("%s below the table not read: %s", source.Count(len(notes.lines), "line"), source.Excerpt(strings.Join(notes.lines, " "))),
 			})
 		}
-		for _, last := range headRecords(whole.last, separator) {
-			if isTotal(last.fields) {
-				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
-			}
-		}
+		t.report.Warnings = append(t.report.Warnings, rowWarnings(whole)...)
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.
-		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
+		if whole.blank || whole.empty > 0 || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
 			file.path, err = r.files.WriteTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.Path, int64(size), out) })
 			if err != nil {
