@@ -24,7 +24,7 @@ type csvFile struct {
 	header bool
 	// columns are what the columns became.
 	columns []decision
-	// nulls are spellings of a missing value that an option gives.
+	// nulls are further spellings of a missing value, which an option gives.
 	nulls []string
 }
 

@@ -26,7 +26,7 @@ type csvScanner struct {
 	// any length.
 	names []string
 	stop  [256]bool
-	// nulls, unless nil, are the spellings of a missing value.
+	// nulls are further spellings of a missing value.
 	nulls [][]byte
 	// onField, unless nil, gets the fields as they stand in the text, those of a
 	// record that the buffer cuts off again. Stray says that a field holds a quote
@@ -252,13 +252,10 @@ func (s *csvScanner) count(b *csvBlock, line int64) {
 	for i, value := range b.values {
 		c := &b.columns[i]
 		switch {
-		case len(value) == 0 || s.nulls != nil && slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
+		case len(value) == 0 || slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
 			c.empty++
 		case !c.text:
 			k, f := classifyCell(value)
-			if k == kindMissing && s.nulls != nil && !isNaN(value) {
-				k = kindText
-			}
 			c.add(k, f, line)
 		}
 	}

@@ -29,7 +29,7 @@ func TestOptions(t *testing.T) {
 		{name: "first header row", content: "g,,\n,b,c\n3,4,5\n", options: storage.IngestOptions{HeaderRow: new(1)},
 			types: "g BIGINT, column_2 VARCHAR, column_3 VARCHAR", rows: `{"g":null,"column_2":"b","column_3":"c"}` + "\n" + `{"g":3,"column_2":"4","column_3":"5"}`},
 		{name: "missing values", content: "a,b,c\n1,x,NA\n99,?,5\n,99,\n", options: storage.IngestOptions{NullValues: []string{"99", "?"}},
-			types: "a BIGINT, b VARCHAR, c VARCHAR", rows: `{"a":1,"b":"x","c":"NA"}` + "\n" + `{"a":null,"b":null,"c":"5"}` + "\n" + `{"a":null,"b":null,"c":null}`},
+			types: "a BIGINT, b VARCHAR, c BIGINT", rows: `{"a":1,"b":"x","c":null}` + "\n" + `{"a":null,"b":null,"c":5}` + "\n" + `{"a":null,"b":null,"c":null}`},
 		{name: "text", content: "a,b\n1,NA\n2,5\n", options: typed("A", "VARCHAR", "b", "VARCHAR"),
 			types: "a VARCHAR, b VARCHAR", rows: `{"a":"1","b":"NA"}` + "\n" + `{"a":"2","b":"5"}`},
 		{name: "numbers", content: "a;b;c;d\n1;1,234;5;$1.50\n2;NA;6;$2.5\n", options: typed("a", "DOUBLE", "b", "BIGINT", "c", "DECIMAL(10,2)", "d", "DECIMAL(6,2)"),
