@@ -118,7 +118,7 @@ func (o *IngestOptions) normalizeTypes() []FieldError {
 			wrong = append(wrong, FieldError{"types", fmt.Sprintf("column name %.40q %s", column, problem)})
 		} else if !ok {
 			wrong = append(wrong, FieldError{"types." + column,
-				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone; date and timestamp may have an order: date:dmy, date:mdy"})
+				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone; date and timestamp may have an order: date:dmy, date:mdy, date:ymd"})
 		}
 		types[column] = typ
 	}

@@ -122,12 +122,13 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		if typ != "" {
 			var line int64
 			var ok bool
-			by := by
+			by, shown := by, typeName(typ)
 			if order != "" {
 				by.first, by.forced = order[0], true
+				shown += ":" + order
 			}
 			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
-				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), typ)
+				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), shown)
 			}
 		}
 		d.report.Name = name
@@ -319,6 +320,7 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 	taken := map[string]bool{}
 	names := make([]string, len(fields))
 	var warnings []storage.IngestWarning
+	var renamed []string
 	for i, field := range fields {
 		name := field
 		if strings.HasPrefix(name, "__") {
@@ -338,7 +340,16 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		names[i] = name
 		if strings.HasPrefix(field, "__") {
 			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
+		} else if name != field {
+			renamed = append(renamed, source.Excerpt(name))
 		}
+	}
+	if len(renamed) > 0 {
+		shown := strings.Join(renamed[:min(len(renamed), source.MaxNamed)], ", ")
+		if len(renamed) > source.MaxNamed {
+			shown += ", …"
+		}
+		warnings = append(warnings, storage.IngestWarning{Message: fmt.Sprintf("%s had no name, or one that was taken: now %s", source.Count(len(renamed), "column"), shown)})
 	}
 	return names, warnings, nil
 }
