@@ -20,7 +20,7 @@ type IngestOptions struct {
 	HeaderRow *int `json:"headerRow,omitempty"`
 	// Sheet is the table to read in a file of several, such as a sheet of a workbook.
 	Sheet string `json:"sheet,omitempty"`
-	// NullValues are the spellings of a missing value, besides nothing.
+	// NullValues are spellings of a missing value, besides the usual ones.
 	NullValues []string `json:"nullValues,omitempty"`
 	// Types are the types of columns, by name.
 	Types map[string]string `json:"types,omitempty"`
@@ -118,7 +118,7 @@ func (o *IngestOptions) normalizeTypes() []FieldError {
 			wrong = append(wrong, FieldError{"types", fmt.Sprintf("column name %.40q %s", column, problem)})
 		} else if !ok {
 			wrong = append(wrong, FieldError{"types." + column,
-				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone; date and timestamp may have an order: date:dmy, date:mdy"})
+				"must be text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or timestamp with time zone; date and timestamp may have an order: date:dmy, date:mdy, date:ymd"})
 		}
 		types[column] = typ
 	}

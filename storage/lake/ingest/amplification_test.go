@@ -36,7 +36,7 @@ func TestAmplification(t *testing.T) {
 		"empty objects":      l.file("sparse.json", sparse+"}\n"+strings.Repeat("{}\n", 300_000)),
 		// What gzip makes smaller does not count twice.
 		"gzipped objects": l.file("sparse.json.gz", zipped(sparse[:strings.Index(sparse, `,"crxx"`)]+"}\n")+strings.Repeat(zipped(strings.Repeat("{}\n", 30_000)), 100)),
-		"gzipped CSV":     l.file("sparse.csv.gz", zipped(header+"\n")+strings.Repeat(zipped(strings.Repeat(strings.Repeat(",", 500)+"\n", 2_800)), 100)),
+		"gzipped CSV":     l.file("sparse.csv.gz", zipped(header+"\n")+strings.Repeat(zipped(strings.Repeat("1"+strings.Repeat(",", 500)+"\n", 2_800)), 100)),
 		"gzipped padding": l.file("padded.parquet.gz", zipped(padded(t, l.parquet("wide.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)")))),
 	} {
 		info, err := os.Stat(source.Path)

@@ -21,14 +21,17 @@ var checks = map[*source.Format]func(r *run, ctx context.Context, in source.Inpu
 }
 
 // encodingError is a refusal of text that is not UTF-8.
-type encodingError struct{ refusal *storage.Error }
+type encodingError struct {
+	place   string
+	refusal *storage.Error
+}
 
 func (e *encodingError) Error() string { return e.refusal.Error() }
 func (e *encodingError) Unwrap() error { return e.refusal }
 
 // notUTF8 refuses text at a place.
 func notUTF8(place string) error {
-	return &encodingError{refuse("%s: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8", place)}
+	return &encodingError{place, refuse("%s: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8", place)}
 }
 
 // checkFormat checks a source of a format. Text that is not UTF-8 is read as
@@ -37,6 +40,9 @@ func (r *run) checkFormat(ctx context.Context, f *source.Format, in source.Input
 	before := r.progress.now
 	t, err := r.checkLines(ctx, f, in)
 	wrong, ok := err.(*encodingError) //nolint:errorlint // checks return it as it is
+	if ok && r.job.Options.Encoding == source.EncodingUTF8 {
+		return nil, refuse("%s: the text is not UTF-8; leave out the option encoding, or give another one", wrong.place)
+	}
 	if !ok || r.job.Options.Encoding != "" {
 		return t, err
 	}

@@ -106,6 +106,21 @@ type cellGroup struct {
 	lines []int64
 }
 
+func (g *cellGroup) add(line int64) {
+	g.count++
+	if len(g.lines) < maxLines {
+		g.lines = append(g.lines, line)
+	}
+}
+
+// merge adds the cells of a block that begins after some lines.
+func (g *cellGroup) merge(next *cellGroup, lines int64) {
+	g.count += next.count
+	for _, line := range next.lines[:min(len(next.lines), maxLines-len(g.lines))] {
+		g.lines = append(g.lines, line+lines)
+	}
+}
+
 // columnCells are the cells of a column.
 type columnCells struct {
 	groups []cellGroup
@@ -124,10 +139,7 @@ func (c *columnCells) add(k kind, f form, line int64) {
 		c.last = c.find(k, f)
 	}
 	g := &c.groups[c.last]
-	g.count++
-	if len(g.lines) < maxLines {
-		g.lines = append(g.lines, line)
-	}
+	g.add(line)
 	if k == kindText && g.count > maxTexts {
 		c.text = true
 	}
@@ -151,11 +163,7 @@ func (c *columnCells) merge(next *columnCells, lines int64) {
 	c.empty += next.empty
 	c.text = c.text || next.text
 	for _, g := range next.groups {
-		to := &c.groups[c.find(g.kind, g.form)]
-		to.count += g.count
-		for _, line := range g.lines[:min(len(g.lines), maxLines-len(to.lines))] {
-			to.lines = append(to.lines, line+lines)
-		}
+		c.groups[c.find(g.kind, g.form)].merge(&g, lines)
 	}
 }
 

@@ -24,7 +24,7 @@ type csvFile struct {
 	header bool
 	// columns are what the columns became.
 	columns []decision
-	// nulls are spellings of a missing value that an option gives.
+	// nulls are further spellings of a missing value, which an option gives.
 	nulls []string
 }
 
@@ -69,7 +69,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			scanner.nulls = append(scanner.nulls, []byte(null))
 		}
 		whole, size := header.block, header.size
-		whole.columns, whole.rows, whole.last = make([]columnCells, len(names)), 0, nil
+		whole.columns, whole.rows = make([]columnCells, len(names)), 0
 		if err := scanner.scanFile(ctx, in.Path, int64(size), whole, r.progress.checked); err != nil {
 			return nil, err
 		}
@@ -94,14 +94,10 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 				Message: fmt.Sprintf("%s below the table not read: %s", source.Count(len(notes.lines), "line"), source.Excerpt(strings.Join(notes.lines, " "))),
 			})
 		}
-		for _, last := range headRecords(whole.last, separator) {
-			if isTotal(last.fields) {
-				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Line: whole.lastLine + 1, Message: "the last row looks like a row of totals"})
-			}
-		}
+		t.report.Warnings = append(t.report.Warnings, rowWarnings(whole)...)
 		// DuckDB reads one kind of line end, and has its own rules for blank
 		// lines and stray quotes.
-		if whole.blank || whole.stray || !header.plain || whole.lf && whole.crlf {
+		if whole.blank || whole.empty > 0 || whole.stray || !header.plain || whole.lf && whole.crlf {
 			file.header = false
 			file.path, err = r.files.WriteTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.Path, int64(size), out) })
 			if err != nil {
@@ -126,12 +122,13 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		if typ != "" {
 			var line int64
 			var ok bool
-			by := by
+			by, shown := by, typeName(typ)
 			if order != "" {
 				by.first, by.forced = order[0], true
+				shown += ":" + order
 			}
 			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
-				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), typ)
+				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), shown)
 			}
 		}
 		d.report.Name = name
@@ -323,6 +320,7 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 	taken := map[string]bool{}
 	names := make([]string, len(fields))
 	var warnings []storage.IngestWarning
+	var renamed []string
 	for i, field := range fields {
 		name := field
 		if strings.HasPrefix(name, "__") {
@@ -342,7 +340,16 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		names[i] = name
 		if strings.HasPrefix(field, "__") {
 			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
+		} else if name != field {
+			renamed = append(renamed, source.Excerpt(name))
 		}
+	}
+	if len(renamed) > 0 {
+		shown := strings.Join(renamed[:min(len(renamed), source.MaxNamed)], ", ")
+		if len(renamed) > source.MaxNamed {
+			shown += ", …"
+		}
+		warnings = append(warnings, storage.IngestWarning{Message: fmt.Sprintf("%s had no name, or one that was taken: now %s", source.Count(len(renamed), "column"), shown)})
 	}
 	return names, warnings, nil
 }

@@ -68,7 +68,7 @@ func TestCSV(t *testing.T) {
 		},
 		{
 			name:    "no value at all",
-			content: "a,b\n,\n,\n",
+			content: "a,b\nNA,\n,-\n",
 			types:   "a NULL, b NULL",
 			rows:    `{"a":null,"b":null}` + "\n" + `{"a":null,"b":null}`,
 		},
@@ -179,11 +179,11 @@ func TestCSVRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, file, content, want string }{
 		{"too few fields", "orders.csv", "a,b,c\n1,2,3\n4,5\n",
-			`orders.csv, line 3: the row has 2 fields, the header has 3`},
+			`orders.csv, line 3: the row has 2 fields, not 3; add the missing delimiters, or delete the line`},
 		{"too many fields", "orders.csv", "a,b\n\"1\n1\",2\n3,4,5\n",
-			`orders.csv, line 4: the row has 3 fields, the header has 2`},
+			`orders.csv, line 4: the row has 3 fields, not 2; remove surplus delimiters, or quote a field that contains one`},
 		{"ragged far down", "orders.csv", "a,b\n" + lines(700_000, "%d,x\n") + "1\n" + lines(10, "1,2\n"),
-			`orders.csv, line 700002: the row has 1 field, the header has 2`},
+			`orders.csv, line 700002: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end`},
 		{"unterminated quote", "orders.csv", "a,b\n1,\"x\n2,y\n",
 			`orders.csv, line 2, column "b": a quote is opened and never closed`},
 		{"unterminated quote in a long file", "orders.csv", "a,b\n1,\"x\n" + lines(600_000, "%d,yyyyyy\n"),

@@ -170,11 +170,12 @@ func tooLong(record []byte) string {
 	return fmt.Sprintf("the row is longer than %d bytes", maxRecord)
 }
 
-// rewrite copies the records of a file from an offset on without blank lines,
+// rewrite copies the records of a file from an offset on without blank and empty ones,
 // with one kind of line end and with quotes around fields that hold quotes.
 func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to io.Writer) error {
 	plain := newCSVScanner(s.separator, s.names)
 	var record []byte
+	empty := false
 	plain.onField = func(column int, field []byte, stray, last bool) {
 		if column == 0 {
 			record = record[:0]
@@ -186,6 +187,13 @@ func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to 
 			field = append(append([]byte{'"'}, bytes.ReplaceAll(field, []byte{'"'}, []byte(`""`))...), '"')
 		}
 		record = append(record, field...)
+		if column == 0 {
+			empty = len(s.names) > 1
+		}
+		empty = empty && (len(field) == 0 || string(field) == `""`)
+		if last && empty {
+			return
+		}
 		if !last {
 			record = append(record, s.separator)
 			return

@@ -288,17 +288,40 @@ func joinHeaderRows(top, bottom []string) []string {
 	return fields
 }
 
-// totals are words that begin a last row of totals.
-var totals = []string{"total", "totals", "grand total", "subtotal", "sum", "overall", "gesamt", "summe", "total general", "totaal", "totale", "итого"}
+// totals are words that begin a row of totals.
+var totals = [][]byte{[]byte("total"), []byte("totals"), []byte("grand total"), []byte("subtotal"), []byte("sum"), []byte("overall"), []byte("gesamt"), []byte("summe"),
+	[]byte("total general"), []byte("totaal"), []byte("totale"), []byte("итого")}
 
-// isTotal reports whether a row is one of totals.
-func isTotal(fields []string) bool {
+// isTotal reports whether a row is one of totals: its first value is such a word, or
+// ends with total.
+func isTotal(fields [][]byte) bool {
 	for _, f := range fields {
-		if f = strings.ToLower(strings.Trim(f, " :.")); f != "" {
-			return slices.Contains(totals, f)
+		f = bytes.Trim(f, " :.")
+		if len(f) == 0 {
+			continue
 		}
+		for _, word := range totals {
+			if len(f) == len(word) && bytes.EqualFold(f, word) {
+				return true
+			}
+		}
+		return len(f) > len(" total") && bytes.EqualFold(f[len(f)-len(" total"):], []byte(" total"))
 	}
 	return false
+}
+
+// rowWarnings say which rows are left out, and which look like totals.
+func rowWarnings(b *csvBlock) (warnings []storage.IngestWarning) {
+	if b.empty > 0 {
+		warnings = append(warnings, storage.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
+	}
+	for _, line := range b.totals.lines {
+		warnings = append(warnings, storage.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
+	}
+	if more := int(b.totals.count) - len(b.totals.lines); more > 0 {
+		warnings = append(warnings, storage.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
+	}
+	return warnings
 }
 
 // maxNotes is how many bytes at the end of a file may be notes below its table.

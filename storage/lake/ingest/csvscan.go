@@ -26,7 +26,7 @@ type csvScanner struct {
 	// any length.
 	names []string
 	stop  [256]bool
-	// nulls, unless nil, are the spellings of a missing value.
+	// nulls are further spellings of a missing value.
 	nulls [][]byte
 	// onField, unless nil, gets the fields as they stand in the text, those of a
 	// record that the buffer cuts off again. Stray says that a field holds a quote
@@ -46,10 +46,11 @@ type csvBlock struct {
 	blank    bool
 	// stray says that a field holds a quote that is not doubled.
 	stray bool
-	// last is the last record, and lastLine where it begins.
-	last     []byte
-	lastLine int64
-	problem  *csvProblem
+	// empty counts records without a value, which are no rows.
+	empty int64
+	// totals are rows that look like totals.
+	totals  cellGroup
+	problem *csvProblem
 }
 
 // csvProblem is a rule that a record breaks.
@@ -76,12 +77,7 @@ func (s *csvScanner) newBlock() *csvBlock {
 // scan reads whole records, at most limit, and gives how many bytes they have.
 // With final, the end of buf is the end of the file.
 func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (consumed int) {
-	pos, from := 0, -1
-	defer func() {
-		if from >= 0 {
-			b.last = append(b.last[:0], buf[from:pos]...)
-		}
-	}()
+	pos := 0
 	for pos < len(buf) && b.rows < limit {
 		if n, partial := lineEnd(buf[pos:], final); n > 0 {
 			b.blank = true
@@ -101,7 +97,6 @@ func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (con
 			return pos
 		}
 		pos += n
-		from, b.lastLine = pos-n, line
 	}
 	return pos
 }
@@ -201,13 +196,35 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 		b.lines += inner
 		b.endLine(buf[pos : pos+width])
 		if s.names != nil && column != len(s.names) {
-			b.problem = &csvProblem{line: line, reason: fmt.Sprintf("the row has %s, the header has %d", source.Count(column, "field"), len(s.names))}
+			b.problem = &csvProblem{line: line, reason: s.raggedReason(column)}
 			return 0, false
+		}
+		if isEmptyRecord(b.values) {
+			b.empty++
+			return pos + width, true
 		}
 		b.rows++
 		s.count(b, line)
 		return pos + width, true
 	}
+}
+
+// isEmptyRecord reports whether no field has a value. A single field is a value that
+// is missing.
+func isEmptyRecord(values [][]byte) bool {
+	return len(values) > 1 && !slices.ContainsFunc(values, func(value []byte) bool { return len(value) > 0 })
+}
+
+// raggedReason says what is wrong with a record of so many fields, and what to do.
+func (s *csvScanner) raggedReason(fields int) string {
+	reason := fmt.Sprintf("the row has %s, not %d; ", source.Count(fields, "field"), len(s.names))
+	switch {
+	case fields == 1:
+		return reason + "delete a line that is not part of the table, or put an empty line above notes at the end"
+	case fields < len(s.names):
+		return reason + "add the missing delimiters, or delete the line"
+	}
+	return reason + "remove surplus delimiters, or quote a field that contains one"
 }
 
 // looseEnd gives how far a quote is that ends a field, on the same line, after one
@@ -229,16 +246,16 @@ func (s *csvScanner) looseEnd(rest []byte) int {
 
 // count counts the cells of a record.
 func (s *csvScanner) count(b *csvBlock, line int64) {
+	if isTotal(b.values) {
+		b.totals.add(line)
+	}
 	for i, value := range b.values {
 		c := &b.columns[i]
 		switch {
-		case len(value) == 0 || s.nulls != nil && slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
+		case len(value) == 0 || slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
 			c.empty++
 		case !c.text:
 			k, f := classifyCell(value)
-			if k == kindMissing && s.nulls != nil && !isNaN(value) {
-				k = kindText
-			}
 			c.add(k, f, line)
 		}
 	}
@@ -326,9 +343,8 @@ func (b *csvBlock) merge(next *csvBlock) {
 		next.problem.line += b.lines
 		b.problem = next.problem
 	}
-	if next.rows > 0 {
-		b.last, b.lastLine = next.last, next.lastLine+b.lines
-	}
+	b.totals.merge(&next.totals, b.lines)
+	b.empty += next.empty
 	b.rows += next.rows
 	b.lines += next.lines
 	b.lf = b.lf || next.lf

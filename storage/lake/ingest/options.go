@@ -30,6 +30,19 @@ func checkOptions(o storage.IngestOptions) error {
 	return nil
 }
 
+// typeName gives a type the name that it has in options.
+func typeName(typ string) string {
+	switch typ {
+	case typeVarchar:
+		return "text"
+	case typeBigint:
+		return "integer"
+	case typeDouble:
+		return "number"
+	}
+	return strings.ToLower(typ)
+}
+
 // wantedType gives the type that an option gives a column, "" without one.
 func (r *run) wantedType(column string) string {
 	typ, _ := r.wantedDate(column)
@@ -62,7 +75,7 @@ func (r *run) checkTypes(tables []*table) error {
 				continue
 			}
 			if both, ok := unite(typ, c.Type); !ok || both != typ {
-				return refuse("%s: column %s holds %s, which cannot be read as %s", t.name, quote(c.Name), describe(c.Type), typ)
+				return refuse("%s: column %s holds %s, which cannot be read as %s", t.name, quote(c.Name), describe(c.Type), typeName(typ))
 			}
 			c.Type = typ
 		}
@@ -134,7 +147,7 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 			return ctx.Err()
 		}
 		if err != nil && strings.Contains(err.Error(), "Conversion Error") {
-			return refuse("%s: a number of column %s does not fit %s", t.name, quote(c.Name), c.Type)
+			return refuse("%s: a number of column %s does not fit %s", t.name, quote(c.Name), typeName(c.Type))
 		}
 		if err != nil {
 			return fmt.Errorf("check numbers: %w", err)

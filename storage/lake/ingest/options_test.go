@@ -29,7 +29,7 @@ func TestOptions(t *testing.T) {
 		{name: "first header row", content: "g,,\n,b,c\n3,4,5\n", options: storage.IngestOptions{HeaderRow: new(1)},
 			types: "g BIGINT, column_2 VARCHAR, column_3 VARCHAR", rows: `{"g":null,"column_2":"b","column_3":"c"}` + "\n" + `{"g":3,"column_2":"4","column_3":"5"}`},
 		{name: "missing values", content: "a,b,c\n1,x,NA\n99,?,5\n,99,\n", options: storage.IngestOptions{NullValues: []string{"99", "?"}},
-			types: "a BIGINT, b VARCHAR, c VARCHAR", rows: `{"a":1,"b":"x","c":"NA"}` + "\n" + `{"a":null,"b":null,"c":"5"}` + "\n" + `{"a":null,"b":null,"c":null}`},
+			types: "a BIGINT, b VARCHAR, c BIGINT", rows: `{"a":1,"b":"x","c":null}` + "\n" + `{"a":null,"b":null,"c":5}` + "\n" + `{"a":null,"b":null,"c":null}`},
 		{name: "text", content: "a,b\n1,NA\n2,5\n", options: typed("A", "VARCHAR", "b", "VARCHAR"),
 			types: "a VARCHAR, b VARCHAR", rows: `{"a":"1","b":"NA"}` + "\n" + `{"a":"2","b":"5"}`},
 		{name: "numbers", content: "a;b;c;d\n1;1,234;5;$1.50\n2;NA;6;$2.5\n", options: typed("a", "DOUBLE", "b", "BIGINT", "c", "DECIMAL(10,2)", "d", "DECIMAL(6,2)"),
@@ -48,19 +48,19 @@ func TestOptions(t *testing.T) {
 			types: "a DATE, b DATE", rows: `{"a":"2024-01-02","b":"2024-01-31"}`},
 
 		{name: "not zero and one", content: "a,b\n1,x\n2,y\n", options: typed("a", "BOOLEAN"),
-			refusal: `x.csv: a number of column "a" does not fit BOOLEAN`},
+			refusal: `x.csv: a number of column "a" does not fit boolean`},
 		{name: "long code", content: "a,b\n000123456789012345678901,x\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv: a number of column "a" does not fit BIGINT`},
+			refusal: `x.csv: a number of column "a" does not fit integer`},
 		{name: "month that is a day", content: "a,b\n1/2/2024,x\n13/2/2024,y\n", options: typed("a", "DATE:mdy"),
-			refusal: `x.csv, line 3, column "a": the cell cannot be read as DATE; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 3, column "a": the cell cannot be read as date:mdy; name it as a missing value, or give the column another type`},
 		{name: "year that is last", content: "a,b\n1/2/2024,x\n", options: typed("a", "DATE:ymd"),
-			refusal: `x.csv, line 2, column "a": the cell cannot be read as DATE; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as date:ymd; name it as a missing value, or give the column another type`},
 		{name: "cell that does not fit", content: "a,b\n1,x\n2,y\nz,3\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv, line 4, column "a": the cell cannot be read as BIGINT; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 4, column "a": the cell cannot be read as integer; name it as a missing value, or give the column another type`},
 		{name: "decided by another column", content: "a;b\n1.234;0.5\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv, line 2, column "a": the cell cannot be read as BIGINT; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer; name it as a missing value, or give the column another type`},
 		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),
-			refusal: `x.csv: a number of column "a" does not fit DECIMAL(4,2)`},
+			refusal: `x.csv: a number of column "a" does not fit decimal(4,2)`},
 		{name: "unknown column", content: "a,b\n1,2\n", options: typed("c", "BIGINT"),
 			refusal: `there is no column "c" to give a type; x.csv has a, b`},
 		{name: "unknown type", content: "a,b\n1,2\n", options: typed("a", "int"),
@@ -68,7 +68,7 @@ func TestOptions(t *testing.T) {
 		{name: "unknown encoding", content: "a,b\n1,2\n", options: storage.IngestOptions{Encoding: "ebcdic"},
 			refusal: `the encoding "ebcdic" is not known; it can be utf-8, utf-16 or windows-1252`},
 		{name: "not UTF-8", content: "a,b\n1,\xe9\n", options: storage.IngestOptions{Encoding: "utf-8"},
-			refusal: `x.csv, line 2: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
+			refusal: `x.csv, line 2: the text is not UTF-8; leave out the option encoding, or give another one`},
 		{name: "long delimiter", content: "a,b\n1,2\n", options: storage.IngestOptions{Delimiter: "::"},
 			refusal: `the delimiter "::" is not one character that can separate fields`},
 		{name: "header row past the end", content: "a,b\n1,2\n", options: storage.IngestOptions{HeaderRow: new(9)},
@@ -106,7 +106,7 @@ func TestTypesOfJSON(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	_, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Types: map[string]string{"b": "BIGINT"}}})
-	if got, want := refusal(t, err), `x.json: column "b" holds text, which cannot be read as BIGINT`; got != want {
+	if got, want := refusal(t, err), `x.json: column "b" holds text, which cannot be read as integer`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -71,6 +71,8 @@ func TestCSVRoundTrip(t *testing.T) {
 			w.Write(row)
 		}
 		w.Flush()
+		// Rows without a value are not read.
+		rows = slices.DeleteFunc(rows, func(row []string) bool { return len(row) > 1 && strings.Join(row, "") == "" })
 		result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.csv", content.String())}})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, content.String())

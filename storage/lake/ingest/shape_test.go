@@ -74,7 +74,7 @@ func TestShapes(t *testing.T) {
 			content:  "item,price\npen,1\nTotal,1\n",
 			types:    "item VARCHAR, price BIGINT",
 			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":1}`,
-			warnings: `{3  the last row looks like a row of totals}`,
+			warnings: `{3  the row looks like a row of totals, which sums count again; if it is one, delete it from the file}`,
 		},
 		{
 			name:     "internal names",
@@ -123,10 +123,10 @@ func TestNotes(t *testing.T) {
 	}
 	// A line without a blank one above it, or with quotes, is not.
 	for content, want := range map[string]string{
-		"a,b\n1,2\nSource\n":          "x.csv, line 3: the row has 1 field, the header has 2",
-		"a,b\n1,2\n\nSource \"x\"\n":  "x.csv, line 4: the row has 1 field, the header has 2",
-		"a,b\n1,2\n\nSource\n3,4\n":   "x.csv, line 4: the row has 1 field, the header has 2",
-		"a,b\n1,\"2\n\nSource\"\n5\n": "x.csv, line 5: the row has 1 field, the header has 2",
+		"a,b\n1,2\nSource\n":          "x.csv, line 3: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
+		"a,b\n1,2\n\nSource \"x\"\n":  "x.csv, line 4: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
+		"a,b\n1,2\n\nSource\n3,4\n":   "x.csv, line 4: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
+		"a,b\n1,\"2\n\nSource\"\n5\n": "x.csv, line 5: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 	} {
 		l.refuses(l.file("x.csv", content), storage.IngestOptions{}, want)
 	}

@@ -135,7 +135,7 @@ func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "a\n1\n"), l.file("b.csv", "a,b\n1\n")}})
-	if got, want := refusal(t, err), "b.csv, line 2: the row has 1 field, the header has 2"; got != want {
+	if got, want := refusal(t, err), "b.csv, line 2: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	out := l.folder()

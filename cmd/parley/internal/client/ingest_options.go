@@ -13,8 +13,8 @@ type ingestFlags struct {
 	Delimiter string         `env:"-" placeholder:"CHARACTER" help:"The character between fields; 'tab' for a tab. Detected by default."`
 	HeaderRow string         `env:"-" placeholder:"ROW" help:"The row with the column names, from 1; 0 if there is none. Detected by default."`
 	Sheet     string         `env:"-" placeholder:"NAME" help:"The table to read from a file with several, such as a sheet of a workbook."`
-	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value. Repeatable."`
-	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. date:dmy and date:mdy set the order of day and month. Repeatable."`
+	Null      []string       `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value, besides the usual ones such as NA. Repeatable."`
+	Retype    []string       `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. date:dmy, date:mdy and date:ymd set the order of day, month and year. Repeatable."`
 	Union     command.Toggle `env:"-" help:"Allow files with different columns in one dataset."`
 }
 

@@ -17,13 +17,13 @@ const delimiters: [string, string][] = [[',', 'comma ,'], [';', 'semicolon ;'], 
 export function ReadingOptions({ options, preview, busy, onApply }: OptionsProps): VNode {
   const [encoding, setEncoding] = useState(options.encoding ?? '');
   const [delimiter, setDelimiter] = useState(options.delimiter ?? '');
-  const [header, setHeader] = useState(options.headerRow ? String(options.headerRow) : '');
+  const [header, setHeader] = useState(options.headerRow?.toString() ?? '');
   const [sheet, setSheet] = useState(options.sheet ?? '');
   const [nulls, setNulls] = useState((options.nullValues ?? []).join(', '));
   const apply = () => {
     const nullValues = nulls.split(',').map((text) => text.trim()).filter(Boolean);
     onApply({
-      ...(encoding && { encoding }), ...(delimiter && { delimiter }), ...(Number(header) >= 1 && { headerRow: Math.floor(Number(header)) }),
+      ...(encoding && { encoding }), ...(delimiter && { delimiter }), ...(header && Number(header) >= 0 && { headerRow: Math.floor(Number(header)) }),
       ...(sheet.trim() && { sheet: sheet.trim() }), ...(nullValues.length && { nullValues }),
     });
   };
@@ -47,7 +47,7 @@ export function ReadingOptions({ options, preview, busy, onApply }: OptionsProps
           </>
         )}
         <label for="header-row">Header row</label>
-        <input id="header-row" type="number" min={1} max={10000} value={header} placeholder={preview?.headerRow ? `detected: ${preview.headerRow}` : 'detected'}
+        <input id="header-row" type="number" min={0} max={10000} value={header} placeholder={preview?.headerRow ? `detected: ${preview.headerRow}; 0 for none` : 'detected; 0 for none'}
           onInput={(event) => setHeader(event.currentTarget.value)} />
         {(!preview || options.sheet || preview.tables.length > 1) && (
           <>
