@@ -144,6 +144,7 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 	}
 	if p.grid != nil {
 		in.HeaderRow = p.grid.headerRow
+		r.Warnings = append(r.Warnings, p.grid.warnings...)
 	}
 	in.Head, err = ReadHead(in.Path)
 	return in, err
