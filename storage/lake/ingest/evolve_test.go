@@ -166,3 +166,31 @@ func TestCompactKeepsOrder(t *testing.T) {
 		t.Error("a file that exists was replaced")
 	}
 }
+
+// An addition says which columns it adds and lacks. A file of wholly other columns is for
+// another dataset.
+func TestAppendedColumns(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	have := []storage.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
+	other := []ingest.Source{l.file("x.csv", "c,d\n1,2\n")}
+	_, err := l.run(ingest.Job{Sources: other, Have: have})
+	if got, want := refusal(t, err), "x.csv has no column of the dataset, which has a, b; put it into another dataset, or read it with the option union"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	const all = "columns added: c, d\ncolumns missing in this file: a, b"
+	for _, test := range []struct {
+		name, want string
+		job        ingest.Job
+	}{
+		{"all, with union", all, ingest.Job{Sources: other, Options: storage.IngestOptions{Union: true}}},
+		{"all, in rows", all, ingest.Job{Rows: l.file("rows", `{"c":1,"d":2}`).Path}},
+		{"some", "columns added: c\ncolumns missing in this file: b", ingest.Job{Sources: []ingest.Source{l.file("y.csv", "A,c\n1,2\n")}}},
+		{"none", "", ingest.Job{Sources: []ingest.Source{l.file("z.csv", "b,a\nx,2\n")}}},
+	} {
+		test.job.Have = have
+		if got := warnings(l.mustRun(test.job)); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+		}
+	}
+}

@@ -13,8 +13,6 @@ func TestFormatsRefused(t *testing.T) {
 		"each also gzipped (.gz) or in a ZIP archive (.zip)"
 	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
 	for _, test := range []struct{ name, file, content, want string }{
-		{"JSON in a CSV", "x.csv", `[{"a":1}]`, `x.csv holds JSON; name it .json`},
-		{"objects in a TSV", "x.tsv", "{\"a\":1}\n{\"a\":2}", `x.tsv holds JSON; name it .json`},
 		{"Parquet in a CSV", "x.csv", "PAR1\x15\x04\x15", `x.csv is a Parquet file; name it .parquet`},
 		{"CSV in a Parquet", "x.parquet", "a,b\n1,2\n", `x.parquet is not a Parquet file`},
 		{"damaged Parquet", "x.parquet", "PAR1 and nothing else PAR1", `x.parquet is damaged, or not a Parquet file that can be read`},
@@ -73,5 +71,20 @@ func TestText(t *testing.T) {
 	}
 	if got := strings.Join(rows, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// JSON is known by its content where the name says CSV.
+func TestJSONNamedCSV(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	for name, content := range map[string]string{"x.csv": `[{"a":1},{"a":2}]`, "x.tsv": "{\"a\":1}\n{\"a\":2}"} {
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(name, content)}})
+		if got, want := warnings(result), name+" holds JSON, and is read so"; got != want {
+			t.Errorf("warnings: got %s, want %s", got, want)
+		}
+		if got, want := l.rows(result.Columns, result), `{"a":1}`+"\n"+`{"a":2}`; got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
 	}
 }

@@ -203,6 +203,9 @@ func (r *run) check(ctx context.Context) ([]*table, error) {
 	if err := r.checkUnion(tables); err != nil {
 		return nil, err
 	}
+	if err := r.checkAppended(tables); err != nil {
+		return nil, err
+	}
 	return tables, checkUnits(tables)
 }
 

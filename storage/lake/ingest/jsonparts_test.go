@@ -49,6 +49,27 @@ func warnings(result ingest.Result) string {
 	return strings.Join(out, "\n")
 }
 
+// An object of arrays of scalars of one length holds columns.
+func TestJSONColumns(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.readsPart(l.file("x.json", `{"id": [1, 2 ,3], "na\u006de":["a,b", null,"c"]}`), "", "id BIGINT, name VARCHAR",
+		`{"id":1,"name":"a,b"}`+"\n"+`{"id":2,"name":null}`+"\n"+`{"id":3,"name":"c"}`)
+	if got, want := warnings(result), "x.json: its arrays are read as columns of 3 rows"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for content, want := range map[string]string{
+		`{"a":[1,2],"b":[1]}`:              "a BIGINT[], b BIGINT[]",
+		`{"a":[1,2],"b":1}`:                "a BIGINT[], b BIGINT",
+		`{"a":[1],"b":[[1]]}`:              "a BIGINT[], b JSON",
+		`{"a":[1,2]}` + "\n" + `{"a":[3]}`: "a BIGINT[]",
+	} {
+		if got := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("y.json", content)}}); types(got.Columns) != want {
+			t.Errorf("%s: got %s, want %s", content, types(got.Columns), want)
+		}
+	}
+}
+
 func TestJSONObjectOfArrays(t *testing.T) {
 	t.Parallel()
 	l := setup(t)

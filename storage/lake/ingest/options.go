@@ -98,15 +98,63 @@ func (r *run) checkUnion(tables []*table) error {
 	first := tables[0]
 	for _, t := range tables[1:] {
 		for _, pair := range [][2]*table{{first, t}, {t, first}} {
-			for _, c := range pair[0].columns {
-				if !slices.ContainsFunc(pair[1].columns, func(other storage.Column) bool { return storage.FoldColumn(other.Name) == storage.FoldColumn(c.Name) }) {
-					return refuse("%s has a column %s and %s has not; files of different columns are read into one dataset with the option union",
-						pair[0].name, quote(source.Excerpt(c.Name)), pair[1].name)
-				}
+			if names := without(pair[0].columns, pair[1].columns); len(names) > 0 {
+				return refuse("%s has a column %s and %s has not; files of different columns are read into one dataset with the option union",
+					pair[0].name, quote(source.Excerpt(names[0])), pair[1].name)
 			}
 		}
 	}
 	return nil
+}
+
+// checkAppended notes which columns of the dataset tables lack, and which they add. It refuses a
+// file that has none of them, unless an option allows it.
+func (r *run) checkAppended(tables []*table) error {
+	have := r.job.Have
+	if len(have) == 0 {
+		return nil
+	}
+	for _, t := range tables {
+		added, missing := without(t.columns, have), without(have, t.columns)
+		if len(added) == len(t.columns) && r.job.Rows == "" && !r.job.Options.Union {
+			return refuse("%s has no column of the dataset, which has %s; put it into another dataset, or read it with the option union", t.name, listNames(missing))
+		}
+		for _, of := range []struct {
+			what  string
+			names []string
+		}{{"columns added", added}, {"columns missing in this file", missing}} {
+			if len(of.names) > 0 {
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Message: of.what + ": " + listNames(of.names)})
+			}
+		}
+	}
+	return nil
+}
+
+// without gives the names of columns that are not among others.
+func without(columns, others []storage.Column) (names []string) {
+	known := map[string]bool{}
+	for _, c := range others {
+		known[storage.FoldColumn(c.Name)] = true
+	}
+	for _, c := range columns {
+		if !known[storage.FoldColumn(c.Name)] {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// listNames lists the first names.
+func listNames(names []string) string {
+	list := make([]string, 0, source.MaxNamed)
+	for _, name := range names[:min(len(names), source.MaxNamed)] {
+		list = append(list, source.Excerpt(name))
+	}
+	if more := len(names) - len(list); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), more)
+	}
+	return strings.Join(list, ", ")
 }
 
 // checkUnits refuses tables whose columns have numbers of different units.

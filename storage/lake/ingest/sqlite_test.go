@@ -40,11 +40,13 @@ func TestSQLite(t *testing.T) {
 		t.Errorf("parts: got %s, want %s", got, want)
 	}
 	l.readsPart(source, "THE ORDERS", "id BIGINT, day DATE, price DOUBLE, ok BIGINT, note VARCHAR, picture VARCHAR, code VARCHAR",
-		`{"id":1,"day":"2024-02-29","price":2.0,"ok":1,"note":"a \"b\"","picture":"00ff","code":"007"}`+"\n"+
+		`{"id":1,"day":"2024-02-29","price":2.0,"ok":1,"note":"a \"b\"","picture":"AP8=","code":"007"}`+"\n"+
 			`{"id":2,"day":null,"price":2.5,"ok":0,"note":"","picture":null,"code":"8"}`)
 	l.readsPart(source, "customers", "name VARCHAR", `{"name":"Ann"}`)
 	l.refuses(source, storage.IngestOptions{}, "shop.db holds 2 tables: customers, the orders; choose one")
 	l.refuses(l.file("empty.sqlite", database(t, "CREATE TABLE a (b)")), storage.IngestOptions{}, "empty.sqlite holds no table and no text")
+	l.refuses(l.file("latin.db", database(t, "CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('x'), (CAST(x'e9' AS TEXT))")), storage.IngestOptions{},
+		`the table "a", row 2, column "b": the text is not UTF-8; convert it and send the file again`)
 	l.refuses(l.file("text.db", "a,b\n1,2\n"), storage.IngestOptions{}, "text.db is not an SQLite file")
 }
 

@@ -149,30 +149,31 @@ func TestWorkbookLayout(t *testing.T) {
 		options     storage.IngestOptions
 		fill        func(f *excelize.File)
 		types, rows string
+		warnings    string
 	}{
 		{"titles", storage.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"Sales of 2024"}, nil, []any{"made by", "Ann"}, nil, []any{nil, "city", "people", "area"}, []any{nil, "Oslo", 1, 2}, nil, []any{nil, "Bonn", 2, nil})
 			must(f.MergeCell("Sheet1", "A1", "D1"))
-		}, "city VARCHAR, people BIGINT, area BIGINT", `{"city":"Oslo","people":1,"area":2}` + "\n" + `{"city":"Bonn","people":2,"area":null}`},
+		}, "city VARCHAR, people BIGINT, area BIGINT", `{"city":"Oslo","people":1,"area":2}` + "\n" + `{"city":"Bonn","people":2,"area":null}`, "x.xlsx (Sheet1): the header is in row 5; 2 rows above it not read"},
 		{"merged cells", storage.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"land", "city"}, []any{"NO", "Oslo"}, []any{nil, "Bergen"}, []any{"DE", "Bonn"})
 			must(f.MergeCell("Sheet1", "A2", "A3"))
-		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`},
+		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, "the column is text: 1 cell of 3 cannot be read as BOOLEAN"},
 		{"groups of columns", storage.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"name", "2023", nil, "2024", nil}, []any{nil, "Q1", "Q2", "Q1", "Q2"}, []any{"a", 1, 2, 3, 4}, []any{"b", 5, 6, 7, 8})
 			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))
 		}, "name VARCHAR, 2023 Q1 BIGINT, 2023 Q2 BIGINT, 2024 Q1 BIGINT, 2024 Q2 BIGINT",
-			`{"name":"a","2023 Q1":1,"2023 Q2":2,"2024 Q1":3,"2024 Q2":4}` + "\n" + `{"name":"b","2023 Q1":5,"2023 Q2":6,"2024 Q1":7,"2024 Q2":8}`},
+			`{"name":"a","2023 Q1":1,"2023 Q2":2,"2024 Q1":3,"2024 Q2":4}` + "\n" + `{"name":"b","2023 Q1":5,"2023 Q2":6,"2024 Q1":7,"2024 Q2":8}`, "x.xlsx (Sheet1): two header rows were joined"},
 		{"a header row that is given", storage.IngestOptions{HeaderRow: new(3)}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"x", "y"}, []any{"units", "m"}, []any{"a", "b"}, []any{1, 2})
-		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`},
+		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`, "x.xlsx (Sheet1): the header is in row 3; 2 rows above it not read"},
 		{"no header row", storage.IngestOptions{HeaderRow: new(0)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "x"}, []any{2, "y"}) },
-			"column_1 BIGINT, column_2 VARCHAR", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`},
+			"column_1 BIGINT, column_2 VARCHAR", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`, ""},
 		{"texts with separators", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
-			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`},
-		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`},
+			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`, ""},
+		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},
 		{"a value without a name", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
-			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`},
+			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -180,6 +181,9 @@ func TestWorkbookLayout(t *testing.T) {
 			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", book(t, test.fill))}, Options: test.options})
 			if got := types(result.Columns); got != test.types {
 				t.Errorf("types: got  %s\nwant %s", got, test.types)
+			}
+			if got := warnings(result); got != test.warnings {
+				t.Errorf("warnings: got %s, want %s", got, test.warnings)
 			}
 			if got := l.rows(result.Columns, result); got != test.rows {
 				t.Errorf("rows: got\n%s\nwant\n%s", got, test.rows)
@@ -236,6 +240,7 @@ func TestWorkbookRefused(t *testing.T) {
 			return strings.Replace(s, `<row r="2">`, `<row r="2"><c r="A2"><v>1</w></c>`, 1)
 		}), "x.xlsx (Sheet1) is damaged: " + again},
 		{"a sheet without an end", "x.xlsx", change("xl/worksheets/sheet1.xml", func(s string) string { return s[:strings.Index(s, "</sheetData>")] }), "x.xlsx (Sheet1) is damaged: " + again},
+		{"a shared text that is not there", "x.xlsx", change("xl/sharedStrings.xml", func(s string) string { return strings.Replace(s, "<si><t>y</t></si>", "", 1) }), "x.xlsx (Sheet1) is damaged: " + again},
 		{"a binary workbook", "x.xlsb", change("xl/workbook.bin", func(string) string { return "x" }), "x.xlsb is a binary Excel workbook (.xlsb); save it as .xlsx and send that"},
 		{"no values", "x.xlsx", book(t, func(*excelize.File) {}), "x.xlsx holds no table and no text"},
 		{"a header alone", "x.xlsx", book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}) }), "x.xlsx (Sheet1) has no rows"},

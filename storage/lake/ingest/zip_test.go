@@ -41,7 +41,8 @@ func TestArchive(t *testing.T) {
 		t.Errorf("parts: got %s, want %s", got, want)
 	}
 	result := l.readsPart(source, "orders.csv", "id BIGINT", `{"id":1}`)
-	if got, want := warnings(result), "data.zip: not read, since their names do not say what they are: logo.png"; got != want {
+	if got, want := warnings(result), "data.zip: not read, since their names do not say what they are: logo.png\n"+
+		"data.zip: texts beside tables are not read unless they are chosen: README"; got != want {
 		t.Errorf("warnings: got %s, want %s", got, want)
 	}
 	l.readsPart(source, "Book Two", "b BIGINT", `{"b":2}`)
@@ -59,9 +60,10 @@ func TestArchive(t *testing.T) {
 func TestArchiveWarnings(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	source := l.file("x.zip", archive(t, "a.csv", "a\n1\n", "empty.csv", "", "b.xlsx", "no workbook", "inner.zip", archive(t, "c.csv", "c\n1\n")))
+	source := l.file("x.zip", archive(t, "a.csv", "a\n1\n", "README.md", "text", "b.txt", "text", "empty.csv", "", "b.xlsx", "no workbook", "inner.zip", archive(t, "c.csv", "c\n1\n")))
 	result := l.readsPart(source, "", "a BIGINT", `{"a":1}`)
-	if got, want := warnings(result), "not read: empty.csv is empty\nnot read: b.xlsx is not a .xlsx file, although its name says so\nnot read: inner.zip is a ZIP archive within another; send it by itself"; got != want {
+	if got, want := warnings(result), "not read: empty.csv is empty\nnot read: b.xlsx is not a .xlsx file, although its name says so\nnot read: inner.zip is a ZIP archive within another; send it by itself\n"+
+		"x.zip: texts beside tables are not read unless they are chosen: README, b"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

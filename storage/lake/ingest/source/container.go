@@ -108,13 +108,31 @@ func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	return tables, nil
 }
 
-func listParts(parts []Part) string {
-	names := make([]string, 0, MaxNamed)
-	for _, p := range parts[:min(len(parts), MaxNamed)] {
-		names = append(names, p.Name)
+// unchosenTexts gives the names of the texts of a container that has tables.
+func (c *Container) unchosenTexts() (names []string) {
+	if len(c.Tables()) == len(c.parts) {
+		return nil
 	}
-	list := strings.Join(names, ", ")
-	if more := len(parts) - len(names); more > 0 {
+	for _, p := range c.parts {
+		if p.Format.Prose {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+func listParts(parts []Part) string {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = p.Name
+	}
+	return listFirst(names)
+}
+
+// listFirst lists the first names.
+func listFirst(names []string) string {
+	list := strings.Join(names[:min(len(names), MaxNamed)], ", ")
+	if more := len(names) - MaxNamed; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list
@@ -144,6 +162,7 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 	}
 	if p.grid != nil {
 		in.HeaderRow = &p.grid.headerRow
+		r.Warnings = append(r.Warnings, p.grid.warnings...)
 	}
 	in.Head, err = ReadHead(in.Path)
 	return in, err

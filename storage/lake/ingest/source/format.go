@@ -78,9 +78,9 @@ var foreign = []struct{ magic, what string }{
 }
 
 // sniff decides the format of a file by its name and the first bytes of its
-// decoded content. Containers are known by their content. Of others the name says
-// what its owner intends; content that cannot be that is refused. Where the name says
-// nothing the content decides, if it is Parquet or JSON.
+// decoded content. Containers are known by their content, and so is JSON that is named as
+// CSV. Of others the name says what its owner intends; content that cannot be that is
+// refused. Where the name says nothing the content decides, if it is Parquet or JSON.
 func sniff(name string, head []byte) (*Format, error) {
 	named := extensions[strings.ToLower(path.Ext(trimGzip(name)))]
 	if len(bytes.TrimSpace(head)) == 0 {
@@ -115,12 +115,10 @@ func sniff(name string, head []byte) (*Format, error) {
 	switch {
 	case named == nil && looksLikeHTML(head): // many programs name tables .xls
 		return formatHTML, nil
-	case named == nil && holdsJSON:
+	case (named == nil || named == CSV || named == TSV) && holdsJSON:
 		return JSON, nil
 	case named == nil:
 		return nil, refuse("%s: its name does not tell its format; %s", name, knownFormats)
-	case (named == CSV || named == TSV) && holdsJSON:
-		return nil, refuse("%s holds JSON; name it .json", name)
 	}
 	return named, nil
 }

@@ -28,8 +28,10 @@ type grid struct {
 	// each gives the rows that have a value, in order. Cells are valid until the next
 	// row.
 	each func(give func(row int, cells []string) error) error
-	// headerRow is the number of the header from 1, once it was written; 0 without one.
+	// headerRow is the number of the header from 1, 0 without one, and warnings say what is
+	// above it, once it was written.
 	headerRow int
+	warnings  []storage.IngestWarning
 }
 
 // merge is a range of merged cells, its ends included.
@@ -89,6 +91,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
 		}
 		if headerRow == nil || *headerRow > 0 {
 			g.headerRow = first[header].number + 1
+			g.noteAbove(header, joined)
 		}
 		if joined >= 0 {
 			first[header].cells = joinGroups(first[joined].cells, first[header].cells)
@@ -120,6 +123,21 @@ func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
 	}
 	w.csv.Flush()
 	return w.csv.Error()
+}
+
+// noteAbove says what is above the header: rows that are not read, and one that is joined to it.
+func (g *grid) noteAbove(header, joined int) {
+	warn := func(message string) {
+		g.warnings = append(g.warnings, storage.IngestWarning{Line: int64(g.headerRow), Message: g.name + ": " + message})
+	}
+	above := header
+	if joined >= 0 {
+		above = joined
+		warn("two header rows were joined")
+	}
+	if above > 0 {
+		warn(fmt.Sprintf("the header is in row %d; %s above it not read", g.headerRow, Count(above, "row")))
+	}
 }
 
 // span is what a merged cell gives to the rows below its first.

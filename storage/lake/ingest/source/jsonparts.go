@@ -35,7 +35,7 @@ func (r *Reader) openJSON(ctx context.Context, in Input) (*Container, error) {
 		return nil, refuse("%s has no rows", in.Name)
 	}
 	if geo != "Feature" && !holdsArrays(in.Head) {
-		return nil, nil
+		return r.openColumns(in)
 	}
 	file, err := os.Open(in.Path)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"parley/storage"
@@ -72,6 +73,9 @@ func (r *Reader) Open(ctx context.Context, path, name string) (Input, *Format, e
 		return in, nil, err
 	}
 	f, err := sniff(name, in.Head)
+	if named := extensions[strings.ToLower(filepath.Ext(trimGzip(name)))]; f == JSON && (named == CSV || named == TSV) {
+		r.Warnings = append(r.Warnings, storage.IngestWarning{Message: name + " holds JSON, and is read so"})
+	}
 	return in, f, err
 }
 

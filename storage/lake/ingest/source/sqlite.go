@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -143,7 +144,7 @@ func writeRows(ctx context.Context, conn *sql.Conn, table string, to io.Writer) 
 		targets[i] = &values[i]
 	}
 	var line bytes.Buffer
-	for rows.Next() {
+	for number := 1; rows.Next(); number++ {
 		if err := rows.Scan(targets...); err != nil {
 			return err
 		}
@@ -152,6 +153,10 @@ func writeRows(ctx context.Context, conn *sql.Conn, table string, to io.Writer) 
 			line.WriteByte("{,"[min(i, 1)])
 			line.Write(keys[i])
 			line.WriteByte(':')
+			if text, ok := value.(string); ok && !utf8.ValidString(text) {
+				return refuse("the table %s, row %d, column %s: the text is not UTF-8; convert it and send the file again",
+					strconv.Quote(table), number, strconv.Quote(Excerpt(columns[i])))
+			}
 			if err := appendSQLite(&line, value); err != nil {
 				return err
 			}
@@ -167,7 +172,7 @@ func writeRows(ctx context.Context, conn *sql.Conn, table string, to io.Writer) 
 	return out.Flush()
 }
 
-// appendSQLite writes a value as JSON: binary data in hexadecimal digits.
+// appendSQLite writes a value as JSON: binary data in base64.
 func appendSQLite(line *bytes.Buffer, value any) error {
 	switch v := value.(type) {
 	case int64:
@@ -184,7 +189,7 @@ func appendSQLite(line *bytes.Buffer, value any) error {
 	case nil:
 		line.WriteString("null")
 	case []byte:
-		line.WriteString(`"` + hex.EncodeToString(v) + `"`)
+		line.WriteString(`"` + base64.StdEncoding.EncodeToString(v) + `"`)
 	case string:
 		text, err := json.Marshal(strings.ReplaceAll(v, "\x00", ""))
 		if err != nil {

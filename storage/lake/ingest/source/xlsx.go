@@ -45,8 +45,10 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 		w.close()
 		return nil, err
 	}
+	texts := 0
 	if entry := w.entry("xl/sharedStrings.xml"); entry != nil {
-		if _, err := countStrings(ctx, entry); err != nil {
+		var err error
+		if texts, err = countStrings(ctx, entry); err != nil {
 			w.close()
 			return nil, refuseXML(ctx, in.Name, err)
 		}
@@ -61,7 +63,7 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 			hidden = append(hidden, sheet.Name)
 			continue
 		}
-		layout, err := scanSheet(ctx, entry)
+		layout, err := scanSheet(ctx, entry, texts)
 		if err != nil {
 			w.close()
 			return nil, refuseXML(ctx, partName(in.Name, sheet.Name), err)

@@ -161,7 +161,8 @@ var errSheet = errors.New("not a whole sheet")
 
 // scanSheet reads the tags of a sheet's XML, and checks that it unpacks and has an end, and
 // that its rows are short enough: excelize holds one in memory, with all that is before the next.
-func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err error) {
+// Cells refer to so many shared texts.
+func scanSheet(ctx context.Context, entry *zip.File, texts int) (layout sheetLayout, err error) {
 	content, err := entry.Open()
 	if err != nil {
 		return layout, err
@@ -192,6 +193,9 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 		case "v", "t":
 			layout.values = true
 			_, value, _ := bytes.Cut(tag, []byte{'>'})
+			if name == "v" && bytes.Contains(cell, []byte(` t="s"`)) && !refersToText(value, texts) {
+				return layout, errSheet
+			}
 			formula = formula && len(value) > 0 && value[0] == '<' && attribute(cell, "t") != "str"
 			layout.long = layout.long || isLong(value)
 		case "v/":
@@ -220,6 +224,13 @@ func scanSheet(ctx context.Context, entry *zip.File) (layout sheetLayout, err er
 		return layout, errSheet
 	}
 	return layout, nil
+}
+
+// refersToText reports whether a value is the number of one of the shared texts, or none.
+func refersToText(value []byte, texts int) bool {
+	value, _, _ = bytes.Cut(value, []byte{'<'})
+	number, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+	return len(value) == 0 || err != nil || number < texts
 }
 
 // isLong reports whether text begins with a whole number that excelize rounds.

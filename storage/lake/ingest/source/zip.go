@@ -108,7 +108,7 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 	}
 	if len(others) > 0 {
 		c.Warnings = append(c.Warnings, storage.IngestWarning{
-			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, strings.Join(others[:min(len(others), MaxNamed)], ", ")),
+			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, listFirst(others)),
 		})
 	}
 	var refusals []error
@@ -137,6 +137,11 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 	}
 	if len(refusals) == len(known) {
 		return c, refusals[0]
+	}
+	if texts := c.unchosenTexts(); len(texts) > 0 {
+		c.Warnings = append(c.Warnings, storage.IngestWarning{
+			Message: fmt.Sprintf("%s: texts beside tables are not read unless they are chosen: %s", name, listFirst(texts)),
+		})
 	}
 	return c, nil
 }
