@@ -173,7 +173,7 @@ func TestWorkbookLayout(t *testing.T) {
 			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`, ""},
 		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},
 		{"a value without a name", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
-			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, ""},
+			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, "1 column had no name, or one that was taken: now column_3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -241,6 +241,8 @@ func TestWorkbookRefused(t *testing.T) {
 		}), "x.xlsx (Sheet1) is damaged: " + again},
 		{"a sheet without an end", "x.xlsx", change("xl/worksheets/sheet1.xml", func(s string) string { return s[:strings.Index(s, "</sheetData>")] }), "x.xlsx (Sheet1) is damaged: " + again},
 		{"a shared text that is not there", "x.xlsx", change("xl/sharedStrings.xml", func(s string) string { return strings.Replace(s, "<si><t>y</t></si>", "", 1) }), "x.xlsx (Sheet1) is damaged: " + again},
+		{"a row far away", "x.xlsx", change("xl/worksheets/sheet1.xml", func(s string) string { return strings.Replace(s, `<row r="3"`, `<row r="99999999999"`, 1) }),
+			"x.xlsx (Sheet1) has rows beyond number 1048576, which a workbook cannot have"},
 		{"a binary workbook", "x.xlsb", change("xl/workbook.bin", func(string) string { return "x" }), "x.xlsb is a binary Excel workbook (.xlsb); save it as .xlsx and send that"},
 		{"no values", "x.xlsx", book(t, func(*excelize.File) {}), "x.xlsx holds no table and no text"},
 		{"a header alone", "x.xlsx", book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}) }), "x.xlsx (Sheet1) has no rows"},

@@ -245,6 +245,9 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if number == excelize.TotalRows {
+			return refuse("%s has rows beyond number %d, which a workbook cannot have", g.name, excelize.TotalRows)
+		}
 		cells, err := rows.Columns()
 		if err != nil {
 			return refuseDamaged(g.name)
