@@ -23,6 +23,9 @@ func TestIngestDryRun(t *testing.T) {
 	if !strings.Contains(shown.Stderr, "nothing was stored") {
 		t.Errorf("said %s", shown.Stderr)
 	}
+	if got := i.run(e2etest.ExitOK, append(args, "--dry-run", "--header-row", "0")...); !strings.Contains(got.Stdout, "3 rows, 2 columns") || !strings.Contains(got.Stdout, "column_1") {
+		t.Errorf("without a header: %s", got.Stdout)
+	}
 	i.run(e2etest.ExitNotFound, "datasets", "shop/orders")
 	if got := i.run(e2etest.ExitOK, append(args, "--dry-run", "--json")...); !strings.Contains(got.Stdout, `"file":"orders.csv","tables":[{"name":"orders"`) {
 		t.Errorf("as JSON: %s", got.Stdout)
@@ -33,7 +36,7 @@ func TestIngestDryRun(t *testing.T) {
 	if got := i.run(e2etest.ExitOK, args...); !strings.Contains(got.Stdout, "2 rows from orders.csv; now 4 rows (was 2)") {
 		t.Errorf("appended: %s", got.Stdout)
 	}
-	wrong := i.run(e2etest.ExitUsage, append(args, "--encoding", "ebcdic", "--delimiter", "ab", "--header-row=-1", "--retype", "id", "--retype", "item=colour")...)
+	wrong := i.run(e2etest.ExitUsage, append(args, "--encoding", "ebcdic", "--delimiter", "ab", "--header-row", "x", "--retype", "id", "--retype", "item=colour")...)
 	for _, flag := range []string{"--encoding", "--delimiter", "--header-row", "--retype must be COLUMN=TYPE", "--retype item must be text"} {
 		if !strings.Contains(wrong.Stderr, flag) {
 			t.Errorf("nothing about %s: %s", flag, wrong.Stderr)
