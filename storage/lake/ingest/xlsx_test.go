@@ -173,7 +173,7 @@ func TestWorkbookLayout(t *testing.T) {
 			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`, ""},
 		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},
 		{"a value without a name", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
-			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, ""},
+			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, "1 column had no name, or one that was taken: now column_3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
