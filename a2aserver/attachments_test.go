@@ -200,7 +200,7 @@ func TestAttachmentNames(t *testing.T) {
 		"items.json=items":                              {data("items")},
 		"items.csv.json=items.csv":                      {data("items.csv")},
 		"'; DROP TABLE x; --.csv=DROP_TABLE_x":          {raw("'; DROP TABLE x; --.csv", "")},
-		"名前.csv=data":                                   {raw("名前.csv", "")},
+		"名前.csv=data_0073e150":                          {raw("名前.csv", "")},
 		"a.csv=a A.csv=A_2 a.json=a_3":                  {raw("a.csv", ""), raw("A.csv", ""), raw("a.json", "")},
 		"attachment.csv=attachment data.json=data":      {raw("", "text/csv"), data("")},
 		"attachment=attachment attachment=attachment_2": {raw("", ""), raw("", "")},
