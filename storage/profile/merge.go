@@ -22,6 +22,18 @@ func Merge(old, added storage.Profile, columns []storage.Column) storage.Profile
 	return merged
 }
 
+// CheckUnits refuses to add numbers to a column whose numbers have another unit.
+func CheckUnits(old, added storage.Profile) error {
+	for _, c := range added.Columns {
+		before := partOf(old, storage.Column{Name: c.Name, Type: c.Type})
+		if c.Unit != "" && before.Unit != "" && c.Unit != before.Unit && before.values > 0 && c.Missing < added.Rows {
+			return storage.Errorf(storage.ErrInvalid, "column %q is in %s in the dataset and in %s in what is added; put them into different datasets, or give the column the type text",
+				c.Name, before.Unit, c.Unit)
+		}
+	}
+	return nil
+}
+
 // part is a column's profile in some rows.
 type part struct {
 	storage.ColumnProfile

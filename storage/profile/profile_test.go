@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"parley/storage"
@@ -49,6 +50,30 @@ func TestProfilesMerge(t *testing.T) {
 }
 
 // Profiles must rule out a link only where it cannot be.
+// TestCheckUnits refuses numbers of another unit. One without a unit, and no values, go with any.
+func TestCheckUnits(t *testing.T) {
+	t.Parallel()
+	of := func(unit string, missing int64) storage.Profile {
+		return storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{{Name: "price", Type: "BIGINT", Unit: unit, Missing: missing}}}
+	}
+	for _, test := range []struct {
+		old, added storage.Profile
+		refused    bool
+	}{
+		{of("$", 0), of("€", 1), true},
+		{of("$", 0), of("$", 0), false},
+		{of("$", 0), of("", 0), false},
+		{of("", 0), of("%", 0), false},
+		{of("$", 2), of("€", 0), false},
+		{of("$", 0), of("€", 2), false},
+		{storage.Profile{Rows: 1}, of("€", 0), false},
+	} {
+		if err := profile.CheckUnits(test.old, test.added); errors.Is(err, storage.ErrInvalid) != test.refused {
+			t.Errorf("%+v and %+v: %v", test.old, test.added, err)
+		}
+	}
+}
+
 func TestMayReferTo(t *testing.T) {
 	t.Parallel()
 	sketch := func(used int, rank byte) storage.Sketch {

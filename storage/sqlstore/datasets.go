@@ -296,6 +296,9 @@ func nextProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange,
 	case known == nil || change.Profile == nil:
 		return nil, nil
 	default:
+		if err := profile.CheckUnits(*known, *change.Profile); err != nil {
+			return nil, err
+		}
 		merged := profile.Merge(*known, *change.Profile, change.Columns)
 		return &merged, nil
 	}

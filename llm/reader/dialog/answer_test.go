@@ -73,6 +73,8 @@ func TestAnswer(t *testing.T) {
 			"The number of orders was highest in **Q4 2024** at **9** and lowest in Q1 2025 at 1. [step 1]"},
 		{"days", llm.Step{Rows: rowsOf([]string{"day", "count"}, `{"day": "2025-05-01", "count": 1}`, `{"day": "2025-05-02", "count": null}`, `{"day": "2025-05-03", "count": 0}`, `{"day": "2025-05-04", "count": 3}`)},
 			"The count was highest on **4 May 2025** at **3** and lowest on 3 May 2025 at 0. [step 1]"},
+		{"equal days", llm.Step{Rows: rowsOf([]string{"day", "count"}, `{"day": "2025-05-01", "count": 3}`, `{"day": "2025-05-02", "count": 0}`, `{"day": "2025-05-03", "count": 3}`, `{"day": "2025-05-04", "count": 3}`, `{"day": "2025-05-05", "count": 0}`)},
+			"The count was highest on **1 May 2025** (and 2 other days) at **3** and lowest on 2 May 2025 (and 1 other day) at 0. [step 1]"},
 		{"two years", llm.Step{Rows: rowsOf([]string{"year", "total_amount"}, `{"year": 2024, "total_amount": 204772.5}`, `{"year": 2025, "total_amount": 233893.5}`)},
 			"The total amount rose from 204,772.5 in 2024 to **233,893.5** in **2025**, by 14 %. [step 1]"},
 		{"a fall", llm.Step{Rows: rowsOf([]string{"year", "profit"}, `{"year": 2024, "profit": 10}`, `{"year": 2025, "profit": -5}`)},

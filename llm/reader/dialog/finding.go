@@ -127,13 +127,30 @@ func (g grouped) overTime() string {
 		return text
 	}
 	top, bottom := g.extremes()
-	text := fmt.Sprintf("The %s was highest %s **%s** at **%s**", g.measure.name, in, g.label(top), g.text(top))
+	text := fmt.Sprintf("The %s was highest %s **%s**%s at **%s**", g.measure.name, in, g.label(top), g.ties(top), g.text(top))
 	if top > 0 {
 		if change := percent(g.value(top-1), g.value(top)); change != "" {
 			text += ", " + change + " above " + g.label(top-1) + ","
 		}
 	}
-	return text + fmt.Sprintf(" and lowest %s %s at %s", in, g.label(bottom), g.text(bottom))
+	return text + fmt.Sprintf(" and lowest %s %s%s at %s", in, g.label(bottom), g.ties(bottom), g.text(bottom))
+}
+
+// ties counts, in words, the other groups with the value of one.
+func (g grouped) ties(of int) string {
+	others := -1
+	for i := range g.rows {
+		if g.value(i) == g.value(of) {
+			others++
+		}
+	}
+	switch others {
+	case 0:
+		return ""
+	case 1:
+		return " (and 1 other " + g.groups[0].name + ")"
+	}
+	return fmt.Sprintf(" (and %s other %s)", g.measure.format.Int(int64(others)), catalog.Plural(g.groups[0].name))
 }
 
 // percent formats the difference of two positive numbers; "" if it is not of use.

@@ -205,6 +205,7 @@ func TestCSVRefused(t *testing.T) {
 			`orders.csv: the column name "éééééééééééééééééééééééééééééé…" must be at most 256 characters`},
 		{"many columns", "orders.csv", strings.Repeat("a,", 2000) + "a\n", `orders.csv has more than 2000 columns`},
 		{"damaged UTF-8", "orders.csv", "a,b\né,è\n2,caf\xe9\n", `orders.csv, line 3: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
+		{"UTF-8 with one other byte", "orders.csv", "id,v\n1,Zürich\n7,K\xf6ln\n", `orders.csv, line 3: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
 		{"no encoding", "orders.csv", "a,b\n1,x\n2,\x81\n", `orders.csv, line 3: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},
 		{"binary far down", "orders.csv", "a,b\n" + lines(300_000, "%d,x\n") + "1,\x00\n", `orders.csv, line 300002: the line holds binary data`},
 		{"quote in the header", "orders.csv", "a,\"b\n1,2\n", `orders.csv, line 1: a quote is opened in the header and never closed`},

@@ -97,6 +97,20 @@ func TestIngestTablesOfOneName(t *testing.T) {
 	i.has("shop/shop_items_2", "item")
 }
 
+// TestIngestOtherUnit does not add prices in another currency to those of a dataset.
+func TestIngestOtherUnit(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("dollars.csv", "v\n$5\n")
+	i.write("euros.csv", "v\n€7\n")
+	i.run(e2etest.ExitOK, "ingest", "dollars.csv", "-d", "shop/prices")
+	got := i.run(e2etest.ExitFailed, "ingest", "euros.csv", "-d", "shop/prices")
+	if !strings.Contains(got.Stderr, `column "v" is in $ in the dataset and in € in what is added`) {
+		t.Errorf("said %s", got.Stderr)
+	}
+	i.has("shop/prices", "5")
+}
+
 // TestIngestUnreadTable stores the tables that can be read, and fails because of the other.
 func TestIngestUnreadTable(t *testing.T) {
 	t.Parallel()

@@ -164,8 +164,8 @@ func looksLikeUTF16(head []byte) bool {
 }
 
 // DecodeWindows1252 writes a text in Windows-1252 as UTF-8. It is not ok for a
-// text that cannot be that: a damaged UTF-8 text, which has more characters of
-// several bytes than wrong bytes, or one with bytes that Windows-1252 has not.
+// text that cannot be that: a damaged UTF-8 text, which has many characters of
+// several bytes beside wrong bytes, or one with bytes that Windows-1252 has not.
 func DecodeWindows1252(from io.Reader, to io.Writer) (ok bool, err error) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	var raw, out []byte
@@ -173,7 +173,7 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok bool, err error) {
 	for {
 		c, size, err := in.ReadRune()
 		if err == io.EOF {
-			return characters <= wrong && undefined == 0, nil
+			return characters*10 <= wrong && undefined == 0, nil
 		}
 		if err != nil {
 			return false, err
