@@ -187,6 +187,7 @@ func TestAppendedColumns(t *testing.T) {
 		{"all, in rows", all, ingest.Job{Rows: l.file("rows", `{"c":1,"d":2}`).Path}},
 		{"some", "columns added: c\ncolumns missing in this file: b", ingest.Job{Sources: []ingest.Source{l.file("y.csv", "A,c\n1,2\n")}}},
 		{"none", "", ingest.Job{Sources: []ingest.Source{l.file("z.csv", "b,a\nx,2\n")}}},
+		{"of another type", "the column is text from now on, in all rows; it was integer", ingest.Job{Sources: []ingest.Source{l.file("t.csv", "a,b\nx,y\n")}}},
 	} {
 		test.job.Have = have
 		if got := warnings(l.mustRun(test.job)); got != test.want {

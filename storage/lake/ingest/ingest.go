@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +128,7 @@ func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
 	}
 	r.progress.finish()
 	report := reportOf(tables, columns)
-	report.Warnings = append(r.files.Warnings, report.Warnings...)
+	report.Warnings = slices.Concat(r.files.Warnings, retyped(job.Have, columns), report.Warnings)
 	return Result{Files: files, Columns: columns, Rows: sumRows(files), Report: report}, nil
 }
 

@@ -47,6 +47,16 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 	return columns, nil
 }
 
+// retyped says which columns of a dataset get another type: they come first in columns.
+func retyped(have, columns []storage.Column) (warnings []storage.IngestWarning) {
+	for i, before := range have {
+		if now := columns[i].Type; before.Type != now && before.Type != typeNull && before.Type != typeEmptyList {
+			warnings = append(warnings, storage.IngestWarning{Column: before.Name, Message: fmt.Sprintf("the column is %s from now on, in all rows; it was %s", typeName(now), typeName(before.Type))})
+		}
+	}
+	return warnings
+}
+
 // unite gives the narrowest type that holds the values of old, which may be in
 // files already, and of new. Readers can cast from old to it, the writer from
 // new. It is not ok when one of them would lose something.
