@@ -24,9 +24,9 @@ type Lake interface {
 	// QueryDatasets returns the ids of the datasets that statements read. Errors are those of
 	// Query.
 	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error)
-	// NamedDatasets returns the ids of other datasets than those that a text names, or a column
-	// of which it names.
-	NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, those []string) ([]string, error)
+	// NamedDatasets returns the ids of the datasets that a text names, by their name or by a
+	// column that those in except do not have. Those in except are left out.
+	NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, except []string) ([]string, error)
 	// Rows returns a page of a dataset's rows.
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
 	// Download returns all rows of a dataset as a file without a name.

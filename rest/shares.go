@@ -101,7 +101,7 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, append(datasets, named...))
+	share, err := s.cfg.Store.ShareRun(r.ctx(), r.caller, id, datasets, named)
 	return createdID{ID: share}, err
 }
 

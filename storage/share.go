@@ -61,15 +61,15 @@ type SharedRun struct {
 }
 
 // RunShares shares completed runs by links. A run is for those who may read, when they open
-// the link, all datasets that it read.
+// the link, all datasets that it read and that its texts name.
 type RunShares interface {
 	// SharableRun gives the namespace of a run that the caller may share. ErrInvalid for one
 	// that cannot be shared: it is not about a namespace, or follows other runs or attachments,
 	// whose contents it may repeat.
 	SharableRun(ctx context.Context, caller Caller, runID string) (NamespaceRef, error)
-	// ShareRun shares a run of the caller's that read the datasets with these ids, and gives
-	// the id of the link. A run has one link.
-	ShareRun(ctx context.Context, caller Caller, runID string, datasets []string) (id string, err error)
+	// ShareRun shares a run of the caller's that read and named the datasets with these ids,
+	// and gives the id of the link. A run has one link.
+	ShareRun(ctx context.Context, caller Caller, runID string, read, named []string) (id string, err error)
 	// EndRunShare ends the link; ErrNotFound when there is none.
 	EndRunShare(ctx context.Context, caller Caller, runID string) error
 	// SharedRun gives a run by its link. ErrNotFound to those who may not read all its data.

@@ -149,9 +149,9 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in 
 	return ids, nil
 }
 
-// NamedDatasets gives the ids of the datasets of a namespace that a text names: by their
-// name, or by a column that no dataset of those has.
-func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, those []string) ([]string, error) {
+// NamedDatasets gives the ids of the datasets of a namespace that a text names, by their
+// name or by a column that those in except do not have. Those in except are left out.
+func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, except []string) ([]string, error) {
 	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in 
 	known := map[string]bool{spaced(""): true}
 	for _, data := range datasets {
 		for _, column := range data.Columns {
-			known[spaced(column.Name)] = known[spaced(column.Name)] || slices.Contains(those, data.ID)
+			known[spaced(column.Name)] = known[spaced(column.Name)] || slices.Contains(except, data.ID)
 		}
 	}
 	text = spaced(text)
@@ -170,7 +170,7 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in 
 			name := spaced(column.Name)
 			return !known[name] && strings.Contains(text, name)
 		})
-		if isNamed && !slices.Contains(those, data.ID) {
+		if isNamed && !slices.Contains(except, data.ID) {
 			named = append(named, data.ID)
 		}
 	}

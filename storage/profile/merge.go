@@ -27,7 +27,7 @@ func CheckUnits(old, added storage.Profile) error {
 	for _, c := range added.Columns {
 		before := partOf(old, storage.Column{Name: c.Name, Type: c.Type})
 		if c.Unit != "" && before.Unit != "" && c.Unit != before.Unit && before.values > 0 && c.Missing < added.Rows {
-			return storage.Errorf(storage.ErrInvalid, "column %q is in %s in the dataset and in %s in what is added; put them into different datasets, or give the column the type text",
+			return storage.Errorf(storage.ErrInvalid, "column %q is in %s in the dataset and in %s in what is added; put them into another dataset, or convert them",
 				c.Name, before.Unit, c.Unit)
 		}
 	}
@@ -64,9 +64,6 @@ func (p part) sketched() bool {
 
 func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 	merged := storage.ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: mergeSketches(a.Sketch, b.Sketch)}
-	if a.Unit != b.Unit && a.values > 0 && b.values > 0 {
-		merged.Unit = ""
-	}
 	if a.values == 0 || b.values == 0 {
 		one := a
 		if a.values == 0 {

@@ -49,7 +49,6 @@ func TestProfilesMerge(t *testing.T) {
 	}
 }
 
-// Profiles must rule out a link only where it cannot be.
 // TestCheckUnits refuses numbers of another unit. One without a unit, and no values, go with any.
 func TestCheckUnits(t *testing.T) {
 	t.Parallel()
@@ -74,6 +73,7 @@ func TestCheckUnits(t *testing.T) {
 	}
 }
 
+// Profiles must rule out a link only where it cannot be.
 func TestMayReferTo(t *testing.T) {
 	t.Parallel()
 	sketch := func(used int, rank byte) storage.Sketch {

@@ -59,7 +59,7 @@ func TestSharableRun(t *testing.T) {
 		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("with an attachment: %v", err)
 		}
-		if _, err := w.ShareRun(ctx, alice, run.RunID, nil); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.ShareRun(ctx, alice, run.RunID, nil, nil); !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("with an attachment: %v", err)
 		}
 	})

@@ -218,7 +218,8 @@ func sharable(ctx context.Context, q queryer, caller storage.Caller, runID strin
 }
 
 // ShareRun implements storage.RunShares.
-func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID string, datasets []string) (id string, err error) {
+func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID string, read, named []string) (id string, err error) {
+	datasets := slices.Concat(read, named)
 	err = s.inTx(ctx, "share run", func(tx *sqlx.Tx) error {
 		run, err := sharable(ctx, tx, caller, runID)
 		if err != nil {
@@ -227,7 +228,7 @@ func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID strin
 		// One that was made or renamed since may have the name of another, which the run read.
 		var changed []string
 		err = selectIn(ctx, tx, &changed, `SELECT d.id FROM datasets d WHERE d.id IN (:ids) AND d.updated_at > :asked`,
-			args{"ids": append([]string{""}, datasets...), "asked": run.CreatedAt})
+			args{"ids": append([]string{""}, read...), "asked": run.CreatedAt})
 		if err != nil {
 			return err
 		}

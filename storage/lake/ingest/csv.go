@@ -41,7 +41,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			}
 			headerRow = r.job.Options.HeaderRow
 		}
-		header, err := readHeader(in, separator, headerRow)
+		header, err := readHeader(in, separator, headerRow, r.job.Have)
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +119,11 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 	for i, name := range names {
 		typ, order := r.wantedDate(name)
 		d := decide(&cells[i], by)
+		if have := r.numberType(name); typ == "" && have != "" && by.ambiguous(cells[i].kinds()) {
+			if as, _, ok := decideAs(&cells[i], by, have); ok {
+				d = as
+			}
+		}
 		if typ != "" {
 			var line int64
 			var ok bool

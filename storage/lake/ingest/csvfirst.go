@@ -2,8 +2,11 @@ package ingest
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"parley/storage"
 )
 
 // valueKinds are sets of kinds that values of one column may have.
@@ -14,19 +17,22 @@ var valueKinds = []kindSet{
 
 // startsWithData reports whether the first record is not the header: it has values
 // of the same kinds as the records below it, and in no column of such values a name.
-// Years, and numbers in equal steps, can be the names of columns.
+// Years, numbers in equal steps, and growing whole numbers beside a text can be the names
+// of columns.
 func startsWithData(records []csvRecord) bool {
 	if len(records) < 2 {
 		return false
 	}
 	proofs := 0
 	var numbers []string
+	beside := false
 	for i, cell := range records[0].fields {
 		cell = strings.TrimSpace(cell)
 		above := cellKind(cell)
 		below, years := kindsBelow(records[1:], i)
 		switch {
 		case above == kindMissing || below == 0 || below.meets(kindText.set()):
+			beside = beside || above == kindText
 			continue
 		case !alike(above.set() | below):
 			return false
@@ -37,7 +43,29 @@ func startsWithData(records []csvRecord) bool {
 			proofs++
 		}
 	}
-	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers))
+	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers) && !(beside && grow(numbers)))
+}
+
+// namesColumn reports whether a field is the name of a column.
+func namesColumn(fields []string, columns []storage.Column) bool {
+	return slices.ContainsFunc(columns, func(c storage.Column) bool {
+		return slices.ContainsFunc(fields, func(field string) bool {
+			return storage.FoldColumn(strings.TrimSpace(field)) == storage.FoldColumn(c.Name)
+		})
+	})
+}
+
+// grow reports whether there are three whole numbers or more, each larger than the one before.
+func grow(numbers []string) bool {
+	before := math.Inf(-1)
+	for _, text := range numbers {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n != math.Trunc(n) || n <= before {
+			return false
+		}
+		before = n
+	}
+	return len(numbers) > 2
 }
 
 // kindsBelow gives the kinds of the values in a column, and whether all are years.

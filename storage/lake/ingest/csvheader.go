@@ -31,15 +31,15 @@ type csvHeader struct {
 
 // readHeader finds the record that names the columns, below titles and comments,
 // unless its line is given, and joins two such records. Row 0 says that no record
-// names the columns.
-func readHeader(in source.Input, separator byte, row *int) (h csvHeader, err error) {
+// names the columns. One with names of the dataset's columns does.
+func readHeader(in source.Input, separator byte, row *int, have []storage.Column) (h csvHeader, err error) {
 	records := headRecords(in.Head, separator)
 	skip := 0
 	if _, ok := separatorLine(in.Head); ok && (row == nil || *row == 0) {
 		skip = 1
 	}
 	first := skip + headerIndex(records[skip:])
-	none := row == nil && first == skip && startsWithData(records[skip:])
+	none := row == nil && first == skip && startsWithData(records[skip:]) && !namesColumn(records[skip].fields, have)
 	if row != nil && *row == 0 {
 		first, none = skip, true
 	} else if row != nil {

@@ -2,6 +2,7 @@ package ingest_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"parley/storage"
@@ -193,5 +194,30 @@ func TestAppendedColumns(t *testing.T) {
 		if got := warnings(l.mustRun(test.job)); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}
+	}
+}
+
+// What the dataset has decides what a file alone leaves open: the decimal sign, and whether the
+// first row has names.
+func TestAppendedAsBefore(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	for _, test := range []struct{ name, have, file, columns, rows string }{
+		{"fractions", "DOUBLE", "id;n\n7;1.250\n", "id BIGINT, n DOUBLE", `{"id":7,"n":1.25}`},
+		{"thousands", "BIGINT", "id;n\n7;1.250\n", "id BIGINT, n BIGINT", `{"id":7,"n":1250}`},
+		{"names of numbers", "BIGINT", "5,n\n6,7\n", "5 BIGINT, n BIGINT", `{"5":6,"n":7}`},
+	} {
+		have := []storage.Column{{Name: strings.Fields(test.columns)[0], Type: "BIGINT"}, {Name: "n", Type: test.have}}
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.name+".csv", test.file)}, Have: have})
+		if got := types(result.Columns); got != test.columns {
+			t.Errorf("%s: columns %s, want %s", test.name, got, test.columns)
+		}
+		if got := l.rows(result.Columns, result); got != test.rows {
+			t.Errorf("%s: rows %s, want %s", test.name, got, test.rows)
+		}
+	}
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("tiers.csv", "sku,10,25,100\na,1,2,3\nb,4,5,6\n")}})
+	if got, want := types(result.Columns), "sku VARCHAR, 10 BIGINT, 25 BIGINT, 100 BIGINT"; got != want {
+		t.Errorf("columns %s, want %s", got, want)
 	}
 }

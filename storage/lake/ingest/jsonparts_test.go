@@ -141,3 +141,14 @@ func TestGeoJSON(t *testing.T) {
 	l.readsPart(l.file("plain.json", `{"type": "Feature", "name": "x"}`), "", "type VARCHAR, name VARCHAR", `{"type":"Feature","name":"x"}`)
 	l.refuses(l.file("none.geojson", `{"type": "FeatureCollection", "features": []}`), storage.IngestOptions{}, "none.geojson has no rows")
 }
+
+// An object of columns whose rows would be too large is refused.
+func TestColumnsUnpackTooFar(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	text := `{"` + strings.Repeat("x", 200) + `":[1` + strings.Repeat(",1", 20_000) + `]}`
+	_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.json", text)}, MaxUnpacked: 1_000_000})
+	if got, want := refusal(t, err), "x.json unpacks to more than 1000000 bytes, the limit"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

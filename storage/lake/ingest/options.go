@@ -49,6 +49,16 @@ func (r *run) wantedType(column string) string {
 	return typ
 }
 
+// numberType gives the type of a column of numbers that the dataset has, "" without one.
+func (r *run) numberType(column string) string {
+	for _, c := range r.job.Have {
+		if storage.FoldColumn(c.Name) == storage.FoldColumn(column) && isNumber(c.Type) {
+			return c.Type
+		}
+	}
+	return ""
+}
+
 // wantedDate is wantedType with the order of day, month and year, "" without one.
 func (r *run) wantedDate(column string) (typ, order string) {
 	for name, typ := range r.job.Options.Types {
@@ -117,14 +127,14 @@ func (r *run) checkAppended(tables []*table) error {
 	for _, t := range tables {
 		added, missing := without(t.columns, have), without(have, t.columns)
 		if len(added) == len(t.columns) && r.job.Rows == "" && !r.job.Options.Union {
-			return refuse("%s has no column of the dataset, which has %s; put it into another dataset, or read it with the option union", t.name, listNames(missing))
+			return refuse("%s has no column of the dataset, which has %s; put it into another dataset, or read it with the option union", t.name, source.ListFirst(missing))
 		}
 		for _, of := range []struct {
 			what  string
 			names []string
 		}{{"columns added", added}, {"columns missing in this file", missing}} {
 			if len(of.names) > 0 {
-				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Message: of.what + ": " + listNames(of.names)})
+				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Message: of.what + ": " + source.ListFirst(of.names)})
 			}
 		}
 	}
@@ -143,18 +153,6 @@ func without(columns, others []storage.Column) (names []string) {
 		}
 	}
 	return names
-}
-
-// listNames lists the first names.
-func listNames(names []string) string {
-	list := make([]string, 0, source.MaxNamed)
-	for _, name := range names[:min(len(names), source.MaxNamed)] {
-		list = append(list, source.Excerpt(name))
-	}
-	if more := len(names) - len(list); more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), more)
-	}
-	return strings.Join(list, ", ")
 }
 
 // checkUnits refuses tables whose columns have numbers of different units.

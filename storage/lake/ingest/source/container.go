@@ -126,16 +126,19 @@ func listParts(parts []Part) string {
 	for i, p := range parts {
 		names[i] = p.Name
 	}
-	return listFirst(names)
+	return ListFirst(names)
 }
 
-// listFirst lists the first names.
-func listFirst(names []string) string {
-	list := strings.Join(names[:min(len(names), MaxNamed)], ", ")
-	if more := len(names) - MaxNamed; more > 0 {
-		list += fmt.Sprintf(" and %d more", more)
+// ListFirst lists the first names.
+func ListFirst(names []string) string {
+	list := make([]string, 0, MaxNamed)
+	for _, name := range names[:min(len(names), MaxNamed)] {
+		list = append(list, Excerpt(name))
 	}
-	return list
+	if more := len(names) - len(list); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list, ", "), more)
+	}
+	return strings.Join(list, ", ")
 }
 
 // errTooLarge says that a source unpacks to more than its limit.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +54,9 @@ func (r *Reader) openColumns(in Input) (*Container, error) {
 		r.unpacked += limit - limited.left
 		return err
 	})
+	if errors.Is(err, errTooLarge) {
+		return nil, refuseTooLarge(in.Name, limit)
+	}
 	return &j.found, err
 }
 

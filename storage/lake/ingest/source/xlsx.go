@@ -73,7 +73,7 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 		}
 	}
 	if len(hidden) > 0 {
-		list := strings.Join(hidden[:min(len(hidden), MaxNamed)], ", ")
+		list := ListFirst(hidden)
 		if len(c.parts) == 0 {
 			w.close()
 			return nil, refuse("%s has only hidden sheets: %s; unhide one and send the file again", in.Name, list)

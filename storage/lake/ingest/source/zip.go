@@ -108,7 +108,7 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 	}
 	if len(others) > 0 {
 		c.Warnings = append(c.Warnings, storage.IngestWarning{
-			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, listFirst(others)),
+			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, ListFirst(others)),
 		})
 	}
 	var refusals []error
@@ -140,7 +140,7 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 	}
 	if texts := c.unchosenTexts(); len(texts) > 0 {
 		c.Warnings = append(c.Warnings, storage.IngestWarning{
-			Message: fmt.Sprintf("%s: texts beside tables are not read unless they are chosen: %s", name, listFirst(texts)),
+			Message: fmt.Sprintf("%s: texts beside tables are not read unless they are chosen: %s", name, ListFirst(texts)),
 		})
 	}
 	return c, nil
