@@ -249,16 +249,20 @@ const clickable = `(async (path) => {
 	}
 	const onTop = ([x, y]) => element.contains(document.elementFromPoint(x, y))
 	if (!onTop(center())) element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})
-	const frame = () => new Promise(requestAnimationFrame)
+	const frame = () => Promise.race([new Promise(requestAnimationFrame), new Promise((done) => setTimeout(done, 500))])
 	const before = center()
 	await frame()
 	await frame()
 	const now = center()
-	return !element.disabled && onTop(now) && now[0] === before[0] && now[1] === before[1] ? now : null
+	if (element.disabled || !onTop(now) || now[0] !== before[0] || now[1] !== before[1]) return null
+	window.wasClicked = false
+	element.addEventListener('click', () => { window.wasClicked = true }, {once: true, capture: true})
+	return now
 })(%s)`
 
 // click clicks on what an XPath finds, once it is clickable: a click on a page that
-// moves would meet something else.
+// moves would meet something else. A busy browser can lose a click: then a person
+// clicks again.
 func (b *tab) click(path string) {
 	b.t.Helper()
 	var err error
@@ -270,7 +274,10 @@ func (b *tab) click(path string) {
 		cancel()
 		if err == nil && at != nil {
 			b.do(chromedp.MouseClickXY(at[0], at[1]))
-			return
+			// Another page, which the click has opened, knows of none.
+			if lost, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`window.wasClicked === false`)); err != nil || !lost {
+				return
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -282,13 +289,7 @@ func (b *tab) click(path string) {
 func (b *tab) closes() {
 	b.t.Helper()
 	b.press("Close")
-	// A busy browser can lose a click: then a person clicks again.
-	b.is(`((dialog) => {
-		if (!dialog) return true
-		dialog.since ??= performance.now()
-		if (performance.now() - dialog.since > 5000) dialog.querySelector('[aria-label="Close"]').click()
-		return false
-	})(document.querySelector('dialog'))`)
+	b.is(`!document.querySelector('dialog')`)
 }
 
 // last gives the XPath of the last thing of a kind, such as "article.turn".
