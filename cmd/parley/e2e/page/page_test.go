@@ -16,6 +16,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/auth"
+	"parley/internal/waittest"
 )
 
 // shop starts a server on which alice has orders in three cities, on days of three months.
@@ -362,7 +363,7 @@ func (b *tab) fits(what string) {
 func (b *tab) tabTo(words string) {
 	b.t.Helper()
 	const name = `(document.activeElement.getAttribute('aria-label') ?? document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent).trim()`
-	for range 100 {
+	for deadline := time.Now().Add(waittest.Limit); time.Now().Before(deadline); { // it may still have to come
 		if get[string](b, name) == words {
 			b.is(`getComputedStyle(document.activeElement).outlineStyle !== 'none'`)
 			return
