@@ -68,8 +68,9 @@ func limitHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// setContext stores the public URL of a request and its reader's locale in its context. A request without a host is
-// refused, except for health checks: those of HTTP/1.0 send no Host.
+// setContext stores the public URL of a request and its reader's locale in its context. A
+// request without a host is refused, except for health checks: those of HTTP/1.0 send no
+// Host.
 func (s *Server) setContext(c *gin.Context) {
 	if c.Request.Host == "" && !isProbe(c.FullPath()) {
 		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))

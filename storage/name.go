@@ -75,10 +75,11 @@ func isForeign(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.L, unicode.N) && !unicode.Is(unicode.Latin, r)
 }
 
-// TableName gives the name of the dataset for one table of a file.
+// TableName gives the name of the dataset for one table of a file. The table's name, which can
+// end in a hash, stays whole.
 func TableName(dataset, table string) string {
-	name := dataset + "_" + CleanName(table)
-	return name[:min(len(name), maxName)]
+	name := "_" + CleanName(table)
+	return dataset[:min(len(dataset), maxName-len(name))] + name
 }
 
 // UniqueName gives a dataset name that is not taken: this one, or this one with a number.

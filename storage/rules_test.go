@@ -44,6 +44,22 @@ func TestCleanName(t *testing.T) {
 	}
 }
 
+// A long name of a file leaves the hash of a table's name.
+func TestTableName(t *testing.T) {
+	t.Parallel()
+	for table, want := range map[string]string{
+		"May": strings.Repeat("x", 124) + "_May",
+		"日本":  strings.Repeat("x", 114) + "_data_9f26ee51",
+	} {
+		if got := storage.TableName(strings.Repeat("x", 128), table); got != want || storage.CheckName(got) != "" {
+			t.Errorf("%q becomes %q, want %q", table, got, want)
+		}
+	}
+	if got := storage.TableName("book", "May"); got != "book_May" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestUniqueName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 128)

@@ -115,6 +115,18 @@ func TestDownloadFormulas(t *testing.T) {
 	}
 }
 
+// Binary values can begin with a sign in base64.
+func TestDownloadBinaryFormula(t *testing.T) {
+	t.Parallel()
+	data := laketest.Parquet(t, t.TempDir(), "blobs", `SELECT '\xF8\x00\x00'::BLOB AS data`)
+	for escape, want := range map[bool]string{false: "data\n+AAA\n", true: "data\n'+AAA\n"} {
+		got, err := download(t, data.Columns, []string{data.Files[0]}, storage.Download{Format: storage.DownloadCSV, EscapeFormulas: escape})
+		if err != nil || got != want {
+			t.Errorf("got %q, want %q: %v", got, want, err)
+		}
+	}
+}
+
 // A Parquet file has the dataset's columns and rows, and can be ingested again.
 func TestDownloadParquet(t *testing.T) {
 	t.Parallel()

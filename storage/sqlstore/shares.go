@@ -53,7 +53,7 @@ type shared struct {
 func (s shared) findToChange(q queryer) (id string, err error) {
 	id, err = s.find(q)
 	if err == nil && s.caller.Restricted() {
-		err = storage.Errorf(storage.ErrForbidden, "a restricted token cannot share, nor end a share")
+		err = errSharing
 	}
 	return id, err
 }

@@ -3,7 +3,7 @@ import { asKind, kindsOf, toSpec, type Spec } from './chart/spec';
 import { copied, toCSV } from './csv';
 import { plain } from './entities';
 import { lex } from './lex';
-import { datasetName, distinct, isUUID, uuid } from './names';
+import { datasetName, distinct, isUUID, tableName, uuid } from './names';
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
@@ -236,6 +236,8 @@ test('a file names its dataset', () => {
   expect(datasetName('日本.csv')).toBe('data_9f26ee51');
   expect(datasetName('2024 Москва.csv')).toBe('2024_7c19a663');
   expect(datasetName('📊.csv')).toBe('data_6f962889');
+  expect(tableName('x'.repeat(128), '日本')).toBe(`${'x'.repeat(114)}_data_9f26ee51`);
+  expect(tableName('book', 'May')).toBe('book_May');
   expect(distinct(['a', 'A', 'b', 'a'])).toEqual(['a', 'A_2', 'b', 'a_3']);
 });
 

@@ -14,8 +14,11 @@ export const isUUID = (text: string): boolean => pattern.test(text);
 /** datasetName makes a name of a file's. */
 export const datasetName = (filename: string): string => cleanName(filename.replace(/\.(gz|gzip|zip)$/i, '').replace(/\.[^.]+$/, ''));
 
-/** tableName makes the name of the dataset for one table of several in a file. */
-export const tableName = (name: string, table: string): string => `${name}_${cleanName(table)}`.slice(0, 128);
+/** tableName makes the name of the dataset for one table of several in a file. The table's name stays whole. */
+export function tableName(name: string, table: string): string {
+  const end = `_${cleanName(table)}`;
+  return name.slice(0, 128 - end.length) + end;
+}
 
 /** distinct makes names differ, also without regard to case: later ones get a number. */
 export function distinct(names: string[]): string[] {

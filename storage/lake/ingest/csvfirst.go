@@ -25,14 +25,14 @@ func startsWithData(records []csvRecord) bool {
 	}
 	proofs := 0
 	var numbers []string
-	beside := false
+	besideText := false
 	for i, cell := range records[0].fields {
 		cell = strings.TrimSpace(cell)
 		above := cellKind(cell)
 		below, years := kindsBelow(records[1:], i)
 		switch {
 		case above == kindMissing || below == 0 || below.meets(kindText.set()):
-			beside = beside || above == kindText
+			besideText = besideText || above == kindText
 			continue
 		case !alike(above.set() | below):
 			return false
@@ -43,7 +43,7 @@ func startsWithData(records []csvRecord) bool {
 			proofs++
 		}
 	}
-	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers) && !(beside && grow(numbers)))
+	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers) && !(besideText && areGrowing(numbers)))
 }
 
 // namesColumn reports whether a field is the name of a column.
@@ -55,8 +55,8 @@ func namesColumn(fields []string, columns []storage.Column) bool {
 	})
 }
 
-// grow reports whether there are three whole numbers or more, each larger than the one before.
-func grow(numbers []string) bool {
+// areGrowing reports whether there are three whole numbers or more, each larger than the one before.
+func areGrowing(numbers []string) bool {
 	before := math.Inf(-1)
 	for _, text := range numbers {
 		n, err := strconv.ParseFloat(text, 64)

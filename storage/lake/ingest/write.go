@@ -113,12 +113,14 @@ func csvRows(query string, columns []storage.Column, escapeFormulas bool) string
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
 		expr, header := sqltext.Name(c.Name), c.Name
+		text := c.Type == typeVarchar || c.Type == typeJSON
 		switch {
 		case isNested(c.Type):
 			expr = fmt.Sprintf("CAST(to_json(%s) AS VARCHAR)", expr)
 		case c.Type == typeBlob:
-			expr = fmt.Sprintf("base64(%s)", expr)
-		case escapeFormulas && (c.Type == typeVarchar || c.Type == typeJSON):
+			expr, text = fmt.Sprintf("base64(%s)", expr), true
+		}
+		if escapeFormulas && text {
 			expr = fmt.Sprintf("CASE WHEN regexp_matches(%[1]s, %[2]s) AND NOT regexp_matches(%[1]s, %[3]s) THEN %[4]s || %[1]s ELSE %[1]s END",
 				"CAST("+expr+" AS VARCHAR)", sqltext.Text(formulaText), sqltext.Text(numberText), sqltext.Text("'"))
 		}

@@ -209,11 +209,11 @@ func checkResult(request IngestRequest, result ingest.Result) error {
 }
 
 // checkExport refuses a result that is not one file in the worker's folder, or too long.
-func checkExport(request IngestRequest, made ingest.Result) error {
-	if len(made.Files) != 1 {
-		return fmt.Errorf("%d files, where 1 can be", len(made.Files))
+func checkExport(request IngestRequest, result ingest.Result) error {
+	if len(result.Files) != 1 {
+		return fmt.Errorf("%d files, where 1 can be", len(result.Files))
 	}
-	size, err := checkRegular(request.OutDir, made.Files[0].Path)
+	size, err := checkRegular(request.OutDir, result.Files[0].Path)
 	if err == nil && size > request.MaxBytes {
 		err = fmt.Errorf("a file of %d bytes", size)
 	}

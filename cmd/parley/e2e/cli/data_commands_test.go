@@ -74,12 +74,16 @@ func TestDownloadCommand(t *testing.T) {
 	if file, err = os.ReadFile(filepath.Join(dir, "mine.parquet")); err != nil || got.Code != e2etest.ExitOK || !strings.HasPrefix(string(file), "PAR1") {
 		t.Errorf("%d %s: %v", got.Code, got.Stderr, err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "other.csv.partial"), []byte("of another download"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args []string
 		code int
 		want string
 	}{
 		{[]string{"shop/orders"}, e2etest.ExitUsage, "orders.csv exists"},
+		{[]string{"shop/orders", "-o", "other.csv"}, e2etest.ExitFailed, "other.csv.partial exists: another download writes it"},
 		{[]string{"shop/none"}, e2etest.ExitNotFound, "download shop/none: "},
 		{[]string{"shop/orders", "--format", "xlsx"}, e2etest.ExitUsage, "parley download --help"},
 		{[]string{"shop/orders", "-o", "none/orders.csv"}, e2etest.ExitFailed, "none/orders.csv"},
@@ -89,7 +93,7 @@ func TestDownloadCommand(t *testing.T) {
 			t.Errorf("parley download %s: %d %s", strings.Join(test.args, " "), got.Code, got.Stderr)
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 2 {
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) != 3 {
 		t.Errorf("there are %v", left)
 	}
 }

@@ -54,6 +54,7 @@ func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int6
 	file := &download{request: request, cancel: cancel, silence: time.AfterFunc(finishLimit, func() { cancel(errSilent) })}
 	response, err := c.http.Do(request)
 	if err != nil {
+		file.silence.Stop()
 		defer cancel(nil)
 		return nil, 0, unreachable(request, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync/atomic"
 
@@ -52,10 +53,14 @@ func (d *Download) Run(ctx context.Context, env command.Env) error {
 	return nil
 }
 
-// save writes a download under another name first: a file of its name is complete.
+// save writes a download under another name first: a file of its name is complete. Two
+// downloads do not write one file.
 func save(env command.Env, what, output string, body io.Reader, size int64) (err error) {
 	partial := output + ".partial"
-	file, err := os.Create(partial)
+	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists: another download writes it, or was killed; then remove it", partial)
+	}
 	if err != nil {
 		return err
 	}
