@@ -295,14 +295,11 @@ func (p *profiler) histograms(columns []storage.ColumnProfile) error {
 		if c.Histogram == nil {
 			continue
 		}
-		bounds := make([]string, storage.HistogramBins)
+		h := storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
+		columns[i].Histogram = h
+		bounds := make([]string, len(h.Counts))
 		for bin := range bounds {
-			share := float64(bin+1) / storage.HistogramBins
-			bounds[bin] = fmt.Sprintf("%g::DOUBLE", c.Histogram.From*(1-share)+c.Histogram.To*share)
-		}
-		bounds[len(bounds)-1] = fmt.Sprintf("%g::DOUBLE", c.Histogram.To)
-		if c.Histogram.From == c.Histogram.To {
-			bounds = bounds[:1]
+			bounds[bin] = lastOf(c.Type, h, bin)
 		}
 		exprs = append(exprs, fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", ")))
 		dest = append(dest, &counts[i])
@@ -322,9 +319,20 @@ func (p *profiler) histograms(columns []storage.ColumnProfile) error {
 		if err := json.Unmarshal([]byte(counts[i].String), &bins); err != nil {
 			return fmt.Errorf("read a histogram: %w", err)
 		}
-		h.Counts = bins[:min(len(bins), storage.HistogramBins)]
+		h.Counts = bins[:min(len(bins), len(h.Counts))]
 	}
 	return nil
+}
+
+// lastOf gives the SQL for the greatest value of a bin: DuckDB's bins have it.
+func lastOf(typ string, h *storage.Histogram, bin int) string {
+	_, next := h.Bin(bin)
+	if step := storage.BinStep(typ); step > 0 {
+		next = max(next-step, h.From)
+	} else if bin < len(h.Counts)-1 {
+		next = math.Nextafter(next, h.From)
+	}
+	return fmt.Sprintf("%g::DOUBLE", next)
 }
 
 // top counts the values of columns that have not too many different ones.
