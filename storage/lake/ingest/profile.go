@@ -324,17 +324,6 @@ func (p *profiler) histograms(columns []storage.ColumnProfile) error {
 	return nil
 }
 
-// lastOf gives the SQL for the greatest value of a bin: DuckDB's bins have it.
-func lastOf(typ string, h *storage.Histogram, bin int) string {
-	_, next := h.Bin(bin)
-	if step := storage.BinStep(typ); step > 0 {
-		next = max(next-step, h.From)
-	} else if bin < len(h.Counts)-1 {
-		next = math.Nextafter(next, h.From)
-	}
-	return fmt.Sprintf("%g::DOUBLE", next)
-}
-
 // top counts the values of columns that have not too many different ones.
 func (p *profiler) top(columns []storage.ColumnProfile) error {
 	var selects []string
