@@ -344,7 +344,7 @@ alice POST /ingest/preview {"sessionId":"{session}","fileId":"{open-file}"}
 bob POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
 alice POST /ingest/preview {"fileId":"x","options":{"union":1}}
 # Wrong options are named.
-alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","headerRow":-1,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
+alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","encoding":"latin1","delimiter":"ab","headerRow":-1,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encoding":"ebcdic","delimiter":"ab","headerRow":10001,"types":{"id":"colour","price":"Decimal(39,2)","__x":"text"}}}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":[]}
 alice POST /upload/multipart/alice/shop/orders/finish {"uploadId":"x","key":"y","parts":[],"options":{"delimiter":"\""}}

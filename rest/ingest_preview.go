@@ -22,11 +22,10 @@ func (f fields) ingestOptions() (options storage.IngestOptions) {
 			inner.ingestOption(name, &options)
 		}
 	}
-	if len(f.wrong) > before {
-		return options
-	}
 	for _, wrong := range options.Normalize() {
-		inner.check(wrong.Field, wrong.Message)
+		if field := inner.at + wrong.Field; !slices.ContainsFunc(f.wrong[before:], func(known storage.FieldError) bool { return known.Field == field }) {
+			inner.check(wrong.Field, wrong.Message)
+		}
 	}
 	return options
 }

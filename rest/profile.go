@@ -73,10 +73,10 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 		return valueCountJSON{value(v.Value), v.Count}
 	})
 	if h := c.Histogram; h != nil {
-		width := (h.To - h.From) / float64(max(len(h.Counts), 1))
 		for i, count := range h.Counts {
-			bin := binJSON{From: bound(c.Type, h.From+float64(i)*width), To: bound(c.Type, h.From+float64(i+1)*width), Count: count}
-			column.Histogram = append(column.Histogram, bin)
+			from, to := h.Bin(i)
+			to = max(to-storage.BinStep(c.Type), from) // the last of whole numbers and days
+			column.Histogram = append(column.Histogram, binJSON{From: bound(c.Type, from), To: bound(c.Type, to), Count: count})
 		}
 	}
 	if c.Length != nil {

@@ -45,11 +45,48 @@ type ValueCount struct {
 }
 
 // Histogram counts values in bins of equal width from From to To: the seconds since 1970,
-// for times.
+// for times. A bin has the value that it starts with, and the last one that it ends with. Bins of
+// whole numbers and days ([BinStep]) have whole ones alone; To is then the one after the last.
 type Histogram struct {
 	From   float64 `json:"from"`
 	To     float64 `json:"to"`
 	Counts []int64 `json:"counts"`
+}
+
+// NewHistogram gives the bins for values of a type from least to most, without counts.
+func NewHistogram(typ string, least, most float64) *Histogram {
+	h, bins := &Histogram{From: least, To: most}, float64(HistogramBins)
+	if step := BinStep(typ); step > 0 {
+		span := most - least + step
+		width := math.Ceil(span/step/HistogramBins) * step
+		bins = max(1, min(math.Ceil(span/width), HistogramBins))
+		h.To = least + bins*width
+	} else if least == most {
+		bins = 1
+	}
+	h.Counts = make([]int64, int(bins))
+	return h
+}
+
+// Bin gives the least value of a bin and the one at which the next starts.
+func (h *Histogram) Bin(i int) (from, to float64) {
+	width := (h.To - h.From) / float64(len(h.Counts))
+	if to = h.From + float64(i+1)*width; i == len(h.Counts)-1 {
+		to = h.To
+	}
+	return h.From + float64(i)*width, to
+}
+
+// BinStep is the difference between neighboring values of a type that has such: 1 of whole
+// numbers, the seconds of a day of dates; 0 of others.
+func BinStep(typ string) float64 {
+	switch {
+	case typ == "DATE":
+		return 24 * 60 * 60
+	case KindOf(typ) != KindNumber || typ == "DOUBLE" || typ == "FLOAT" || strings.HasPrefix(typ, "DECIMAL") && !strings.HasSuffix(typ, ",0)"):
+		return 0
+	}
+	return 1
 }
 
 // Lengths are those of texts, in bytes.

@@ -90,7 +90,7 @@ func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 			merged.Distinct = a.Distinct + b.Distinct
 		}
 	}
-	merged.Histogram = mergeHistograms(a.Histogram, b.Histogram)
+	merged.Histogram = mergeHistograms(column.Type, a.Histogram, b.Histogram)
 	if a.Length != nil && b.Length != nil {
 		merged.Length = &storage.Lengths{
 			Min: min(a.Length.Min, b.Length.Min), Max: max(a.Length.Max, b.Length.Max),
@@ -146,16 +146,16 @@ func mergeTop(kind storage.ValueKind, a, b []storage.ValueCount) ([]storage.Valu
 
 // mergeHistograms puts the values of both into bins from the least to the greatest, as if
 // those of each bin were spread evenly.
-func mergeHistograms(a, b *storage.Histogram) *storage.Histogram {
+func mergeHistograms(typ string, a, b *storage.Histogram) *storage.Histogram {
 	if a == nil || b == nil {
 		return nil
 	}
-	merged := storage.Histogram{From: min(a.From, b.From), To: max(a.To, b.To), Counts: make([]int64, storage.HistogramBins)}
-	exact := make([]float64, storage.HistogramBins)
+	merged := storage.NewHistogram(typ, min(a.From, b.From), max(a.To, b.To)-storage.BinStep(typ))
+	exact := make([]float64, len(merged.Counts))
 	for _, h := range []*storage.Histogram{a, b} {
-		width := (h.To - h.From) / float64(len(h.Counts))
 		for i, count := range h.Counts {
-			spread(merged, exact, h.From+float64(i)*width, h.From+float64(i+1)*width, float64(count))
+			from, to := h.Bin(i)
+			spread(*merged, exact, from, to, float64(count))
 		}
 	}
 	// Rounding the running total keeps the sum.
@@ -166,7 +166,7 @@ func mergeHistograms(a, b *storage.Histogram) *storage.Histogram {
 		merged.Counts[i] = int64(math.Round(total)) - counted
 		counted += merged.Counts[i]
 	}
-	return &merged
+	return merged
 }
 
 // spread adds a count that is spread from one value to another.

@@ -145,3 +145,28 @@ func TestMergeDistinctOfRanges(t *testing.T) {
 		t.Errorf("of one range: got %+v", again)
 	}
 }
+
+// Bins of whole numbers and days have whole ones alone, also those of several additions.
+func TestMergeHistograms(t *testing.T) {
+	t.Parallel()
+	const day = 24 * 60 * 60
+	for _, test := range []struct {
+		typ       string
+		old, more storage.Histogram
+		want      string
+	}{
+		{"BIGINT", storage.Histogram{From: 1, To: 4, Counts: []int64{2, 0, 1}}, storage.Histogram{From: 3, To: 6, Counts: []int64{4, 0, 5}}, `{"from":1,"to":6,"counts":[2,0,5,0,5]}`},
+		{"DECIMAL(9,0)", storage.Histogram{From: 0, To: 20, Counts: make([]int64, 20)}, storage.Histogram{From: 20, To: 21, Counts: []int64{3}}, `{"from":0,"to":22,"counts":[0,0,0,0,0,0,0,0,0,0,3]}`},
+		{"DATE", storage.Histogram{From: 0, To: day, Counts: []int64{2}}, storage.Histogram{From: day, To: 2 * day, Counts: []int64{3}}, `{"from":0,"to":172800,"counts":[2,3]}`},
+		{"DOUBLE", storage.Histogram{From: 1.5, To: 1.5, Counts: []int64{2}}, storage.Histogram{From: 1.5, To: 1.5, Counts: []int64{3}}, `{"from":1.5,"to":1.5,"counts":[5]}`},
+	} {
+		of := func(h storage.Histogram) storage.Profile {
+			return storage.Profile{Rows: 5, Columns: []storage.ColumnProfile{{Name: "a", Type: test.typ, Distinct: 1, Histogram: &h}}}
+		}
+		merged := profile.Merge(of(test.old), of(test.more), []storage.Column{{Name: "a", Type: test.typ}})
+		got, err := json.Marshal(merged.Columns[0].Histogram)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: got %s, want %s, %v", test.typ, got, test.want, err)
+		}
+	}
+}

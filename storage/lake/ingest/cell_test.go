@@ -150,7 +150,7 @@ func TestReportOfSeveralFiles(t *testing.T) {
 	if got := fmt.Sprint(result.Report.Columns); got != fmt.Sprint(want) {
 		t.Errorf("got %s", got)
 	}
-	if got := fmt.Sprint(result.Report.Warnings); got != "[{4 id b.csv: the column is text: 1 cell of 3 cannot be read as BIGINT}]" {
+	if got := fmt.Sprint(result.Report.Warnings); got != "[{4 id b.csv: the column is text: 1 cell of 3 cannot be read as integer}]" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -46,9 +46,9 @@ func (r *run) checkFormat(ctx context.Context, f *source.Format, in source.Input
 	if !ok || r.job.Options.Encoding != "" {
 		return t, err
 	}
-	possible := false
+	var possible, doubtful bool
 	in.Path, err = r.files.RewriteTemp(in.Path, func(from io.Reader, to io.Writer) (err error) {
-		possible, err = source.DecodeWindows1252(from, to)
+		possible, doubtful, err = source.DecodeWindows1252(from, to)
 		return err
 	})
 	if err != nil {
@@ -62,6 +62,9 @@ func (r *run) checkFormat(ctx context.Context, f *source.Format, in source.Input
 		return nil, err
 	}
 	r.files.Encoding = source.EncodingWindows1252
+	if doubtful {
+		r.files.Warnings = append(r.files.Warnings, storage.IngestWarning{Message: in.Name + ": the text is not UTF-8 and was read as windows-1252; if its letters are wrong, save the file as UTF-8"})
+	}
 	return r.checkLines(ctx, f, in)
 }
 

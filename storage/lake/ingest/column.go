@@ -16,6 +16,19 @@ const formPadded form = 1
 
 var paddedKinds = setOf(kindBool, kindDate, kindTime, kindTimestamp, kindInstant)
 
+// formBlank is the form of a missing value that is blanks alone: it is missing among texts too.
+const formBlank form = 1
+
+// isBlank reports whether a cell is empty or has blanks alone.
+func isBlank(b []byte) bool {
+	for _, c := range b {
+		if c != ' ' {
+			return false
+		}
+	}
+	return true
+}
+
 // maxLoose is how many bytes a cell may have that is not text.
 const maxLoose = 48
 
@@ -35,12 +48,13 @@ func classifyCell(b []byte) (kind, form) {
 		}
 		return k, 0
 	}
+	if isBlank(b) {
+		return kindMissing, formBlank
+	}
 	if len(b) > maxLoose {
 		return kindText, 0
 	}
-	if b = bytes.Trim(b, " "); len(b) == 0 {
-		return kindText, 0
-	}
+	b = bytes.Trim(b, " ")
 	if b[0] == '0' && countDigits(b) == len(b) {
 		return kindCode, 0
 	}
@@ -177,14 +191,24 @@ func (c *columnCells) kinds() (seen kindSet) {
 	return seen
 }
 
-// missing counts the cells that spell a missing value.
-func (c *columnCells) missing() int64 {
+// missing counts the cells that spell a missing value, or are blank.
+func (c *columnCells) missing() (n int64) {
 	for _, g := range c.groups {
 		if g.kind == kindMissing {
-			return g.count
+			n += g.count
 		}
 	}
-	return 0
+	return n
+}
+
+// blank counts the cells of blanks alone.
+func (c *columnCells) blank() (n int64) {
+	for _, g := range c.groups {
+		if g.kind == kindMissing && g.form == formBlank {
+			n += g.count
+		}
+	}
+	return n
 }
 
 // Names of types, as columns carry them.

@@ -16,6 +16,7 @@ import (
 var corpusOptions = map[string]storage.IngestOptions{
 	"option-delimiter.csv":      {Delimiter: ":"},
 	"option-encoding.csv":       {Encoding: "windows-1252"},
+	"option-encoding-utf16.csv": {Encoding: "utf-16"},
 	"option-header-none.csv":    {HeaderRow: new(0)},
 	"option-header-row.csv":     {HeaderRow: new(4)},
 	"option-null.csv":           {NullValues: []string{"-999", "unknown"}},

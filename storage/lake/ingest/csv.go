@@ -85,7 +85,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			t.report.Delimiter = string(separator)
 		}
 		t.report.Warnings = append(header.warnings, warnings...)
-		if file.columns, err = r.decideColumns(t, names, whole.columns, separator); err != nil {
+		if file.columns, err = r.decideColumns(t, names, whole.columns, separator, in.Forms); err != nil {
 			return nil, err
 		}
 		if len(notes.lines) > 0 {
@@ -111,8 +111,8 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 	}
 }
 
-// decideColumns gives a table its columns and their reports.
-func (r *run) decideColumns(t *table, names []string, cells []columnCells, separator byte) ([]decision, error) {
+// decideColumns gives a table its columns and their reports. Forms are the formats that units come from.
+func (r *run) decideColumns(t *table, names []string, cells []columnCells, separator byte, forms []string) ([]decision, error) {
 	by := conventionsOf(cells)
 	by.semicolons = separator == ';'
 	decisions := make([]decision, len(names))
@@ -127,16 +127,13 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		if typ != "" {
 			var line int64
 			var ok bool
-			by, shown := by, typeName(typ)
-			if order != "" {
-				by.first, by.forced = order[0], true
-				shown += ":" + order
-			}
-			if d, line, ok = decideAs(&cells[i], by, typ); !ok {
-				return nil, refuse("%s: the cell cannot be read as %s; name it as a missing value, or give the column another type", position(t.name, line, name), shown)
+			if d, line, ok = decideAs(&cells[i], by.ordered(order), typ); !ok {
+				return nil, refuse("%s: %s", position(t.name, line, name), misfit(typ, order))
 			}
 		}
-		d.report.Name = name
+		if d.report.Name = name; d.unit != "" && i < len(forms) {
+			d.report.From = forms[i]
+		}
 		decisions[i] = d
 		t.columns = append(t.columns, storage.Column{Name: name, Type: d.typ})
 		t.report.Columns = append(t.report.Columns, d.report)

@@ -55,10 +55,10 @@ func TestCSV(t *testing.T) {
 {"fine":"2024-01-01 10:00:00","zone":"2024-01-01 15:30:00+00","mixed":"2024-01-01T10:00:00"}`,
 		},
 		{
-			name:    "empty fields are null and blanks stay",
+			name:    "empty and blank fields are null, and blanks of texts stay",
 			content: "a,b,c\n1,,\" x \"\n,\"\", 5\n 3 ,  ,y \n",
-			types:   "a BIGINT, b VARCHAR, c VARCHAR",
-			rows:    `{"a":1,"b":null,"c":" x "}` + "\n" + `{"a":null,"b":null,"c":" 5"}` + "\n" + `{"a":3,"b":"  ","c":"y "}`,
+			types:   "a BIGINT, b NULL, c VARCHAR",
+			rows:    `{"a":1,"b":null,"c":" x "}` + "\n" + `{"a":null,"b":null,"c":" 5"}` + "\n" + `{"a":3,"b":null,"c":"y "}`,
 		},
 		{
 			name:    "a column without values",

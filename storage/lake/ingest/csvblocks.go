@@ -190,7 +190,10 @@ func (s *csvScanner) rewrite(ctx context.Context, from string, offset int64, to 
 		if column == 0 {
 			empty = len(s.names) > 1
 		}
-		empty = empty && (len(field) == 0 || string(field) == `""`)
+		if len(field) > 1 && field[0] == '"' {
+			field = field[1 : len(field)-1]
+		}
+		empty = empty && isBlank(field)
 		if last && empty {
 			return
 		}

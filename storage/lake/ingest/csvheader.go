@@ -47,6 +47,7 @@ func readHeader(in source.Input, separator byte, row *int, have []storage.Column
 		if first < 0 {
 			return h, refuse("%s: no row begins on line %d, the header row", in.Name, *row)
 		}
+		none = in.HeaderGuessed && startsWithData(records[first:]) && !namesColumn(records[first].fields, have)
 	}
 	last := first
 	if none {
@@ -74,7 +75,7 @@ func readHeader(in source.Input, separator byte, row *int, have []storage.Column
 	warn := func(message string) {
 		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
 	}
-	if none && row == nil {
+	if none && (row == nil || *row > 0) {
 		warn(fmt.Sprintf("line %d has values like the rows below it: the columns are named column_1, column_2, …; headerRow %d reads their names from it", h.row, h.row))
 	}
 	if none {
@@ -288,24 +289,12 @@ func joinHeaderRows(top, bottom []string) []string {
 	return fields
 }
 
-// totals are words that begin a row of totals.
-var totals = [][]byte{[]byte("total"), []byte("totals"), []byte("grand total"), []byte("subtotal"), []byte("sum"), []byte("overall"), []byte("gesamt"), []byte("summe"),
-	[]byte("total general"), []byte("totaal"), []byte("totale"), []byte("итого")}
-
-// isTotal reports whether a row is one of totals: its first value is such a word, or
-// ends with total.
+// isTotal reports whether a row is one of totals by its first value.
 func isTotal(fields [][]byte) bool {
 	for _, f := range fields {
-		f = bytes.Trim(f, " :.")
-		if len(f) == 0 {
-			continue
+		if f = bytes.Trim(f, " :."); len(f) > 0 {
+			return source.IsTotal(f)
 		}
-		for _, word := range totals {
-			if len(f) == len(word) && bytes.EqualFold(f, word) {
-				return true
-			}
-		}
-		return len(f) > len(" total") && bytes.EqualFold(f[len(f)-len(" total"):], []byte(" total"))
 	}
 	return false
 }

@@ -212,7 +212,7 @@ func (s *csvScanner) record(b *csvBlock, buf []byte, final bool) (n int, ok bool
 // isEmptyRecord reports whether no field has a value. A single field is a value that
 // is missing.
 func isEmptyRecord(values [][]byte) bool {
-	return len(values) > 1 && !slices.ContainsFunc(values, func(value []byte) bool { return len(value) > 0 })
+	return len(values) > 1 && !slices.ContainsFunc(values, func(value []byte) bool { return !isBlank(value) })
 }
 
 // raggedReason says what is wrong with a record of so many fields, and what to do.
@@ -257,6 +257,8 @@ func (s *csvScanner) count(b *csvBlock, line int64) {
 		case !c.text:
 			k, f := classifyCell(value)
 			c.add(k, f, line)
+		case value[0] == ' ' && isBlank(value):
+			c.add(kindMissing, formBlank, line)
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"parley/storage"
 	"parley/storage/lake/ingest/source"
@@ -13,6 +16,8 @@ type decision struct {
 	reading
 	// missing says that cells that spell a missing value are NULL.
 	missing bool
+	// blank says that cells of blanks alone are NULL, also where the column is text.
+	blank bool
 	// report says how the column was read; its name is not set.
 	report storage.ColumnReport
 	// warning says why a column is text that could be something else, if it can.
@@ -28,7 +33,7 @@ func (c *columnCells) values() []cellGroup {
 // cells that have a value. One that does not fit makes it text.
 func decide(c *columnCells, by conventions) decision {
 	values := c.values()
-	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups)}
+	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
 	if len(values) > 0 {
 		all := readings(values, by)
 		i := slices.IndexFunc(all, func(r reading) bool { return fitsAll(r, values) })
@@ -51,10 +56,10 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 			values[i].kind = kindInt
 		}
 	}
-	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups)}
+	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
 	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
 	if typ == typeVarchar {
-		d.missing, d.report.Missing = false, c.empty
+		d.missing, d.report.Missing = false, c.empty+c.blank()
 		return d, 0, true
 	}
 	by.decimal = by.decimalFor(c.kinds(), typ)
@@ -128,7 +133,7 @@ func fitsAll(r reading, groups []cellGroup) bool {
 // decideText makes a column text, and says which cells kept it from what most of
 // its cells are.
 func decideText(c *columnCells, by conventions, values []cellGroup, all []reading) decision {
-	d := decision{reading: reading{typ: typeVarchar}, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty}}
+	d := decision{reading: reading{typ: typeVarchar}, blank: c.blank() > 0, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty + c.blank()}}
 	seen := c.kinds()
 	switch {
 	case seen.within(numberKinds) && by.ambiguous(seen):
@@ -145,6 +150,11 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		return d
 	}
 	best, fits, misfits := bestReading(all, values)
+	if seen.within(numberKinds) && fits > 0 && len(unitsOf(values)) > 1 {
+		d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
+		d.warning = "the column is text: its numbers have different units: " + strings.Join(unitsOf(values), ", ")
+		return d
+	}
 	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
 		if seen.within(numberKinds) && seen.meets(pointKinds) && seen.meets(commaKinds) {
 			d.warning = "the column is text: some of its numbers have a decimal point, others a decimal comma"
@@ -155,8 +165,21 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		return d
 	}
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, best.typ)
+	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
 	return d
+}
+
+// unitsOf lists the units of numbers, the most frequent first.
+func unitsOf(values []cellGroup) (names []string) {
+	counts := map[form]int64{}
+	for _, g := range values {
+		counts[g.form] += g.count
+	}
+	forms := slices.SortedFunc(maps.Keys(counts), func(a, b form) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	for _, f := range forms {
+		names = append(names, cmp.Or(units[f], "none"))
+	}
+	return names
 }
 
 // sql gives how DuckDB reads a cell of the column as a type that is wanted: the
@@ -164,6 +187,9 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 func (d *decision) sql(cell, typ string) (read, expr string) {
 	switch {
 	case d.typ == typeVarchar || physical(typ) == typeVarchar:
+		if d.blank {
+			cell = unlessBlank(cell)
+		}
 		return typeVarchar, convert(cell, typeVarchar, typ)
 	case d.typ == typeNull:
 		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)

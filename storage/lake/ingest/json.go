@@ -35,6 +35,8 @@ type jsonFile struct {
 	index, folded map[string]int
 	// nulls are spellings of a missing value that an option gives.
 	nulls []string
+	// wants reports whether an option gives a column a type.
+	wants func(column string) bool
 }
 
 type jsonColumn struct {
@@ -45,6 +47,10 @@ type jsonColumn struct {
 	nulled bool
 	// row is the last row that had the column, filled how many had a value in it.
 	row, filled int64
+	// cells are the values as cells of CSV, nil unless an option gives the column a type;
+	// converted is how they are read, nil as they are.
+	cells     *columnCells
+	converted *decision
 }
 
 // checkJSON checks that a file is objects and finds its columns from all of
@@ -57,6 +63,7 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	defer file.Close()
 	f := &jsonFile{
 		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
+		wants: func(column string) bool { return r.wantedType(column) != "" },
 	}
 	var reported int64
 	f.in = source.ReaderFunc(func(p []byte) (int, error) {
@@ -92,6 +99,9 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 		form = "newline_delimited"
 	}
 	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.Path, form, want) }
+	if err := r.convertJSON(ctx, f, t); err != nil {
+		return nil, err
+	}
 	return t, t.measure(in.Path)
 }
 
@@ -111,13 +121,16 @@ func (f *jsonFile) names(report *storage.IngestReport) (names []string, err erro
 func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
 	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
 	for i, c := range f.columns {
-		if keys[i].Name = c.name; c.nulled {
+		if keys[i].Name = c.name; c.nulled || c.converted != nil {
 			types[i] = typeVarchar
 		}
 	}
 	from, exprs = readJSON(path, form, keys, types)
 	for i, c := range f.columns {
-		if c.nulled {
+		switch {
+		case c.converted != nil:
+			exprs[i] = c.converted.sqlJSON(exprs[i], f.nulls, want[i])
+		case c.nulled:
 			exprs[i] = readUnlessNull(exprs[i], f.nulls, want[i])
 		}
 	}
@@ -258,6 +271,9 @@ func (f *jsonFile) member(key []byte) error {
 	}
 	if kinds.values != 0 {
 		f.columns[i].filled++
+		if err == nil && f.columns[i].cells != nil {
+			f.addCell(f.columns[i].cells, f.buf[f.start+from:f.pos])
+		}
 	}
 	f.columns[i].values |= kinds.values
 	f.columns[i].elements |= kinds.elements
@@ -306,6 +322,9 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 		i = len(f.columns)
 		f.folded[storage.FoldColumn(name)] = i
 		f.columns = append(f.columns, jsonColumn{name: name})
+		if f.wants(name) {
+			f.columns[i].cells = &columnCells{}
+		}
 	}
 	f.index[key] = i
 	return i, nil

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"parley/storage/lake/ingest/source"
 )
 
 // kind is the narrowest class of a value.
@@ -200,10 +202,8 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
-// units are what may stand before or after a number. The first is none; one that
-// begins another comes after it.
-var units = []string{"", "%", "US$", "CA$", "AU$", "A$", "C$", "R$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "₫", "₴", "฿",
-	"CHF", "USD", "EUR", "GBP", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "kr", "zł", "Kč", "Ft"}
+// units are what may stand before or after a number.
+var units = source.Units
 
 // signs are minus signs, removed what is left out of a number with points for
 // fractions: opening parentheses are negative amounts of accountants.

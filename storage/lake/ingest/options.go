@@ -43,6 +43,33 @@ func typeName(typ string) string {
 	return strings.ToLower(typ)
 }
 
+// misfit says that a cell is not of a type, and what such a cell looks like.
+func misfit(typ, order string) string {
+	name, example := typeName(typ), ""
+	if order != "" {
+		name += ":" + order
+	}
+	day := map[string]string{"dmy": "31.12.2024", "mdy": "12/31/2024"}[order]
+	day = cmp.Or(day, "2024-12-31")
+	switch typ {
+	case typeBoolean:
+		example = "true, yes or 1"
+	case typeBigint:
+		example = "1234"
+	case typeDate:
+		example = day
+	case typeTime:
+		example = "23:59"
+	case typeTimestamp:
+		example = day + " 23:59"
+	case typeInstant:
+		example = "2024-12-31T23:59Z"
+	default:
+		example = "1234.5"
+	}
+	return fmt.Sprintf("the cell cannot be read as %s, such as %s; name it as a missing value, or give the column another type", name, example)
+}
+
 // wantedType gives the type that an option gives a column, "" without one.
 func (r *run) wantedType(column string) string {
 	typ, _ := r.wantedDate(column)

@@ -1,6 +1,8 @@
 package ingest_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"parley/storage"
@@ -52,13 +54,13 @@ func TestOptions(t *testing.T) {
 		{name: "long code", content: "a,b\n000123456789012345678901,x\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv: a number of column "a" does not fit integer`},
 		{name: "month that is a day", content: "a,b\n1/2/2024,x\n13/2/2024,y\n", options: typed("a", "DATE:mdy"),
-			refusal: `x.csv, line 3, column "a": the cell cannot be read as date:mdy; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 3, column "a": the cell cannot be read as date:mdy, such as 12/31/2024; name it as a missing value, or give the column another type`},
 		{name: "year that is last", content: "a,b\n1/2/2024,x\n", options: typed("a", "DATE:ymd"),
-			refusal: `x.csv, line 2, column "a": the cell cannot be read as date:ymd; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as date:ymd, such as 2024-12-31; name it as a missing value, or give the column another type`},
 		{name: "cell that does not fit", content: "a,b\n1,x\n2,y\nz,3\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv, line 4, column "a": the cell cannot be read as integer; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 4, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "decided by another column", content: "a;b\n1.234;0.5\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer; name it as a missing value, or give the column another type`},
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),
 			refusal: `x.csv: a number of column "a" does not fit decimal(4,2)`},
 		{name: "unknown column", content: "a,b\n1,2\n", options: typed("c", "BIGINT"),
@@ -97,17 +99,61 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// Texts of JSON are read as the types that options give, as those of CSV are.
 func TestTypesOfJSON(t *testing.T) {
 	t.Parallel()
+	const array = `[{"a":1,"b":"x","n":"1,234","d":"31.12.2023","s":"5"},{"a":2,"b":"y","n":"NA","d":" ","s":6}]`
+	lines := strings.NewReplacer("[", "", "]", "", "},{", "}\n{").Replace(array)
+	for _, test := range []struct {
+		name, content string
+		types         map[string]string
+		// rows are those of the columns with these types, in order.
+		rows, refusal string
+	}{
+		{name: "a number as text", content: array, types: map[string]string{"a": "VARCHAR"}, rows: `{"a":"1"} {"a":"2"}`},
+		{name: "whole numbers", content: array, types: map[string]string{"n": "BIGINT", "s": "BIGINT"}, rows: `{"n":1234,"s":5} {"n":null,"s":6}`},
+		{name: "lines", content: lines, types: map[string]string{"n": "BIGINT", "s": "DOUBLE"}, rows: `{"n":1234,"s":5.0} {"n":null,"s":6.0}`},
+		{name: "decimals", content: array, types: map[string]string{"n": "DECIMAL(9,2)", "s": "DECIMAL(5,1)"}, rows: `{"n":1.23,"s":5.0} {"n":null,"s":6.0}`},
+		{name: "dates", content: array, types: map[string]string{"d": "DATE:dmy"}, rows: `{"d":"2023-12-31"} {"d":null}`},
+		{name: "units and words", content: `[{"p":"$1,200.50","q":"yes","r":"7%"},{"p":"$3","q":"no","r":"8.5%"}]`, types: map[string]string{"p": "DOUBLE", "q": "BOOLEAN", "r": "DOUBLE"},
+			rows: `{"p":1200.5,"q":true,"r":7.0} {"p":3.0,"q":false,"r":8.5}`},
+		{name: "escapes", content: `[{"a":"\u0035"},{"a":""}]`, types: map[string]string{"a": "BIGINT"}, rows: `{"a":5} {"a":null}`},
+		{name: "a text", content: array, types: map[string]string{"b": "BIGINT"},
+			refusal: `x.json, row 1, column "b": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
+		{name: "a text on a line", content: "{\"b\":\"1\"}\n\n{\"b\":\"1.5\"}", types: map[string]string{"b": "BIGINT"},
+			refusal: `x.json, line 3, column "b": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
+		{name: "a list", content: `[{"b":[1]}]`, types: map[string]string{"b": "BIGINT"},
+			refusal: `x.json, row 1, column "b": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
+		{name: "too many digits", content: `[{"b":"1234.5"}]`, types: map[string]string{"b": "DECIMAL(4,2)"}, refusal: `x.json: a number of column "b" does not fit decimal(4,2)`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := setup(t)
+			result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.json", test.content)}, Options: storage.IngestOptions{Types: test.types}})
+			if test.refusal != "" {
+				if got := refusal(t, err); got != test.refusal {
+					t.Errorf("got %s, want %s", got, test.refusal)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns := slices.DeleteFunc(result.Columns, func(c storage.Column) bool { return test.types[c.Name] == "" })
+			if got := strings.ReplaceAll(l.rows(columns, result), "\n", " "); got != test.rows {
+				t.Errorf("got %s, want %s", got, test.rows)
+			}
+		})
+	}
 	l := setup(t)
-	source := l.file("x.json", `[{"a":1,"b":"x"}]`)
-	result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Types: map[string]string{"a": "VARCHAR"}}})
-	if got, want := l.rows(result.Columns, result), `{"a":"1","b":"x"}`; got != want {
+	rows := l.file("rows", `{"a":"5"}`+"\n"+`{"a":"six"}`).Path
+	_, err := l.run(ingest.Job{Rows: rows, Options: storage.IngestOptions{Types: map[string]string{"a": "BIGINT"}}})
+	if got, want := refusal(t, err), `row 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	_, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Types: map[string]string{"b": "BIGINT"}}})
-	if got, want := refusal(t, err), `x.json: column "b" holds text, which cannot be read as integer`; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	result := l.mustRun(ingest.Job{Rows: rows, Options: storage.IngestOptions{Types: map[string]string{"a": "BIGINT"}, NullValues: []string{"six"}}})
+	if got, want := l.rows(result.Columns, result), `{"a":5}`+"\n"+`{"a":null}`; got != want || result.Report.Columns[0].Missing != 1 {
+		t.Errorf("got %s, want %s, %+v", got, want, result.Report)
 	}
 }
 

@@ -295,7 +295,8 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 	counts, found := make([]sql.NullString, len(columns)), make([]sql.NullString, len(columns))
 	for i, c := range columns {
 		if c.Histogram != nil {
-			exprs, dest = append(exprs, bins(c)), append(dest, &counts[i])
+			columns[i].Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
+			exprs, dest = append(exprs, bins(columns[i])), append(dest, &counts[i])
 		}
 		if inMetadata(c) && p.uncounted(c) {
 			exprs, dest = append(exprs, sketch(c)), append(dest, &found[i])
@@ -319,21 +320,16 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 		if err := json.Unmarshal([]byte(counts[i].String), &bins); err != nil {
 			return fmt.Errorf("read a histogram: %w", err)
 		}
-		c.Histogram.Counts = bins[:min(len(bins), storage.HistogramBins)]
+		c.Histogram.Counts = bins[:min(len(bins), len(c.Histogram.Counts))]
 	}
 	return nil
 }
 
 // bins gives the SQL for how many values there are in each bin of a column's histogram.
 func bins(c storage.ColumnProfile) string {
-	bounds := make([]string, storage.HistogramBins)
+	bounds := make([]string, len(c.Histogram.Counts))
 	for bin := range bounds {
-		share := float64(bin+1) / storage.HistogramBins
-		bounds[bin] = fmt.Sprintf("%g::DOUBLE", c.Histogram.From*(1-share)+c.Histogram.To*share)
-	}
-	bounds[len(bounds)-1] = fmt.Sprintf("%g::DOUBLE", c.Histogram.To)
-	if c.Histogram.From == c.Histogram.To {
-		bounds = bounds[:1]
+		bounds[bin] = lastOf(c.Type, c.Histogram, bin)
 	}
 	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }

@@ -33,7 +33,7 @@ func TestProfile(t *testing.T) {
 		SELECT i AS id, CASE WHEN i % 4 > 0 THEN i % 3 / 2.0 END::DOUBLE AS price, 'it''s ' || (i % 5) AS "na""me", DATE '2024-01-01' + CAST(i % 30 AS INTEGER) AS day,
 			TIMESTAMP '2024-01-01 12:00:00' AS at, i % 2 = 0 AS paid, [i] AS list, {'a': i} AS deep, CAST(i AS DECIMAL(9,2)) AS exact,
 			CASE WHEN i = 0 THEN 'infinity'::TIMESTAMP ELSE '2024-01-02'::TIMESTAMP END AS odd, CASE WHEN i = 0 THEN 'nan'::DOUBLE ELSE 1 END AS nan,
-			repeat('ü', 100) AS long, CAST(NULL AS VARCHAR) AS nothing
+			repeat('ü', 100) AS long, 1.7::DOUBLE AS once, CASE WHEN i % 2 = 0 THEN 1 ELSE 3 END::BIGINT AS few, CAST(NULL AS VARCHAR) AS nothing
 		FROM range(1000) t(i)`)}})
 	profile := l.profile(result)
 	got := map[string]string{}
@@ -50,10 +50,14 @@ func TestProfile(t *testing.T) {
 		got[c.Name] = string(text)
 	}
 	for name, want := range map[string]string{
-		"price": `{"name":"price","type":"DOUBLE","missing":250,"distinct":3,"min":"0.0","max":"1.0","top":[{"value":"0.0","count":250},{"value":"0.5","count":250}],"histogram":{"from":0,"to":1,"counts":[250,0,0,0,0,0,0,0,0,250,0,0,0,0,0,0,0,0,0,250]}}`,
+		"price": `{"name":"price","type":"DOUBLE","missing":250,"distinct":3,"min":"0.0","max":"1.0","top":[{"value":"0.0","count":250},{"value":"0.5","count":250}],"histogram":{"from":0,"to":1,"counts":[250,0,0,0,0,0,0,0,0,0,250,0,0,0,0,0,0,0,0,250]}}`,
 		`na"me`: `{"name":"na\"me","type":"VARCHAR","missing":0,"distinct":5,"min":"it's 0","max":"it's 4","top":[{"value":"it's 0","count":200},{"value":"it's 1","count":200}],"length":{"min":6,"max":6,"average":6}}`,
 		"paid":  `{"name":"paid","type":"BOOLEAN","missing":0,"distinct":2,"min":"false","max":"true","top":[{"value":"false","count":500},{"value":"true","count":500}]}`,
 		"at":    `{"name":"at","type":"TIMESTAMP","missing":0,"distinct":1,"min":"2024-01-01 12:00:00","max":"2024-01-01 12:00:00","top":[{"value":"2024-01-01 12:00:00","count":1000}],"histogram":{"from":1704110400,"to":1704110400,"counts":[1000]}}`,
+		"day":   `{"name":"day","type":"DATE","missing":0,"distinct":30,"min":"2024-01-01","max":"2024-01-30","top":[{"value":"2024-01-01","count":34},{"value":"2024-01-02","count":34}],"histogram":{"from":1704067200,"to":1706659200,"counts":[68,68,68,68,68,66,66,66,66,66,66,66,66,66,66]}}`,
+		"id":    `{"name":"id","type":"BIGINT","missing":0,"distinct":1000,"min":"0","max":"999","top":[{"value":"0","count":1},{"value":"1","count":1}],"histogram":{"from":0,"to":1000,"counts":[50,50,50,50,50,50,50,50,50,50,50,50,50,50,50,50,50,50,50,50]}}`,
+		"once":  `{"name":"once","type":"DOUBLE","missing":0,"distinct":1,"min":"1.7","max":"1.7","top":[{"value":"1.7","count":1000}],"histogram":{"from":1.7,"to":1.7,"counts":[1000]}}`,
+		"few":   `{"name":"few","type":"BIGINT","missing":0,"distinct":2,"min":"1","max":"3","top":[{"value":"1","count":500},{"value":"3","count":500}],"histogram":{"from":1,"to":4,"counts":[500,0,500]}}`,
 		"odd":   `{"name":"odd","type":"TIMESTAMP","missing":0,"distinct":2,"min":"2024-01-02 00:00:00","max":"infinity","top":[{"value":"2024-01-02 00:00:00","count":999},{"value":"infinity","count":1}]}`,
 	} {
 		if got[name] != want {

@@ -61,6 +61,14 @@ func conventionsOf(columns []columnCells) (c conventions) {
 	return c
 }
 
+// ordered gives the conventions for dates of an order, which may be "".
+func (by conventions) ordered(order string) conventions {
+	if order != "" {
+		by.first, by.forced = order[0], true
+	}
+	return by
+}
+
 // ambiguous reports whether numbers of these kinds can be whole or fractions, and
 // nothing decides.
 func (by conventions) ambiguous(seen kindSet) bool {
@@ -259,11 +267,16 @@ func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
 	return r
 }
 
-// isMissing gives the SQL that is true for a cell that spells a missing value.
+// unlessBlank gives the SQL for a cell that is NULL where it has blanks alone.
+func unlessBlank(cell string) string {
+	return fmt.Sprintf("CASE WHEN trim(%s) <> '' THEN %s END", cell, cell)
+}
+
+// isMissing gives the SQL that is true for a cell that spells a missing value, or is blank.
 func isMissing(cell string) string {
-	list := make([]string, len(missingSpellings))
+	list := make([]string, len(missingSpellings), len(missingSpellings)+1)
 	for i, spelling := range missingSpellings {
 		list[i] = sqltext.Text(spelling)
 	}
-	return fmt.Sprintf("lower(trim(%s)) IN (%s)", cell, strings.Join(list, ", "))
+	return fmt.Sprintf("lower(trim(%s)) IN (%s)", cell, strings.Join(append(list, "''"), ", "))
 }

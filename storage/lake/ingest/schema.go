@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -215,4 +216,15 @@ func hash(c storage.ColumnProfile) string {
 func inMetadata(c storage.ColumnProfile) bool {
 	kind := storage.KindOf(c.Type)
 	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
+}
+
+// lastOf gives the SQL for the greatest value of a bin: DuckDB's bins have it.
+func lastOf(typ string, h *storage.Histogram, bin int) string {
+	_, next := h.Bin(bin)
+	if step := storage.BinStep(typ); step > 0 {
+		next = max(next-step, h.From)
+	} else if bin < len(h.Counts)-1 {
+		next = math.Nextafter(next, h.From)
+	}
+	return fmt.Sprintf("%g::DOUBLE", next)
 }

@@ -342,7 +342,7 @@ func (r *run) partText(ctx context.Context, p source.Part, limit int64) (text []
 	}
 	if !utf8.Valid(text) {
 		var decoded bytes.Buffer
-		if possible, _ := source.DecodeWindows1252(bytes.NewReader(text), &decoded); possible {
+		if possible, _, _ := source.DecodeWindows1252(bytes.NewReader(text), &decoded); possible {
 			text = decoded.Bytes()
 		}
 	}

@@ -92,9 +92,9 @@ func TestWorkbookValues(t *testing.T) {
 		must(f.SetCellFormula("Sheet1", "K2", "1+1"), f.SetCellValue("Sheet1", "K3", "#DIV/0!"))
 	})
 	result := l.readsPart(l.file("x.xlsx", content), "",
-		"day DATE, at TIMESTAMP, shown DATE, clock TIME, took VARCHAR, share DOUBLE, code VARCHAR, money DOUBLE, ok BOOLEAN, text VARCHAR, calc NULL",
-		`{"day":"2024-02-29","at":"2024-02-29 13:05:09","shown":"2024-02-29","clock":"12:00:00","took":"36:00:00","share":0.25,"code":"00007","money":1234.5,"ok":true,"text":"a\nb, \"c\"","calc":null}`+"\n"+
-			`{"day":"2023-03-15","at":"2023-03-15 06:00:00","shown":"2023-03-15","clock":"06:00:00","took":"12:00:00","share":1.0,"code":"123456","money":-3.0,"ok":false,"text":"é","calc":null}`)
+		"day DATE, at TIMESTAMP, shown DATE, clock TIME, took VARCHAR, share BIGINT, code VARCHAR, money DOUBLE, ok BOOLEAN, text VARCHAR, calc NULL",
+		`{"day":"2024-02-29","at":"2024-02-29 13:05:09","shown":"2024-02-29","clock":"12:00:00","took":"36:00:00","share":25,"code":"00007","money":1234.5,"ok":true,"text":"a\nb, \"c\"","calc":null}`+"\n"+
+			`{"day":"2023-03-15","at":"2023-03-15 06:00:00","shown":"2023-03-15","clock":"06:00:00","took":"12:00:00","share":100,"code":"123456","money":-3.0,"ok":false,"text":"é","calc":null}`)
 	if got, want := warnings(result), "x.xlsx (Sheet1): 1 cells hold an error of a formula, such as #N/A; they are read as missing\n"+
 		"x.xlsx (Sheet1): 1 formula without a stored value, the first in cell K2, read as missing; open the file in Excel, save it and send that"; got != want {
 		t.Errorf("warnings: got %s, want %s", got, want)
@@ -158,7 +158,7 @@ func TestWorkbookLayout(t *testing.T) {
 		{"merged cells", storage.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"land", "city"}, []any{"NO", "Oslo"}, []any{nil, "Bergen"}, []any{"DE", "Bonn"})
 			must(f.MergeCell("Sheet1", "A2", "A3"))
-		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, "the column is text: 1 cell of 3 cannot be read as BOOLEAN"},
+		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, "the column is text: 1 cell of 3 cannot be read as boolean"},
 		{"groups of columns", storage.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"name", "2023", nil, "2024", nil}, []any{nil, "Q1", "Q2", "Q1", "Q2"}, []any{"a", 1, 2, 3, 4}, []any{"b", 5, 6, 7, 8})
 			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))
@@ -169,6 +169,16 @@ func TestWorkbookLayout(t *testing.T) {
 		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`, "x.xlsx (Sheet1): the header is in row 3; 2 rows above it not read"},
 		{"no header row", storage.IngestOptions{HeaderRow: new(0)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "x"}, []any{2, "y"}) },
 			"column_1 BIGINT, column_2 VARCHAR", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`, ""},
+		{"a first row of values", storage.IngestOptions{}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{1, "Ann", 3.5}, []any{2, "Bob", 4.5}, []any{3, "Cy", 5.5})
+		}, "column_1 BIGINT, column_2 VARCHAR, column_3 DOUBLE", `{"column_1":1,"column_2":"Ann","column_3":3.5}` + "\n" + `{"column_1":2,"column_2":"Bob","column_3":4.5}` + "\n" + `{"column_1":3,"column_2":"Cy","column_3":5.5}`,
+			"line 1 has values like the rows below it: the columns are named column_1, column_2, …; headerRow 1 reads their names from it"},
+		{"a first row of values that names the columns", storage.IngestOptions{HeaderRow: new(1)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "Ann"}, []any{2, "Bob"}) },
+			"1 BIGINT, Ann VARCHAR", `{"1":2,"Ann":"Bob"}`, ""},
+		{"years", storage.IngestOptions{}, func(f *excelize.File) {
+			sheet(f, "Sheet1", []any{"land", 2023, 2024}, []any{"NO", 5, 7}, []any{"FR", 8, 9})
+		},
+			"land VARCHAR, 2023 BIGINT, 2024 BIGINT", `{"land":"NO","2023":5,"2024":7}` + "\n" + `{"land":"FR","2023":8,"2024":9}`, ""},
 		{"texts with separators", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
 			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`, ""},
 		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},

@@ -164,7 +164,7 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 		return in, err
 	}
 	if p.grid != nil {
-		in.HeaderRow = &p.grid.headerRow
+		in.HeaderRow, in.HeaderGuessed, in.Forms = &p.grid.headerRow, p.grid.guessed, p.grid.forms
 		r.Warnings = append(r.Warnings, p.grid.warnings...)
 	}
 	in.Head, err = ReadHead(in.Path)

@@ -70,6 +70,9 @@ func decoder(ctx context.Context, source io.Reader, option string) (_ *bufio.Rea
 func (r *Reader) decode(ctx context.Context, path, name string, head []byte) (string, error) {
 	packed := isGzip(head)
 	r.Encoding = EncodingUTF8
+	if r.Options.Encoding == EncodingUTF16 && !packed && len(head) > 0 && !isContainer(head) && bytes.IndexByte(head, 0) < 0 {
+		return "", refuse("%s: the text is not UTF-16; leave out the option encoding, or give another one", name)
+	}
 	if _, from := encodingOf(head[:min(len(head), encodingHead)], r.Options.Encoding); !packed && from == nil && !bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		return path, nil
 	}
@@ -165,18 +168,22 @@ func looksLikeUTF16(head []byte) bool {
 
 // DecodeWindows1252 writes a text in Windows-1252 as UTF-8. It is not ok for a
 // text that cannot be that: a damaged UTF-8 text, which has many characters of
-// several bytes beside wrong bytes, or one with bytes that Windows-1252 has not.
-func DecodeWindows1252(from io.Reader, to io.Writer) (ok bool, err error) {
+// several bytes beside wrong bytes, or one with bytes that Windows-1252 has not. Doubtful
+// says that most letters are beyond ASCII, as in no language that is written in it.
+func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err error) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	var raw, out []byte
-	characters, wrong, undefined := 0, 0, 0
+	characters, wrong, undefined, plain, beyond := 0, 0, 0, 0, 0
 	for {
 		c, size, err := in.ReadRune()
 		if err == io.EOF {
-			return characters*10 <= wrong && undefined == 0, nil
+			return characters*10 <= wrong && undefined == 0, beyond > plain, nil
 		}
 		if err != nil {
-			return false, err
+			return false, false, err
+		}
+		if c|0x20 >= 'a' && c|0x20 <= 'z' {
+			plain++
 		}
 		raw = utf8.AppendRune(raw[:0], c)
 		if c == utf8.RuneError && size == 1 {
@@ -184,6 +191,9 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok bool, err error) {
 			in.UnreadRune() //nolint:errcheck // it was just read
 			b, _ := in.ReadByte()
 			raw = append(raw[:0], b)
+			if b >= 0xc0 {
+				beyond++
+			}
 		} else if size > 1 {
 			characters++
 		}
@@ -193,7 +203,7 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok bool, err error) {
 			out = utf8.AppendRune(out, charmap.Windows1252.DecodeByte(b))
 		}
 		if _, err := to.Write(out); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
 }

@@ -32,6 +32,16 @@ type grid struct {
 	// above it, once it was written.
 	headerRow int
 	warnings  []storage.IngestWarning
+	// guessed says that the first row is taken for the header, and nothing else was possible.
+	guessed bool
+	// formats are what the styles of cells show with numbers; marked says that some cells
+	// have such a style before their number.
+	formats []numberFormat
+	marked  bool
+	// forms are the formats that gave the columns their units, "" without one.
+	forms []string
+	// hidden are the first and last of hidden columns, from 1.
+	hidden [][2]int
 }
 
 // merge is a range of merged cells, its ends included.
@@ -73,56 +83,86 @@ func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
 		}
 	}
 	slices.SortFunc(g.merges, func(a, b merge) int { return cmp.Compare(a.top, b.top) })
-
-	w := &gridWriter{out: out, csv: csv.NewWriter(out)}
-	fill := filler{merges: g.merges, spans: make([]span, len(g.last))}
-	var first []gridRow
-	started := false
-	start := func() error {
-		started = true
-		header, joined, err := findHeader(g.name, first, headerRow)
+	var units []columnUnits
+	if g.marked {
+		units = make([]columnUnits, len(g.last))
+		err := g.eachRow(headerRow, func([]gridRow, int, int) error { return nil }, func(row gridRow) error {
+			g.countUnits(units, row)
+			return nil
+		})
 		if err != nil {
 			return err
 		}
+	}
+
+	w := &gridWriter{out: out, csv: csv.NewWriter(out)}
+	err := g.eachRow(headerRow, func(first []gridRow, header, joined int) error {
 		for i, last := range g.last {
 			if last >= first[header].number {
 				w.columns = append(w.columns, i)
 			}
 		}
-		if headerRow == nil || *headerRow > 0 {
-			g.headerRow = first[header].number + 1
-			g.noteAbove(header, joined)
-		}
-		if joined >= 0 {
-			first[header].cells = joinGroups(first[joined].cells, first[header].cells)
-		}
-		for _, row := range first[header:] {
-			if err := w.write(row); err != nil {
-				return err
-			}
-		}
-		first = nil
-		return nil
-	}
-	err := g.each(func(number int, cells []string) error {
-		row := fill.row(number, cells)
-		if started {
-			return w.write(row)
-		}
-		first = append(first, row)
-		if len(first) < headerSearch || headerRow != nil && number < *headerRow-1 {
+		if headerRow != nil && *headerRow == 0 {
+			g.note(units, w.columns, nil)
 			return nil
 		}
-		return start()
+		row := first[header]
+		g.headerRow, g.guessed = row.number+1, headerRow == nil && header == 0 && joined < 0
+		g.noteAbove(header, joined)
+		row.cells = g.show(nil, row)
+		if joined >= 0 {
+			row.cells = joinGroups(g.show(nil, first[joined]), row.cells)
+		}
+		g.note(units, w.columns, row.cells)
+		return w.write(row)
+	}, func(row gridRow) error {
+		row.cells = g.show(units, row)
+		return w.write(row)
 	})
-	if err == nil && !started && len(first) > 0 {
-		err = start()
-	}
 	if err != nil {
 		return err
 	}
 	w.csv.Flush()
 	return w.csv.Error()
+}
+
+// eachRow gives the first rows with the index of the header among them, and that of a row which is
+// joined to it, then each row below the header, or all rows without one.
+func (g *grid) eachRow(headerRow *int, start func(first []gridRow, header, joined int) error, give func(gridRow) error) error {
+	fill := filler{merges: g.merges, spans: make([]span, len(g.last))}
+	var first []gridRow
+	started := false
+	begin := func() error {
+		started = true
+		header, joined, err := findHeader(g.name, first, headerRow)
+		if err == nil {
+			err = start(first, header, joined)
+		}
+		below := header + 1
+		if headerRow != nil && *headerRow == 0 {
+			below = header
+		}
+		for i := below; err == nil && i < len(first); i++ {
+			err = give(first[i])
+		}
+		first = nil
+		return err
+	}
+	err := g.each(func(number int, cells []string) error {
+		row := fill.row(number, cells)
+		if started {
+			return give(row)
+		}
+		first = append(first, row)
+		if len(first) < headerSearch || headerRow != nil && number < *headerRow-1 {
+			return nil
+		}
+		return begin()
+	})
+	if err == nil && !started && len(first) > 0 {
+		err = begin()
+	}
+	return err
 }
 
 // noteAbove says what is above the header: rows that are not read, and one that is joined to it.

@@ -54,6 +54,10 @@ type Input struct {
 	// HeaderRow, unless nil, says that the file is CSV with commas which was written
 	// here, and on which line its header is, 0 without one.
 	HeaderRow *int
+	// HeaderGuessed says that the header is the first row because nothing shows where it is.
+	HeaderGuessed bool
+	// Forms are the formats of cells that gave the columns their units; it may be nil.
+	Forms []string
 }
 
 // Open decodes a file and decides its format.

@@ -35,6 +35,8 @@ type workbook struct {
 	files *zip.ReadCloser
 	// paths are the sheets' entries in the archive, by the ids of their relations.
 	paths map[string]string
+	// formats are what styles show with numbers, nil where none shows a unit.
+	formats []numberFormat
 }
 
 // openWorkbook gives the visible sheets with values.
@@ -63,7 +65,7 @@ func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadClos
 			hidden = append(hidden, sheet.Name)
 			continue
 		}
-		layout, err := scanSheet(ctx, entry, texts)
+		layout, err := scanSheet(ctx, entry, texts, w.formats)
 		if err != nil {
 			w.close()
 			return nil, refuseXML(ctx, partName(in.Name, sheet.Name), err)
@@ -197,7 +199,7 @@ func (w *workbook) entry(name string) *zip.File {
 
 // part gives a sheet as a table.
 func (w *workbook) part(sheet string, layout sheetLayout) Part {
-	g := &grid{name: partName(w.name, sheet), merges: layout.merges}
+	g := &grid{name: partName(w.name, sheet), merges: layout.merges, formats: w.formats, hidden: layout.hidden}
 	return Part{
 		Name: sheet, Format: CSV, In: Input{Name: g.name}, grid: g,
 		write: func(ctx context.Context, out io.Writer) error {
@@ -239,7 +241,7 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 	if properties := w.file.WorkBook.WorkbookPr; properties != nil {
 		date1904 = properties.Date1904
 	}
-	var number, failed, firstFailed int
+	var number, failed, firstFailed, hidden, firstHidden int
 	var record []string
 	for ; rows.Next(); number++ {
 		if err := ctx.Err(); err != nil {
@@ -272,12 +274,19 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 		if !slices.ContainsFunc(cells, func(cell string) bool { return cell != "" }) {
 			continue
 		}
+		layout.styles.mark(number+1, cells)
+		if rows.GetRowOpts().Hidden {
+			if hidden++; hidden == 1 {
+				firstHidden = number + 1
+			}
+		}
 		g.count(number, cells)
 		record = append(append(record[:0], strconv.Itoa(number)), cells...)
 		if err := copied.Write(record); err != nil {
 			return err
 		}
 	}
+	g.marked = len(layout.styles.runs) > 0
 	copied.Flush()
 	if err := copied.Error(); err != nil {
 		return err
@@ -286,14 +295,21 @@ func (w *workbook) copyCells(ctx context.Context, sheet string, layout sheetLayo
 	if rows.Error() != nil || number < layout.rows {
 		return refuseDamaged(g.name)
 	}
+	warn := func(row int, message string) {
+		w.r.Warnings = append(w.r.Warnings, storage.IngestWarning{Line: int64(row), Message: g.name + ": " + message})
+	}
+	if hidden > 0 {
+		warn(firstHidden, Count(hidden, "hidden or filtered row")+" read too; to leave them out, delete them from the file")
+	}
+	if layout.styles.tooMany {
+		warn(0, "its cells have too many different formats: percent formats and currencies are not read, 7% is 0.07")
+	}
 	if failed > 0 {
-		w.r.Warnings = append(w.r.Warnings, storage.IngestWarning{Line: int64(firstFailed),
-			Message: fmt.Sprintf("%s: %d cells hold an error of a formula, such as #N/A; they are read as missing", g.name, failed)})
+		warn(firstFailed, fmt.Sprintf("%d cells hold an error of a formula, such as #N/A; they are read as missing", failed))
 	}
 	if layout.unvalued > 0 {
-		w.r.Warnings = append(w.r.Warnings, storage.IngestWarning{Line: int64(layout.unvaluedRow),
-			Message: fmt.Sprintf("%s: %s without a stored value, the first in %s, read as missing; open the file in Excel, save it and send that",
-				g.name, Count(layout.unvalued, "formula"), layout.unvaluedCell)})
+		warn(layout.unvaluedRow, fmt.Sprintf("%s without a stored value, the first in %s, read as missing; open the file in Excel, save it and send that",
+			Count(layout.unvalued, "formula"), layout.unvaluedCell))
 	}
 	return nil
 }

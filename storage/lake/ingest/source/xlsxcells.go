@@ -65,13 +65,13 @@ func temporal(cell string, date1904 bool) string {
 
 // setFormats replaces the formats of cells, so that dates are read in ISO form and
 // numbers plainly, whatever they look like on the screen. Numbers that are shown with
-// leading zeros are codes, and are read so.
+// leading zeros are codes, and are read so. The units that formats show are noted.
 func (w *workbook) setFormats() error {
 	styles := w.file.Styles
 	if styles == nil || styles.CellXfs == nil {
 		return nil
 	}
-	codes := map[int]string{14: "m/d/y", 15: "d-m-y", 16: "d-m", 17: "m-y", 18: "h:m", 19: "h:m:s", 20: "h:m", 21: "h:m:s", 22: "m/d/y h:m", 45: "m:s", 46: "[h]:m:s", 47: "m:s"}
+	codes := map[int]string{9: "0%", 10: "0.00%", 14: "m/d/y", 15: "d-m-y", 16: "d-m", 17: "m-y", 18: "h:m", 19: "h:m:s", 20: "h:m", 21: "h:m:s", 22: "m/d/y h:m", 45: "m:s", 46: "[h]:m:s", 47: "m:s"}
 	for id := 27; id <= 58; id++ { // the dates of East Asian editions
 		if id <= 31 || id == 36 || id >= 50 {
 			codes[id] = "y/m/d"
@@ -84,6 +84,11 @@ func (w *workbook) setFormats() error {
 			if f != nil {
 				codes[f.NumFmtID] = f.FormatCode
 			}
+		}
+	}
+	for id, code := range moneyFormats {
+		if codes[id] == "" {
+			codes[id] = code
 		}
 	}
 	count := len(styles.CellXfs.Xf)
@@ -101,8 +106,15 @@ func (w *workbook) setFormats() error {
 		if of := styles.CellXfs.Xf[i].NumFmtID; of != nil {
 			id = *of
 		}
-		if wanted, ok := ids[formatKind(codes[id])]; ok {
+		kind := formatKind(codes[id])
+		if wanted, ok := ids[kind]; ok {
 			styles.CellXfs.Xf[i].NumFmtID = &wanted
+		}
+		if f := parseFormat(codes[id]); kind == "plain" && f.unit > 0 && i < maxStyles {
+			if w.formats == nil {
+				w.formats = make([]numberFormat, min(count, maxStyles))
+			}
+			w.formats[i] = f
 		}
 	}
 	return nil
@@ -152,6 +164,11 @@ type sheetLayout struct {
 	unvalued     int
 	unvaluedCell string
 	unvaluedRow  int
+	// hidden are the first and last of hidden columns, from 1.
+	hidden [][2]int
+	// styles are those of numbers with a unit, and column the last cell's, from 1.
+	styles styledRows
+	column int
 }
 
 // maxMerges is how many merged cells a sheet may have.
@@ -161,8 +178,8 @@ var errSheet = errors.New("not a whole sheet")
 
 // scanSheet reads the tags of a sheet's XML, and checks that it unpacks and has an end, and
 // that its rows are short enough: excelize holds one in memory, with all that is before the next.
-// Cells refer to so many shared texts.
-func scanSheet(ctx context.Context, entry *zip.File, texts int) (layout sheetLayout, err error) {
+// Cells refer to so many shared texts, and have these formats by their styles.
+func scanSheet(ctx context.Context, entry *zip.File, texts int, formats []numberFormat) (layout sheetLayout, err error) {
 	content, err := entry.Open()
 	if err != nil {
 		return layout, err
@@ -185,9 +202,12 @@ func scanSheet(ctx context.Context, entry *zip.File, texts int) (layout sheetLay
 			return layout, errLongElement
 		}
 		switch name := tagName(tag); name {
-		case "c":
+		case "c", "c/":
 			tag, _, _ = bytes.Cut(tag, []byte{'>'})
 			cell, formula = append(cell[:0], tag...), false
+			if formats != nil {
+				layout.addStyle(cell, formats)
+			}
 		case "f", "f/":
 			formula = true
 		case "v", "t":
@@ -205,7 +225,7 @@ func scanSheet(ctx context.Context, entry *zip.File, texts int) (layout sheetLay
 				layout.addUnvalued(cell)
 			}
 			formula = false
-		case "row", "mergeCell":
+		case "row", "mergeCell", "col":
 			// A long tag is cut off; the attribute is among the first.
 			if tag, err = tags.peek(200); err != nil {
 				return layout, err
@@ -223,6 +243,7 @@ func scanSheet(ctx context.Context, entry *zip.File, texts int) (layout sheetLay
 	if !closed {
 		return layout, errSheet
 	}
+	layout.styles.end(layout.rows)
 	return layout, nil
 }
 
@@ -254,8 +275,18 @@ func (l *sheetLayout) add(name string, tag []byte) error {
 	if end := bytes.IndexByte(tag, '>'); end >= 0 {
 		tag = tag[:end]
 	}
-	if name == "row" {
+	switch name {
+	case "col":
+		least, err := strconv.Atoi(attribute(tag, "min"))
+		most, err2 := strconv.Atoi(attribute(tag, "max"))
+		if hidden := attribute(tag, "hidden"); (hidden == "1" || hidden == "true") && err == nil && err2 == nil && len(l.hidden) < excelize.MaxColumns {
+			l.hidden = append(l.hidden, [2]int{least, most})
+		}
+		return nil
+	case "row":
+		l.styles.end(l.rows)
 		l.rows++
+		l.column = 0
 		if given, err := strconv.Atoi(attribute(tag, "r")); err == nil && given > 0 {
 			l.rows = given
 		}
@@ -274,6 +305,25 @@ func (l *sheetLayout) add(name string, tag []byte) error {
 		return errSheet
 	}
 	return nil
+}
+
+// addStyle notes the style of a number with a unit.
+func (l *sheetLayout) addStyle(cell []byte, formats []numberFormat) {
+	l.column++
+	if name := attribute(cell, "r"); name != "" {
+		column, err := excelize.ColumnNameToNumber(strings.TrimRight(name, "0123456789"))
+		if err != nil {
+			return
+		}
+		l.column = column
+	}
+	style, _ := strconv.Atoi(attribute(cell, "s"))
+	if style < 0 || style >= len(formats) || formats[style].unit == 0 {
+		return
+	}
+	if kind := attribute(cell, "t"); kind == "" || kind == "n" {
+		l.styles.row = append(l.styles.row, styledCell{uint16(l.column - 1), uint16(style)})
+	}
 }
 
 // tagName gives the name of a tag without its prefix.
