@@ -24,6 +24,17 @@ export function inLocale(value: number | string, options: Intl.NumberFormatOptio
   return format.format(value as number).replace(/\s/g, '\u202f').replace(/'/g, '’').replace(/^\D+(?=\d)/, '-');
 }
 
+/** readNumber gives a number that a reader has written, with or without separators, as SQL has it; undefined if it is none. */
+export function readNumber(text: string, locale = reader): string | undefined {
+  const { decimal, thousands } = separators(locale);
+  const written = text.trim().replace(/\s/g, '\u202f').replace(/'/g, '’').replace(/^[−–]/, '-');
+  const [whole = '', ...fraction] = written.split(decimal);
+  const digits = thousands ? whole.split(thousands).join('') : whole;
+  const plain = [digits, ...fraction].join('.');
+  const grouped = inLocale(digits, {}, locale) === whole || digits === whole;
+  return [grouped ? plain : '', written].find((each) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(each));
+}
+
 /** separators gives what stands between digits, as d3 and Vega take it. */
 export function separators(locale = reader): { decimal: string; thousands: string; grouping: number[]; currency: [string, string]; minus: string } {
   const sample = inLocale(1234567.5, {}, locale);

@@ -37,7 +37,8 @@ export function parse(hash: string): Place | undefined {
   if (names.length > 3 && rest === 'shared' && isUUID(dataset)) return { owner, namespace, view: rest, conversation: '', dataset: '', shared: dataset };
   if (names.length > 3 && rest !== 'data') return undefined;
   if (isUUID(rest)) return { owner, namespace, view: 'conversation', conversation: rest, dataset: '' };
-  return { owner, namespace, view: rest === 'data' || rest === 'board' ? rest : 'new', conversation: '', dataset };
+  const view = rest || 'new';
+  return view === 'new' || view === 'data' || view === 'board' ? { owner, namespace, view, conversation: '', dataset } : undefined;
 }
 
 export function hrefOf(owner: string, namespace: string, ...rest: string[]): string {
@@ -50,6 +51,9 @@ export const hrefOfDataset = (d: { owner: string; namespace: string; name: strin
 const hash = signal('');
 
 export const place = computed(() => parse(hash.value));
+
+/** astray says that the address is none of the page's. */
+export const astray = computed(() => !place.value && hash.value.length > 1);
 
 /** here is the namespace that one is in, as one text: it changes with the namespace alone. */
 export const here = computed(() => (place.value ? `${place.value.owner}/${place.value.namespace}` : ''));

@@ -238,7 +238,7 @@ func TestPageShares(t *testing.T) {
 
 	alice.closes()
 	alice.press("Share orders")
-	alice.sees(".shares", "bob can edit it by the namespace")
+	alice.sees(".shares", "bob can edit it because the namespace is shared")
 	alice.closes()
 	alice.press("Share")
 	alice.press("Stop sharing with bob")

@@ -22,8 +22,14 @@ func TestPageVerified(t *testing.T) {
 	}
 	b.press("Query")
 	b.write(".query textarea", "SELECT 'Atlantis' AS city, 99 AS orders")
-	b.press("Save as verified")
-	b.is(`document.querySelector('[aria-label="Remove from verified"][aria-pressed=true]')`)
+	if b.count(`[aria-label="Save as verified"]`) != 1 {
+		t.Error("a query that has not run can be saved")
+	}
+	b.press("Run")
+	b.sees(".result .result", "Atlantis")
+	b.pressIn(`//*[contains(concat(" ", @class, " "), " result ")]//*[contains(concat(" ", @class, " "), " result ")]`, "Save as verified")
+	b.is(`document.querySelector('.result .result [aria-label="Remove from verified"][aria-pressed=true]')`)
+	b.is(`document.querySelectorAll('[aria-label="Remove from verified"]').length === 1`)
 	for _, agent := range []string{"nl2ql", "assistant"} {
 		b.asks(agent, "how many orders are there  per city")
 		b.sees("article.turn:last-of-type .badge", "Verified")
@@ -146,7 +152,7 @@ func TestPageSharesAnswers(t *testing.T) {
 	carol.sees("main [role=alert]", "you may not read the data")
 
 	b.press("Stop sharing")
-	b.sees("dialog [role=status]", "The link is ended")
+	b.sees("dialog [role=status]", "The link no longer works")
 	b.closes()
 	b.asks("assistant", "only in Berlin")
 	if got := b.count(`[aria-label="Share this answer"]`); got != 1 {

@@ -62,7 +62,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	for _, target := range targets {
 		job := ingestJob{Client: client, env: env, ref: target.ref, mode: i.Mode, options: options, files: target.files, taken: taken}
 		job.own = target.ref.Own() || i.user().is(target.ref.Owner)
-		if job.state, err = newStateFile(i.Server, i.user(), target.ref, i.Mode, options, target.files); err != nil {
+		if job.state, err = newStateFile(i.user(), target.ref, i.Mode, options, target.files); err != nil {
 			fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
 		}
 		if dryRun {
@@ -122,7 +122,7 @@ func (j *ingestJob) ingest(ctx context.Context, description string, noWait, asJS
 	}
 	ended, err := j.wait(ctx, id)
 	if err != nil && !errors.Is(err, apiclient.ErrNotIngested) {
-		return fmt.Errorf("ingest into %s: %w", j.ref, err)
+		return fmt.Errorf("ingest into %s, which the server may complete (run the same command again to see): %w", j.ref, err)
 	}
 	j.state.remove()
 	if err != nil {

@@ -21,10 +21,10 @@ const stateLife = 7 * 24 * time.Hour
 // the ids are of no use to another user.
 type stateFile string
 
-// newStateFile names the state of a command: by server, user, dataset, mode,
-// options and files. A
-// changed file has another state.
-func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string, options storage.IngestOptions, files []*apiclient.LocalFile) (stateFile, error) {
+// newStateFile names the state of a command: by user, dataset, mode, options and files. A
+// changed file has another state. The server does not count: it can have several addresses,
+// and another one does not know the ids.
+func newStateFile(user tokenUser, ref apiclient.Ref, mode string, options storage.IngestOptions, files []*apiclient.LocalFile) (stateFile, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder for caches: %w", err)
@@ -34,7 +34,7 @@ func newStateFile(server string, user tokenUser, ref apiclient.Ref, mode string,
 	if err != nil {
 		return "", fmt.Errorf("encode the options: %w", err)
 	}
-	fmt.Fprintf(hash, "%q %q %q %q %s\n", server, user, ref.Path(""), mode, text)
+	fmt.Fprintf(hash, "%q %q %q %s\n", user, ref.Path(""), mode, text)
 	for _, file := range files {
 		fmt.Fprintf(hash, "%q %d %d\n", file.Path, file.Size, file.Modified.UnixNano())
 	}

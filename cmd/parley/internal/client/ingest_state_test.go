@@ -13,7 +13,7 @@ func TestIngestState(t *testing.T) {
 	t.Parallel()
 	state := func(claims string) stateFile {
 		token := "x." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".y"
-		file, err := newStateFile("http://x", connectionSettings{Token: token}.user(), apiclient.Ref{Owner: "self", Namespace: "shop", Name: "big"}, "append", storage.IngestOptions{}, nil)
+		file, err := newStateFile(connectionSettings{Token: token}.user(), apiclient.Ref{Owner: "self", Namespace: "shop", Name: "big"}, "append", storage.IngestOptions{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

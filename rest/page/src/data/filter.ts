@@ -1,4 +1,6 @@
 // Rows of a dataset that a condition holds for, as SQL.
+import { readNumber } from '../locale';
+import { isNumeric } from './types';
 
 export interface Filter {
   column: string;
@@ -11,6 +13,15 @@ export type Comparison = 'contains' | '=' | '<>' | '>=' | '<=' | 'missing';
 export const comparisons: [Comparison, string][] = [
   ['contains', 'contains'], ['=', 'is'], ['<>', 'is not'], ['>=', 'is at least'], ['<=', 'is at most'], ['missing', 'is missing'],
 ];
+
+/** readFilter reads the value that a number is compared with as its reader writes numbers. */
+export function readFilter(filter: Filter, columns: { name: string; type: string }[]): Filter {
+  const numeric = columns.some((c) => c.name === filter.column && isNumeric(c.type));
+  if (!numeric || filter.is === 'contains' || filter.is === 'missing') return filter;
+  const value = readNumber(filter.value);
+  if (value === undefined) throw new Error(`“${filter.value}” is not a number.`);
+  return { ...filter, value };
+}
 
 const name = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -4,7 +4,7 @@ import { mayEdit } from '../api';
 import { look, lost } from '../connection';
 import { add, adding } from '../data/importing';
 import { pasted } from '../data/paste';
-import { here, place } from '../place';
+import { astray, here, hrefOf, lastPlace, place } from '../place';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
 import { datasets, namespaces, problem, shortcuts } from '../store';
@@ -93,11 +93,20 @@ function View(): VNode {
   if (place.value?.shared) return <SharedView key={place.value.shared} id={place.value.shared} />;
   if (place.value?.view === 'board') return <BoardView key={here.value} />;
   if (place.value) return <ConversationView />;
-  if (!namespaces.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
+  const first = namespaces.value?.find((each) => `${each.owner}/${each.name}` === lastPlace()) ?? namespaces.value?.[0];
+  if (first && astray.value) {
+    return (
+      <section class="welcome">
+        <h1>There is no such page</h1>
+        <p>Check the address, or go to <a href={hrefOf(first.owner, first.name)}>{first.owner}/{first.name}</a>.</p>
+      </section>
+    );
+  }
+  if (!namespaces.value || first) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
   return (
     <section class="welcome">
       <h1>Begin with a file</h1>
-      <p>There is no data yet that you may read. Drop a file anywhere on this page, or choose one: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word or text.</p>
+      <p>You have no data yet. Drop a file anywhere on this page, or choose one: CSV, Excel, JSON, Parquet, HTML, SQLite, PDF, Word or text.</p>
       <button type="button" class="primary" onClick={() => (adding.value = {})}><Icon name="file" /> Choose a file</button>
       <p class="hint">Or ask somebody to share a namespace with you, and load this page again.</p>
     </section>

@@ -79,7 +79,7 @@ function Welcome(): VNode {
       ) : (
         <p>
           Ask in your own words. The answer comes from {known ? datasetWords(known.map((d) => d.name)) : 'the datasets here'}
-          {place.value && <>: see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what is in them</a></>}.
+          {place.value && <>: see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what {known?.length === 1 ? 'it' : 'they'} {known?.length === 1 ? 'holds' : 'hold'}</a></>}.
         </p>
       )}
       <ul class="suggestions">

@@ -15,13 +15,13 @@ import { useSave } from './Save';
 
 type View = 'Chart' | 'Table';
 
-/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. */
+/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. What is saved is the query that these rows are from. */
 export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
   const [edited, edit] = useState<string>();
   const query = edited ?? original;
-  const save = useSave(name, query);
+  const save = useSave(name, as === 'ran' ? step.query : original);
   const [chosen, choose] = useState<View>('Chart');
   const [open, setOpen] = useState(false);
   const view = chart ? chosen : 'Table';
@@ -36,7 +36,7 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
             </div>
           )}
           <span class="result-count">{countWords(rows.length, step)}</span>
-          {!as && save.buttons}
+          {as !== 'pinned' && save.buttons}
           <CopyButton label="Copy the rows" {...cells(rows)} />
           <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
         </div>

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { query, rowsOf, say } from '../api';
 import { copied } from '../csv';
-import { comparisons, countQuery, rowsQuery, type Comparison, type Filter } from '../data/filter';
+import { comparisons, countQuery, readFilter, rowsQuery, type Comparison, type Filter } from '../data/filter';
 import { copy } from '../files';
 import { inLocale } from '../locale';
 import type { Row } from '../rows';
@@ -29,14 +29,19 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
     const { signal } = stop;
     const read = async () => {
       const page = { limit, offset, sort, order };
+      const where = filter && readFilter(filter, columns);
       const [{ data }, total] = await Promise.all([
-        filter ? query(dataset, rowsQuery(dataset.name, filter, page), signal) : rowsOf(dataset, page, signal),
-        filter ? query(dataset, countQuery(dataset.name, filter), signal).then((found) => Number(found.data[0]?.n)) : rowCount,
+        where ? query(dataset, rowsQuery(dataset.name, where, page), signal) : rowsOf(dataset, page, signal),
+        where ? query(dataset, countQuery(dataset.name, where), signal).then((found) => Number(found.data[0]?.n)) : rowCount,
       ]);
       setShown({ rows: data, total });
       setProblem('');
     };
-    read().catch((error) => signal.aborted || setProblem(say(error)));
+    read().catch((error) => {
+      if (signal.aborted) return;
+      setShown({ rows: [], total: 0 });
+      setProblem(say(error));
+    });
     return () => stop.abort();
   }, [offset, sort, order, filter]);
   const fields = useMemo(() => columns.map((c) => ({ name: c.name, numeric: isNumeric(c.type) })), [columns]);

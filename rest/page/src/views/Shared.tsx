@@ -37,11 +37,11 @@ function ShareDialog({ run, onClose }: { run: string; onClose: () => void }): VN
       if (!(error instanceof Refusal) || error.status !== 404) throw error;
     });
     setLink('');
-    setSaid('The link is ended.');
+    setSaid('The link no longer works.');
   });
   return (
     <Dialog title="Share this answer" onClose={onClose}>
-      <p>Who opens the link sees the question, the answer and its rows, if they may read the data that it is from. Nobody else does.</p>
+      <p>People with the link see the question, the answer and its rows if they may read its data. Others see nothing.</p>
       {link && (
         <p class="share-link">
           <input aria-label="Link" readOnly value={link} onFocus={(event) => event.currentTarget.select()} />

@@ -56,7 +56,7 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
   return (
     <Dialog title={`Share ${what.name}`} onClose={onClose}>
       <p class="hint">
-        {'namespace' in what ? 'People whom you add here see this dataset, and no other by that.' : 'People see every dataset in this namespace, later ones too.'} Those who can edit add
+        {'namespace' in what ? 'The people here can read this dataset only.' : 'The people here can read every dataset in this namespace, also future ones.'} Those who can edit add
         data and change descriptions.
       </p>
       <ul class="shares">
@@ -69,7 +69,7 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
         ))}
         {list === undefined && <li class="hint">Reading…</li>}
         {list && above.map((each) => (
-          <li class="hint" key={`above ${each.username}`}>{each.username} {each.role === 'editor' ? 'can edit' : 'can read'} it by the namespace.</li>
+          <li class="hint" key={`above ${each.username}`}>{each.username} {each.role === 'editor' ? 'can edit' : 'can read'} it because the namespace is shared.</li>
         ))}
         {list?.length === 0 && above.length === 0 && <li class="hint">Nobody else sees it.</li>}
       </ul>

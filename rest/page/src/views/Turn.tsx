@@ -70,8 +70,8 @@ function progressOf(turn: Turn, run: Run | undefined): VNode | null {
   return <><span class="spinner" /> {run ? run.current || 'Writing the answer' : 'Sending'}</>;
 }
 
-/** firstWords gives the first sentence of an answer, or as much of it as one listens to. */
-const firstWords = (answer: string): string => /^.{0,200}?(?=[.!?](\s|$)|\n|$)|^.{200}/.exec(answer.trim())?.[0] ?? '';
+/** firstWords gives the first sentence of an answer, or as much of it as one listens to, without Markdown. */
+const firstWords = (answer: string): string => /^.{0,200}?(?=[.!?](\s|$)|\n|$)|^.{200}/.exec(answer.trim().replace(/\*\*|`|\[(.*?)\]\(.*?\)/g, '$1'))?.[0] ?? '';
 
 /** Asks shows what the agent asks, with a button for each answer. One can also be typed. */
 function Asks({ turn, asks }: { turn: Turn; asks: NonNullable<Run['asks']> }): VNode {
