@@ -160,8 +160,7 @@ func (l *Langfuse) call(ctx context.Context, attempt, method, path string, body,
 
 // unreachable leaves out the address, which is in the settings.
 func unreachable(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return fmt.Errorf("%w: call Langfuse: %s", storage.ErrTracing, err)

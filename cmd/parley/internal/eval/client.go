@@ -47,8 +47,7 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 	question := apiclient.NewQuestion(text, space.Name)
 	question.ContextID = conversation
 	task, err := c.Agent(c.agent).Send(ctx, question)
-	var refused *apiclient.RPCError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*apiclient.RPCError](err); ok {
 		return nil, fmt.Errorf("the agent refused the question: %w", err)
 	}
 	if err != nil {
