@@ -195,7 +195,6 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 	_, _ = w.Write([]byte("]\n"))
 }
 
-// respondPart writes one response of a batch.
 func (t transport) respondPart(w http.ResponseWriter, response []byte, first bool) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","

@@ -170,7 +170,6 @@ func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep 
 	return []byte(head.Tree), true, nil
 }
 
-// run runs a checked statement in the worker.
 func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result storage.QueryResult, keep bool, err error) {
 	drop, need := w.compare(q.Tables, checked.Tables)
 	names := make([]string, len(need))

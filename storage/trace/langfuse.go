@@ -82,7 +82,6 @@ func traceID(runID string) string {
 // deletes them by id, later. With the day in the id it deletes no other day's.
 func scoreID(runID, day string) string { return traceID(runID) + "-" + scoreName + "-" + day }
 
-// put writes the score of a day.
 func (l *Langfuse) put(ctx context.Context, rating storage.Rating, day string) error {
 	score := scoreJSON{
 		ID: scoreID(rating.RunID, day), TraceID: traceID(rating.RunID),

@@ -56,7 +56,6 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 	return task, nil
 }
 
-// reply returns the rows of a task.
 func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
 		message := task.Status.Message.Parts
@@ -84,7 +83,6 @@ func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	return reply, errors.New("the run ended without a result")
 }
 
-// lastStep returns the rows of the last step.
 func lastStep(artifacts []apiclient.Artifact) (eval.Reply, error) {
 	var last *apiclient.Artifact
 	answer := "nothing was looked up"
