@@ -187,7 +187,6 @@ func (c *Attachments) knows(filename string) bool {
 	return false
 }
 
-// names lists the media types.
 func (c *Attachments) names() string {
 	return strings.Join(slices.Sorted(maps.Keys(c.Types)), ", ")
 }

@@ -50,7 +50,6 @@ func (f *feeds) release(left *feed) {
 	}
 }
 
-// find gives the feed of a run, or nil.
 func (f *feeds) find(runID string) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -51,7 +51,6 @@ type grpcCaller struct {
 	refused error
 }
 
-// newGRPC makes the server of the gRPC service.
 func (h *Host) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
@@ -208,7 +207,6 @@ func answerGRPC[I proto.Message, P, R any, O proto.Message](
 	return out, nil
 }
 
-// streamGRPC sends the events of a tail.
 func streamGRPC(
 	h *Host, method string, in proto.Message, stream grpc.ServerStreamingServer[a2apb.StreamResponse],
 	open func(ctx context.Context, agent service) (tail, error),

@@ -14,7 +14,6 @@ import (
 	"parley/storage"
 )
 
-// inputMessage makes a message that asks for input.
 func inputMessage(info a2a.TaskInfo, input storage.Input) *a2a.Message {
 	data, _ := json.Marshal(input) // of texts alone
 	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(input.Text()), a2a.NewDataPart(json.RawMessage(data)))
@@ -161,7 +160,6 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Call
 	return run.NamespaceID, err
 }
 
-// resumeAnswered continues a run that has been answered.
 func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who storage.Caller, answered storage.AnsweredRun, task *a2a.Task) (*run, error) {
 	slot, err := h.queue.Acquire(who.Username)
 	if err != nil {

@@ -38,11 +38,11 @@ type rpcMethod struct {
 
 var rpcMethods = map[string]rpcMethod{
 	"SendMessage":          unary(reading(params.SendMessage), service.SendMessage, encodeSent),
-	"SendStreamingMessage": {open: openMessage},
+	"SendStreamingMessage": stream(reading(params.SendMessage), openMessage),
 	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
 	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
 	"CancelTask":           unary(reading(params.CancelTask), service.CancelTask, encodeTask),
-	"SubscribeToTask":      {open: openTask},
+	"SubscribeToTask":      stream(reading(params.Subscribe), openTask),
 	"GetExtendedAgentCard": unary(reading(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
 
 	"CreateTaskPushNotificationConfig": unary(reading(params.PushConfig), service.CreateTaskPushConfig, encodePushConfig),
@@ -71,6 +71,20 @@ func unary[P, R any](
 			return nil, fmt.Errorf("write result of %s: %w", request.Method, err)
 		}
 		return text, nil
+	}}
+}
+
+// stream makes a method that reads params and opens a stream of the agent.
+func stream[P any](
+	read func(request jsonrpc.Request) (P, error),
+	open func(agent service, r *http.Request, in P) (tail, error),
+) rpcMethod {
+	return rpcMethod{open: func(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+		in, err := read(request.Take())
+		if err != nil {
+			return nil, err
+		}
+		return open(t.agent, r, in)
 	}}
 }
 
@@ -195,7 +209,6 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 	_, _ = w.Write([]byte("]\n"))
 }
 
-// respondPart writes one response of a batch.
 func (t transport) respondPart(w http.ResponseWriter, response []byte, first bool) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(t.WriteTimeout))
 	separator := ","
@@ -303,24 +316,16 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 // encodeNone gives google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
-func openMessage(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
-	message, err := reading(params.SendMessage)(request.Take())
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.stream(r.Context(), message)
+func openMessage(agent service, r *http.Request, message *a2a.SendMessageRequest) (tail, error) {
+	return agent.stream(r.Context(), message)
 }
 
-func openTask(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
-	task, err := reading(params.Subscribe)(request.Take())
-	if err != nil {
-		return nil, err
-	}
+func openTask(agent service, r *http.Request, task *a2a.SubscribeToTaskRequest) (tail, error) {
 	after, err := lastEvent(r)
 	if err != nil {
 		return nil, err
 	}
-	return t.agent.subscribe(r.Context(), task, after)
+	return agent.subscribe(r.Context(), task, after)
 }
 
 // lastEvent reads Last-Event-ID; -1 when there is none.

@@ -25,11 +25,11 @@ import (
 
 var legacyMethods = map[string]rpcMethod{
 	"message/send":      unary(readLegacySend, service.SendMessage, encodeLegacySent),
-	"message/stream":    {open: openLegacyMessage},
+	"message/stream":    stream(readLegacySend, openMessage),
 	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
 	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
 	"tasks/cancel":      unary(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
-	"tasks/resubscribe": {open: openLegacyTask},
+	"tasks/resubscribe": stream(readingLegacy(a2av0.ToV1SubscribeToTaskRequest), openTask),
 
 	"tasks/pushNotificationConfig/set":    unary(readingLegacy(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
 	"tasks/pushNotificationConfig/get":    unary(readingLegacy(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
@@ -85,26 +85,6 @@ func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
 		}
 	}
 	return a2av0.ToV1SendMessageRequest(&in)
-}
-
-func openLegacyMessage(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
-	params, err := readLegacySend(request.Take())
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.stream(r.Context(), params)
-}
-
-func openLegacyTask(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
-	params, err := readingLegacy(a2av0.ToV1SubscribeToTaskRequest)(request.Take())
-	if err != nil {
-		return nil, err
-	}
-	after, err := lastEvent(r)
-	if err != nil {
-		return nil, err
-	}
-	return t.agent.subscribe(r.Context(), params, after)
 }
 
 // legacyEnvelope makes each event a response of 0.3 to a JSON-RPC request.

@@ -33,7 +33,6 @@ var (
 	errNoPushConfig = a2a.NewError(a2a.ErrTaskNotFound, "push notification config not found, or no access")
 )
 
-// newSender makes what sends the events of a host's runs.
 func (h *Host) newSender() *push.Sender {
 	return push.New(push.Config{
 		Log: h.cfg.Log, Holder: h.id, Policy: h.cfg.Push.Policy, Secrets: h.cfg.Push.Secrets, GiveUpAfter: h.cfg.Push.GiveUpAfter,

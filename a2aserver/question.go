@@ -13,7 +13,6 @@ import (
 	"parley/storage"
 )
 
-// toQuestion reads the question of a request.
 func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
 	text, err := readText(request.Message)
 	if err != nil {

@@ -50,7 +50,6 @@ func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	return slot.WaitTimeout(ctx, readTimeout)
 }
 
-// release frees the reserved amount.
 func (r *reservation) release() {
 	if r != nil && r.slot != nil {
 		r.slot.Release()
@@ -58,7 +57,6 @@ func (r *reservation) release() {
 	}
 }
 
-// reserveTask reserves memory for a task with its artifacts.
 func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) error {
 	if r == nil {
 		return nil

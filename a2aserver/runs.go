@@ -50,7 +50,6 @@ type run struct {
 	settled bool
 }
 
-// newRun prepares the execution of a run.
 func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
 		host: h, agent: agent, request: request, message: message, slot: slot,
@@ -144,7 +143,6 @@ func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context
 	return context.WithTimeout(ctx, h.cfg.RequestTimeout)
 }
 
-// release frees the resources of a run.
 func (h *Host) release(r *run) {
 	r.stop(nil)
 	r.feed.detach(r)

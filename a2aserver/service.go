@@ -213,7 +213,6 @@ func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, 
 	return nil
 }
 
-// storedTask reads one of the caller's tasks.
 func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
 	runID, err := readID(string(id))
 	if err != nil {

@@ -105,7 +105,6 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
-// listedTask gives a task as an item of a list.
 func (s *agentService) listedTask(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, error) {
 	if request.IncludeArtifacts {
 		var err error

@@ -100,7 +100,6 @@ func (w *Run) askReading(ctx context.Context, step int, instruction string, read
 	return w.ask(ctx, data)
 }
 
-// ask asks for input and suspends the run.
 func (w *Run) ask(ctx context.Context, data inputData) error {
 	if err := w.EmitStatus(ctx, a2a.TaskStateInputRequired, a2a.NewTextPart(data.Text()), newData(data)); err != nil {
 		return err

@@ -113,7 +113,6 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 	return found, nil
 }
 
-// run runs the query or search and sets the rows.
 func (w *Run) run(ctx context.Context, found *Found) error {
 	var result storage.QueryResult
 	var err error

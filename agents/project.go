@@ -120,7 +120,6 @@ func failureOf(status a2a.TaskStatus) string {
 	return "failed"
 }
 
-// artifact gives one of a task's artifacts; nil for none.
 func artifact(task *a2a.Task, id string) *a2a.Artifact {
 	at := slices.IndexFunc(task.Artifacts, func(a *a2a.Artifact) bool { return string(a.ID) == id })
 	if at < 0 {
@@ -129,7 +128,6 @@ func artifact(task *a2a.Task, id string) *a2a.Artifact {
 	return task.Artifacts[at]
 }
 
-// question gives the text of a task's first message.
 func question(task *a2a.Task) string {
 	if len(task.History) == 0 {
 		return ""

@@ -63,7 +63,6 @@ func decode(value, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// readRows gives the rows of an artifact.
 func readRows(artifact *a2a.Artifact) llm.Rows {
 	var data struct {
 		Rows      []json.RawMessage `json:"rows"`

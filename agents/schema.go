@@ -39,7 +39,6 @@ func describe(all []storage.DatasetData) []llm.Dataset {
 	return datasets
 }
 
-// links gives the links between datasets, for jobs.
 func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link, error) {
 	if len(all) < 2 {
 		return nil, nil

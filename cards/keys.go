@@ -151,7 +151,6 @@ func (k Key) sign(text []byte) (string, error) {
 	return encode(both[:]), nil
 }
 
-// verify checks a signature of a text.
 func (k JWK) verify(algorithm string, text, signature []byte) error {
 	if k.Use != "" && k.Use != "sig" || k.Algorithm != "" && k.Algorithm != algorithm {
 		return errors.New("the key is not for this")

@@ -170,19 +170,13 @@ func required(field protoreflect.FieldDescriptor) bool {
 // isDefault reports whether a field without presence has its default value.
 func isDefault(value any) bool {
 	switch value := value.(type) {
-	case string:
-		return value == ""
 	case bool:
 		return !value
 	case json.Number:
 		number, err := value.Float64()
 		return err == nil && number == 0
-	case []any:
-		return len(value) == 0
-	case map[string]any:
-		return len(value) == 0
 	}
-	return value == nil
+	return isEmpty(value)
 }
 
 func defaultOf(field protoreflect.FieldDescriptor) any {

@@ -102,8 +102,7 @@ func isTemporary(err error) bool {
 
 // retryAfter gives the pause that the provider asks for.
 func retryAfter(err error) time.Duration {
-	var status *StatusError
-	if errors.As(err, &status) {
+	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.RetryAfter
 	}
 	return 0

@@ -44,8 +44,7 @@ func read[T any](text string) (value T, size int, err error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	err = decoder.Decode(&value)
 	size = int(decoder.InputOffset())
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if _, ok := errors.AsType[*json.SyntaxError](err); ok {
 		err = json.NewDecoder(strings.NewReader(repairJSON(text))).Decode(&value)
 		size = 1
 	}

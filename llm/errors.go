@@ -91,8 +91,7 @@ func (f *failure) LogValue() slog.Value {
 
 // ClientMessage gives the message of a job's error for the user; "" when it has none.
 func ClientMessage(err error) string {
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*failure](err); ok {
 		return f.message
 	}
 	return ""

@@ -217,7 +217,6 @@ func (s *sanitizer) run() {
 	}
 }
 
-// copy copies n bytes to the output.
 func (s *sanitizer) copy(n int) {
 	s.out = append(s.out, s.text[s.at:s.at+n]...)
 	s.at += n

@@ -145,7 +145,6 @@ type shape struct {
 	all bool
 }
 
-// amend adds the options to a request.
 func (t *transport) amend(req *http.Request, want callOptions) (*http.Request, error) {
 	if want.idle == 0 {
 		return req, nil

@@ -86,7 +86,6 @@ func (s *Server) ask(r *request) error {
 	return s.sendProgress(r, runStarted{RunID: run.RunID, ConversationID: run.ConversationID})
 }
 
-// askAndWait starts a run and answers with its result.
 func (s *Server) askAndWait(r *request) error {
 	question, err := s.readQuestion(r)
 	if err != nil {

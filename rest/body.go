@@ -71,7 +71,6 @@ func (r *request) body(limit int64, wanted string) []byte {
 	return body
 }
 
-// newName reads a new name, a plain text.
 func (r *request) newName(limit int64) string {
 	name := strings.TrimSpace(string(r.body(limit, mediaText)))
 	r.check("name", storage.CheckName(name))

@@ -151,7 +151,6 @@ func quote(text string) []byte {
 	return encoded
 }
 
-// renameConversation sets the title.
 func (s *Server) renameConversation(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	id := r.fieldID("conversationId")

@@ -143,8 +143,7 @@ func toErrorResponse(err error) (int, errorResponse) {
 			continue
 		}
 		body := errorResponse{ErrorCode: a.code, Message: a.message, SubErrors: []subError{}}
-		var known *storage.Error
-		if errors.As(err, &known) {
+		if known, ok := errors.AsType[*storage.Error](err); ok {
 			body.Message = known.Message
 			body.SubErrors = toList(known.Fields[:min(len(known.Fields), maxSubErrors)], toSubError)
 		}

@@ -109,7 +109,6 @@ func (f fields) namespace() storage.NamespaceRef {
 	return storage.NamespaceRef{Owner: f.user("username"), Name: f.text("namespace", storage.CheckName)}
 }
 
-// uuid reads a required UUID.
 func (f fields) uuid(name string) (id string) {
 	f.text(name, func(text string) string {
 		parsed, err := uuid.Parse(text)
@@ -122,7 +121,6 @@ func (f fields) uuid(name string) (id string) {
 	return id
 }
 
-// future reads a required time in the future.
 func (f fields) future(name string) (at time.Time) {
 	f.text(name, func(text string) string {
 		var err error

@@ -45,7 +45,6 @@ func (s *Server) inferSchema(r *request) (any, error) {
 	return inferredSchema{Schema: found.Schema}, err
 }
 
-// describe describes the sample in the body.
 func (s *Server) describe(r *request) (storage.Definition, error) {
 	f := r.fields(s.cfg.MaxBody)
 	sample := f.sample("sample")
@@ -70,7 +69,6 @@ func (s *Server) model(f fields) (provider, model string) {
 	return provider, model
 }
 
-// sample reads the required sample rows.
 func (f fields) sample(name string) []json.RawMessage {
 	rows := f.rows(name)
 	if len(rows) > maxSample {

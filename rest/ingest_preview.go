@@ -62,21 +62,21 @@ type filePreviewJSON struct {
 }
 
 type tablePreviewJSON struct {
-	Name     string              `json:"name"`
-	Columns  []columnPreviewJSON `json:"columns"`
-	Rows     []json.RawMessage   `json:"rows"`
-	RowCount int64               `json:"rowCount"`
-	Warnings []warningJSON       `json:"warnings"`
+	Name     string                  `json:"name"`
+	Columns  []columnPreviewJSON     `json:"columns"`
+	Rows     []json.RawMessage       `json:"rows"`
+	RowCount int64                   `json:"rowCount"`
+	Warnings []storage.IngestWarning `json:"warnings"`
 }
 
 type columnPreviewJSON struct {
-	columnReportJSON
+	storage.ColumnReport
 	Examples []json.RawMessage `json:"examples"`
 }
 
 func toTablePreview(t storage.TablePreview) tablePreviewJSON {
 	return tablePreviewJSON{
-		Name: t.Name, Rows: orEmpty(t.Rows), RowCount: t.RowCount, Warnings: toList(t.Warnings, toWarning),
+		Name: t.Name, Rows: orEmpty(t.Rows), RowCount: t.RowCount, Warnings: orEmpty(t.Warnings),
 		Columns: toList(t.Columns, func(c storage.ColumnPreview) columnPreviewJSON {
 			return columnPreviewJSON{toColumnReport(c.ColumnReport), orEmpty(c.Examples)}
 		}),
@@ -117,41 +117,13 @@ func (s *Server) uploadedFile(r *request, ref storage.IngestFile) (storage.Uploa
 	return file, nil
 }
 
-// reportJSON says how files were read.
-type reportJSON struct {
-	Encoding  string             `json:"encoding,omitempty"`
-	Delimiter string             `json:"delimiter,omitempty"`
-	HeaderRow int                `json:"headerRow,omitempty"`
-	Columns   []columnReportJSON `json:"columns,omitempty"`
-	Warnings  []warningJSON      `json:"warnings,omitempty"`
+// toReport gives the types of a report's columns as datasets have them.
+func toReport(r storage.IngestReport) storage.IngestReport {
+	r.Columns = toList(r.Columns, toColumnReport)
+	return r
 }
 
-type columnReportJSON struct {
-	Name        string  `json:"name"`
-	Type        string  `json:"type"`
-	From        string  `json:"from,omitempty"`
-	Unit        string  `json:"unit,omitempty"`
-	Missing     int64   `json:"missing"`
-	Misfits     int64   `json:"misfits,omitempty"`
-	MisfitLines []int64 `json:"misfitLines,omitempty"`
-}
-
-type warningJSON struct {
-	Line    int64  `json:"line,omitempty"`
-	Column  string `json:"column,omitempty"`
-	Message string `json:"message"`
-}
-
-func toReport(r storage.IngestReport) reportJSON {
-	return reportJSON{
-		Encoding: r.Encoding, Delimiter: r.Delimiter, HeaderRow: r.HeaderRow,
-		Columns: toList(r.Columns, toColumnReport), Warnings: toList(r.Warnings, toWarning),
-	}
-}
-
-func toColumnReport(c storage.ColumnReport) columnReportJSON {
+func toColumnReport(c storage.ColumnReport) storage.ColumnReport {
 	c.Type = toColumn(storage.Column{Type: c.Type}).Type
-	return columnReportJSON(c)
+	return c
 }
-
-func toWarning(w storage.IngestWarning) warningJSON { return warningJSON(w) }

@@ -54,7 +54,7 @@ type attemptAttributes struct {
 	// Files can be ingested again, with other options.
 	Files   []ingestFileJSON       `json:"files,omitempty"`
 	Options *storage.IngestOptions `json:"options,omitempty"`
-	reportJSON
+	storage.IngestReport
 }
 
 type ingestFileJSON struct {
@@ -66,7 +66,7 @@ func toIngestFile(f storage.IngestFile) ingestFileJSON { return ingestFileJSON(f
 
 func toAttempt(i storage.Ingestion) attemptJSON {
 	attributes := attemptAttributes{
-		Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, Files: toList(i.Files, toIngestFile), reportJSON: toReport(i.Report),
+		Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, Files: toList(i.Files, toIngestFile), IngestReport: toReport(i.Report),
 	}
 	if !i.Options.Equal(storage.IngestOptions{}) {
 		attributes.Options = &i.Options

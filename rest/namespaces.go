@@ -21,7 +21,6 @@ func (s *Server) getNamespaces(r *request, owner string) (any, error) {
 	return toList(namespaces, func(n storage.NamespaceRef) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
 }
 
-// rename renames a namespace or dataset.
 func rename[T any](s *Server, read func(*request) T, rename func(context.Context, storage.Caller, T, string) error) operation {
 	return on(read, func(r *request, ref T) (any, error) {
 		name := r.newName(s.cfg.MaxBody)

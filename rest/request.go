@@ -78,7 +78,6 @@ func (r *request) pathName(param string) string {
 	return value
 }
 
-// namespace reads the namespace of a path.
 func (r *request) namespace() storage.NamespaceRef {
 	return storage.NamespaceRef{Owner: r.pathUser("username"), Name: r.pathName("namespace")}
 }
@@ -90,7 +89,6 @@ func (r *request) userNamespace() storage.NamespaceRef {
 
 func (r *request) user() string { return r.pathUser("user") }
 
-// dataset reads the dataset of a path.
 func (r *request) dataset() storage.DatasetRef {
 	return storage.DatasetRef{Owner: r.pathUser("username"), Namespace: r.pathName("namespace"), Name: r.pathName("datasetName")}
 }

@@ -13,7 +13,6 @@ import (
 // maxWrongKeys limits the invalid keys of one response.
 const maxWrongKeys = 20
 
-// rows reads a required list of rows.
 func (f fields) rows(name string) []json.RawMessage {
 	rows, _ := decode[[]json.RawMessage](f, name, "a list of objects")
 	for i, row := range rows {

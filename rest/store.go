@@ -11,28 +11,15 @@ import (
 // Store has the records that the interface reads and changes. Package sqlstore
 // describes the methods: each one checks whether the caller may do it.
 type Store interface {
-	Namespaces
-	Datasets
-	Shares
-	Ingestions
-	Conversations
-	Runs
-	Tokens
 	Pinger
 	storage.SavedQueries
 	storage.RunShares
 	DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error)
-}
 
-// Namespaces has the records of namespaces.
-type Namespaces interface {
 	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
 	RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error
 	DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error
-}
 
-// Datasets has the records of datasets.
-type Datasets interface {
 	CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error
 	MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error
 	Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error)
@@ -45,44 +32,29 @@ type Datasets interface {
 	ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
 	RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error
 	DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
-}
 
-// Shares has the grants on namespaces and datasets.
-type Shares interface {
 	NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error)
 	ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error
 	RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error
 	DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error)
 	ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error
 	RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error
-}
 
-// Ingestions has the records of ingestions.
-type Ingestions interface {
 	StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error
 	Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error)
 	RetryIngestion(ctx context.Context, caller storage.Caller, id, newID string) error
 	MarkIngestionSeen(ctx context.Context, caller storage.Caller, id string) error
-}
 
-// Conversations has the records of conversations.
-type Conversations interface {
 	Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error)
 	Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error)
 	RenameConversation(ctx context.Context, caller storage.Caller, id, title string) error
 	DeleteConversation(ctx context.Context, caller storage.Caller, id string) error
-}
 
-// Runs has the records of runs.
-type Runs interface {
 	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
 	ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error)
 	MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error
 	DeleteRun(ctx context.Context, caller storage.Caller, id string) error
-}
 
-// Tokens has the records of users' own tokens.
-type Tokens interface {
 	CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error
 	Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error)
 	TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error)

@@ -109,7 +109,6 @@ func (f fields) newUpload() storage.NewUpload {
 	return storage.NewUpload{Filename: f.text("filename", storage.CheckFilename), Size: f.size("size")}
 }
 
-// size reads a required number of bytes.
 func (f fields) size(name string) int64 {
 	size, ok := f.integer(name)
 	if ok && size < 1 {
@@ -118,15 +117,12 @@ func (f fields) size(name string) int64 {
 	return size
 }
 
-// integer reads a required integer.
 func (f fields) integer(name string) (int64, bool) { return decode[int64](f, name, "a whole number") }
 
-// upload reads the key and id of an upload.
 func (f fields) upload() storage.UploadFile {
 	return storage.UploadFile{UploadID: f.text("uploadId", notEmpty(maxKey)), Key: f.text("key", notEmpty(maxKey))}
 }
 
-// sentParts reads the parts that a client has sent.
 func (f fields) sentParts() []storage.SentPart {
 	return list(f, "parts", 0, "", func(part fields) storage.SentPart {
 		number, _ := part.integer("partNumber")

@@ -8,7 +8,7 @@ type QueryResult struct {
 	SQL string
 	// Columns are those of the rows, without internal ones.
 	Columns []Column
-	// Rows are JSON objects.
+	// Rows are JSON objects with a key for each column, and last "__metadata" with the score.
 	Rows []json.RawMessage
 	// Truncated says that there were more rows.
 	Truncated bool

@@ -117,7 +117,6 @@ func isPlain(text string) bool {
 	return utf8.ValidString(text)
 }
 
-// value encodes any value.
 func (e *encoder) value(value any) {
 	// What metadata mostly holds; encoding/json takes several times as long for it.
 	switch v := value.(type) {

@@ -29,7 +29,6 @@ func (s Secrets) Seal(box *seal.Box, owner string, config storage.PushConfig) ([
 	return box.Seal(text, sealedFor(owner, config)), nil
 }
 
-// openSecrets decrypts the secrets of a config.
 func openSecrets(box *seal.Box, owner string, config storage.PushConfig) (secrets Secrets, err error) {
 	if config.Secrets == nil {
 		return secrets, nil

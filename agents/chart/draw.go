@@ -306,7 +306,6 @@ func (d *drawing) tooltip(entries ...object) {
 	d.encoding["tooltip"] = all
 }
 
-// count writes a number of rows or values.
 func (d *drawing) count(n int) string { return locale.NumbersOf(d.Locale).Int(int64(n)) }
 
 func (d *drawing) add(transform object) { d.transforms = append(d.transforms, transform) }

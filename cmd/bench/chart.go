@@ -34,7 +34,6 @@ func (s scale) at(v float64) float64 {
 	return s.from + (s.to-s.from)*math.Log(v/s.low)/math.Log(s.high/s.low)
 }
 
-// sizesOf returns the measured sizes.
 func sizesOf(g growth, all figures) (sizes []float64) {
 	for _, s := range g.series {
 		for _, p := range all.points(s.pick, g.axis) {
@@ -138,7 +137,6 @@ func tick(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// escape escapes a text for XML.
 func escape(text string) string {
 	var out strings.Builder
 	_ = xml.EscapeText(&out, []byte(text)) // a Builder takes everything

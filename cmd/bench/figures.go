@@ -83,7 +83,6 @@ func (p pick) fits(f figure) bool {
 	return ok && f.Benchmark == p.benchmark
 }
 
-// value returns a value, if it was measured.
 func (all figures) value(p pick) (float64, bool) {
 	at := slices.IndexFunc(all, p.fits)
 	if at < 0 {

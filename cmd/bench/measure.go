@@ -29,7 +29,6 @@ var benchmarks = []benchmark{
 	{"cmd/parley/e2e/server", "Flood", "3x"},
 }
 
-// choose returns the benchmarks whose names match.
 func choose(only string) (chosen []benchmark, err error) {
 	matches, err := regexp.Compile(only)
 	if err != nil {

@@ -45,7 +45,6 @@ func (r report) write(dir string) error {
 	return err
 }
 
-// files returns the files of the report by name.
 func (r report) files() (map[string]string, error) {
 	content, err := json.MarshalIndent(r, "", " ")
 	files := map[string]string{reportFile: string(content) + "\n", "README.md": r.markdown()}

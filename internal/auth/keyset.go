@@ -109,7 +109,6 @@ func parseKey(raw json.RawMessage) (jwkset.JWK, []string, error) {
 	return key, algorithms, nil
 }
 
-// algorithmsOf returns the algorithms of a public key.
 func algorithmsOf(key any) []string {
 	switch key := key.(type) {
 	case *rsa.PublicKey:

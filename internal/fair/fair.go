@@ -205,7 +205,6 @@ func (s *Slot) release() {
 	}
 }
 
-// dequeue removes a waiting request.
 func (q *Queue) dequeue(s *Slot) {
 	at := slices.Index(s.user.waiting, s)
 	s.user.waiting = slices.Delete(s.user.waiting, at, at+1)

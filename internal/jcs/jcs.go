@@ -37,7 +37,6 @@ func Canonical(document []byte) ([]byte, error) {
 	return canonical, nil
 }
 
-// appendNext appends the next value.
 func appendNext(dst []byte, decoder *json.Decoder, depth int) ([]byte, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)

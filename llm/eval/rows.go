@@ -98,7 +98,6 @@ func (q *Question) matchesRows(want, got [][]any) bool {
 // maxTries limits the search over columns that are alike.
 const maxTries = 5_000
 
-// columns gives some columns of rows.
 func columns(rows [][]any, indexes ...int) [][]any {
 	result := make([][]any, len(rows))
 	for i, row := range rows {

@@ -56,7 +56,6 @@ func (a answer) met(v any) bool {
 	return sameValue(a.canonical, v) || a.raw != "" && sameValue(a.raw, v)
 }
 
-// answers gives the distinct answers.
 func (q *Question) answers() []answer {
 	var all []answer
 	for i, v := range slices.Concat(q.Answer...) {

@@ -38,7 +38,6 @@ type shownOperation struct {
 	Public, Outside bool // no token is needed; not below the base URL
 }
 
-// render renders the page of a document.
 func render(doc *document) (string, error) {
 	page := template.Must(template.New("page").Funcs(template.FuncMap{
 		"markdown": markdown,

@@ -16,8 +16,7 @@ import (
 // maxAttachedTables limits the datasets of one attachment.
 const maxAttachedTables = 20
 
-// SaveAttachments stores the files of a question, to be added with its run. They are listed
-// as orphaned before, so that they are removed if there is no run.
+// SaveAttachments stores the files of a question, to be added with its run.
 func (d *Datasets) SaveAttachments(ctx context.Context, caller storage.Caller, conversationID string, files []storage.AttachedFile) ([]storage.Attachment, error) {
 	count, err := d.config.Records.CountAttachments(ctx, caller, conversationID)
 	if err != nil {
@@ -32,25 +31,16 @@ func (d *Datasets) SaveAttachments(ctx context.Context, caller storage.Caller, c
 		return nil, err
 	}
 	defer done()
-	saved, keys := make([]storage.Attachment, len(files)), make([]string, len(files))
+	saved, keys, paths := make([]storage.Attachment, len(files)), make([]string, len(files)), make([]string, len(files))
 	for i, file := range files {
 		id := storage.NewID()
-		keys[i] = "attachments/" + id + "/file"
+		keys[i], paths[i] = "attachments/"+id+"/file", filepath.Join(dir, fmt.Sprint("file", i))
 		saved[i] = storage.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: keys[i], Bytes: int64(len(file.Content))}
-	}
-	if err := d.config.Records.AddOrphanedObjects(ctx, keys, commitTime); err != nil {
-		return nil, err
-	}
-	for i, file := range files {
-		path := filepath.Join(dir, fmt.Sprint("file", i))
-		if err := os.WriteFile(path, file.Content, 0o600); err != nil {
-			return nil, fmt.Errorf("keep an attachment: %w", err)
-		}
-		if err := d.config.Objects.Put(ctx, keys[i], path); err != nil {
+		if err := os.WriteFile(paths[i], file.Content, 0o600); err != nil {
 			return nil, fmt.Errorf("keep an attachment: %w", err)
 		}
 	}
-	return saved, nil
+	return saved, d.put(ctx, keys, paths)
 }
 
 // Attach makes datasets of the files that a run brought. Done again, it does what is left.
@@ -89,12 +79,12 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 	if err != nil {
 		return err
 	}
-	work := attached{Datasets: d, attachment: a, others: others, dir: dir, paths: map[string]string{}, source: ingest.Source{Path: path, Name: a.Filename},
+	work := attached{Datasets: d, attachment: a, others: others, dir: dir, source: ingest.Source{Path: path, Name: a.Filename},
 		admission: Admission{User: caller.Username, Unbounded: true}}
 	if err := work.addTables(ctx); err != nil {
 		return err
 	}
-	if err := work.store(ctx); err != nil {
+	if err := d.put(ctx, work.keys, work.paths); err != nil {
 		return err
 	}
 	return d.config.Records.CommitAttachment(ctx, caller, a.ID, work.datasets)
@@ -109,8 +99,8 @@ type attached struct {
 	source     ingest.Source
 	admission  Admission
 	datasets   []storage.DatasetData
-	// paths are where the files of the datasets are until they are stored, by their keys.
-	paths map[string]string
+	// keys are those of the files of the datasets, and paths where they are until they are stored.
+	keys, paths []string
 }
 
 // addTables adds each table of the file. Of several, those that cannot be read are left
@@ -170,28 +160,9 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 		id := storage.NewID()
 		key := "attachments/" + a.attachment.ID + "/" + id + ".parquet"
 		dataset.Files = append(dataset.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
-		a.paths[key] = file.Path
+		a.keys, a.paths = append(a.keys, key), append(a.paths, file.Path)
 	}
 	a.datasets = append(a.datasets, dataset)
-	return nil
-}
-
-// store stores the files of the datasets.
-func (a *attached) store(ctx context.Context) error {
-	var keys []string
-	for _, dataset := range a.datasets {
-		for _, file := range dataset.Files {
-			keys = append(keys, file.Key)
-		}
-	}
-	if err := a.config.Records.AddOrphanedObjects(ctx, keys, commitTime); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if err := a.config.Objects.Put(ctx, key, a.paths[key]); err != nil {
-			return fmt.Errorf("keep a dataset's file: %w", err)
-		}
-	}
 	return nil
 }
 

@@ -108,7 +108,7 @@ func BenchmarkPassages(b *testing.B) {
 	for b.Loop() {
 		result, err := s.pool.Passages(b.Context(), "", table, nil, "number 977 jumping", 10)
 		if err != nil || len(result.Rows) != 10 {
-			b.Fatal(result.RowCount, err)
+			b.Fatal(len(result.Rows), err)
 		}
 	}
 }

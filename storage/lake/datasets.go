@@ -112,14 +112,7 @@ func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []s
 func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []storage.DatasetData, q Query) (storage.QueryResult, error) {
 	q.Tables, q.Source = d.tables(all)
 	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
-	result, err := d.config.Pool.Query(ctx, q)
-	if err != nil {
-		return storage.QueryResult{}, err
-	}
-	return storage.QueryResult{
-		SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated, Total: result.Total,
-		Rewritten: result.Rewritten, Notes: result.Notes,
-	}, nil
+	return d.config.Pool.Query(ctx, q)
 }
 
 // QueryDatasets gives the ids of the datasets of a namespace that statements read, without
@@ -193,10 +186,8 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 		limit = min(limit, d.config.MaxRows)
 	}
 	result, err := d.config.Pool.Passages(ctx, caller.Username, tables[0], source, words, limit)
-	if err != nil {
-		return storage.QueryResult{}, err
-	}
-	return storage.QueryResult{SQL: result.SQL, Columns: result.Columns, Rows: result.Rows, Truncated: result.Truncated}, nil
+	result.Total = 0 // that of a query with a limit
+	return result, err
 }
 
 // IngestStats gives the state of the Ingester's queue.
@@ -227,28 +218,36 @@ func asUnavailable(err error) error {
 }
 
 // commit adds new files to a dataset, after those that it has, or in place of the first
-// that it drops. They are listed as orphaned before, so that they are removed if the commit
-// fails.
+// that it drops.
 func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
 	change.Add = make([]storage.DataFile, len(files))
-	keys := make([]string, len(files))
+	keys, paths := make([]string, len(files)), make([]string, len(files))
 	for i, file := range files {
 		id := storage.NewID()
-		keys[i] = "datasets/" + change.DatasetID + "/" + id + ".parquet"
+		keys[i], paths[i] = "datasets/"+change.DatasetID+"/"+id+".parquet", file.Path
 		if len(change.Drop) > 0 && i == 0 {
 			id = change.Drop[0].ID
 		}
 		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
 	}
+	if err := d.put(ctx, keys, paths); err != nil {
+		return err
+	}
+	return d.config.Records.CommitVersion(ctx, change)
+}
+
+// put stores files under keys. They are listed as orphaned before, so that they are removed
+// unless a record names them.
+func (d *Datasets) put(ctx context.Context, keys, paths []string) error {
 	if err := d.config.Records.AddOrphanedObjects(ctx, keys, commitTime); err != nil {
 		return err
 	}
-	for i, file := range files {
-		if err := d.config.Objects.Put(ctx, keys[i], file.Path); err != nil {
-			return fmt.Errorf("keep a dataset's file: %w", err)
+	for i, key := range keys {
+		if err := d.config.Objects.Put(ctx, key, paths[i]); err != nil {
+			return fmt.Errorf("keep a file: %w", err)
 		}
 	}
-	return d.config.Records.CommitVersion(ctx, change)
+	return nil
 }
 
 // commitTime limits the time to store files and commit them.

@@ -49,7 +49,7 @@ type guardSetup struct {
 
 func newGuardSetup(t testing.TB) *guardSetup { return &guardSetup{newSetup(t, nil), guardTables(t)} }
 
-func (s *guardSetup) run(t testing.TB, sql string, guard bool) (rows string, result Result, err error) {
+func (s *guardSetup) run(t testing.TB, sql string, guard bool) (rows string, result storage.QueryResult, err error) {
 	t.Helper()
 	result, err = s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second, Guard: guard})
 	var lines []string

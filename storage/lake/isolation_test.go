@@ -56,7 +56,7 @@ func TestHostileListIsLongEnough(t *testing.T) {
 
 // hostile runs statements one after the other, on as many workers as the pool
 // has, and checks after each that a sound query still works.
-func (s *setup) hostile(t *testing.T, statements []string, timeout time.Duration, check func(sql string, result Result, err error)) {
+func (s *setup) hostile(t *testing.T, statements []string, timeout time.Duration, check func(sql string, result storage.QueryResult, err error)) {
 	t.Helper()
 	if err := os.Symlink(s.secret, filepath.Join(s.dir, "link")); err != nil {
 		t.Fatal(err)
@@ -112,8 +112,8 @@ func heldMemory() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-func refused(t *testing.T) func(string, Result, error) {
-	return func(sql string, _ Result, err error) {
+func refused(t *testing.T) func(string, storage.QueryResult, error) {
+	return func(sql string, _ storage.QueryResult, err error) {
 		t.Helper()
 		if !errors.Is(err, storage.ErrInvalid) {
 			t.Errorf("%.80s: not refused: %v", sql, err)
@@ -122,7 +122,7 @@ func refused(t *testing.T) func(string, Result, error) {
 }
 
 // anything is for tests where only the damage counts.
-func anything(string, Result, error) {}
+func anything(string, storage.QueryResult, error) {}
 
 func TestAllLayers(t *testing.T) {
 	t.Parallel()

@@ -3,10 +3,8 @@ package lake
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"time"
 
-	"parley/storage"
 	"parley/storage/lake/worker"
 )
 
@@ -46,26 +44,6 @@ const (
 	DefaultMaxBytes = 1 << 20
 	DefaultTimeout  = 30 * time.Second
 )
-
-// Result has the rows of a query, within its bounds.
-type Result struct {
-	// Columns are those of the rows, without the score.
-	Columns []storage.Column
-	// Rows are JSON objects with a key for each column, and "__metadata" with
-	// the row's score last.
-	Rows     []json.RawMessage
-	RowCount int
-	// Truncated says that there were more rows than the bounds let through.
-	Truncated bool
-	// Total counts the rows of a truncated result; 0 if that took too long.
-	Total int64
-	// SQL is the statement that ran: the query's own, perhaps with a score added or
-	// rewritten by the join guard.
-	SQL       string
-	Rewritten bool
-	// Notes are sentences of the join guard about the result.
-	Notes []string
-}
 
 func (q Query) withDefaults() Query {
 	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)

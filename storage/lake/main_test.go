@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
@@ -119,7 +120,7 @@ func newSetup(t testing.TB, change func(*Config)) *setup {
 	return s
 }
 
-func (s *setup) query(t testing.TB, sql string) (Result, error) {
+func (s *setup) query(t testing.TB, sql string) (storage.QueryResult, error) {
 	t.Helper()
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second})
 }

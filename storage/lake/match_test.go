@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/storage"
 )
 
 // scores gives the rows' scores.
-func scores(t *testing.T, result Result) []float64 {
+func scores(t *testing.T, result storage.QueryResult) []float64 {
 	t.Helper()
 	var all []float64
 	for _, row := range result.Rows {

@@ -34,23 +34,18 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 	if len(rows) == 0 {
 		return []json.RawMessage{}, nil
 	}
-	dir, done, err := d.workDir()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	path := filepath.Join(dir, "rows.ndjson")
-	if err := writeRows(path, rows); err != nil {
-		return nil, err
-	}
-	result, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
-	if err != nil {
-		return nil, err
-	}
-	shown, truncated, err := d.readBack(ctx, caller, result, "SELECT * FROM preview", maxPreview)
-	if truncated {
-		return nil, storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
-	}
+	var shown []json.RawMessage
+	err := d.withRows(rows, func(dir, path string) error {
+		result, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, OutDir: filepath.Join(dir, "made")})
+		if err != nil {
+			return err
+		}
+		var truncated bool
+		if shown, truncated, err = d.readBack(ctx, caller, result, "SELECT * FROM preview", maxPreview); truncated {
+			return storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
+		}
+		return err
+	})
 	return shown, err
 }
 

@@ -18,10 +18,10 @@ import (
 // Query checks a statement and runs it. A wrong statement, and one that needs too much time
 // or memory, is storage.ErrInvalid with a message for people and models. A full queue is
 // storage.ErrUnavailable, or storage.ErrTooMany for the user's own.
-func (p *Pool) Query(ctx context.Context, q Query) (Result, error) {
+func (p *Pool) Query(ctx context.Context, q Query) (storage.QueryResult, error) {
 	q = q.withDefaults()
 	if err := sqlcheck.CheckRequest(q.SQL, columnsOf(q.Tables)); err != nil {
-		return Result{}, err
+		return storage.QueryResult{}, err
 	}
 	result, err := p.run(ctx, q, nil)
 	if errors.Is(err, errUnguarded) {
@@ -45,14 +45,14 @@ var errNotReady = storage.Errorf(storage.ErrUnavailable, "the data has just chan
 
 // run checks a statement, unless it has been checked, and runs it. No worker waits for
 // files that must be fetched.
-func (p *Pool) run(ctx context.Context, q Query, checked *statement) (Result, error) {
+func (p *Pool) run(ctx context.Context, q Query, checked *statement) (storage.QueryResult, error) {
 	result, checked, err := p.try(ctx, q, checked)
 	if !errors.Is(err, errNotReady) {
 		return result, err
 	}
 	release, err := p.fetch(ctx, q, checked.Tables)
 	if err != nil {
-		return Result{}, err
+		return storage.QueryResult{}, err
 	}
 	defer release()
 	result, _, err = p.try(ctx, q, checked)
@@ -72,7 +72,7 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 }
 
 // try checks a statement in a worker, unless it has been checked, guards it, and runs it there.
-func (p *Pool) try(ctx context.Context, q Query, known *statement) (result Result, checked *statement, err error) {
+func (p *Pool) try(ctx context.Context, q Query, known *statement) (result storage.QueryResult, checked *statement, err error) {
 	checked = known
 	err = p.leaseWithRetry(ctx, q, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		switch {
@@ -117,14 +117,14 @@ func (p *Pool) Check(ctx context.Context, user, sql string, tables []Table) (sql
 
 // Passages ranks the passages of a table, which has the columns document, passage and
 // text, by how well they match some words. Source and errors are those of Query.
-func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (Result, error) {
+func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (storage.QueryResult, error) {
 	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > sqlcheck.MaxSQL {
-		return Result{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
+		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
 		if !slices.ContainsFunc(table.Columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, name) }) {
-			return Result{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
+			return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
@@ -170,8 +170,7 @@ func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep 
 	return []byte(head.Tree), true, nil
 }
 
-// run runs a checked statement in the worker.
-func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result Result, keep bool, err error) {
+func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result storage.QueryResult, keep bool, err error) {
 	drop, need := w.compare(q.Tables, checked.Tables)
 	names := make([]string, len(need))
 	for i, t := range need {
@@ -203,7 +202,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
-	return Result{Columns: head.Columns, Rows: rows, RowCount: len(rows), Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, nil
+	return storage.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, nil
 }
 
 // explain gives an error whose cause is the query a message for its author.
@@ -229,8 +228,7 @@ func explain(err error, timeout time.Duration) error {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return storage.Errorf(storage.ErrUnavailable, "the server has too many files and connections open; try again shortly")
 	}
-	var known *storage.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*storage.Error](err); ok {
 		return known
 	}
 	return fmt.Errorf("query: %w", err)

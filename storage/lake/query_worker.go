@@ -162,7 +162,6 @@ func (p *Pool) retire(w *queryWorker) {
 	p.config.Log.Debug("worker ended", "pid", w.PID, "uses", w.uses, "crash", w.CrashReport())
 }
 
-// start starts a worker for a user.
 func (p *Pool) start(ctx context.Context, user string) (*queryWorker, error) {
 	dir, removeDir, err := makeWorkDir(p.config.Dir, p.config.Log)
 	if err != nil {

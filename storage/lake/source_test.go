@@ -95,7 +95,7 @@ func (s *shelf) held() string {
 	return strings.Join(held, " ") + " of " + strings.Join(s.fetched, " ")
 }
 
-func (s *setup) from(t testing.TB, source Source, sql string) (Result, error) {
+func (s *setup) from(t testing.TB, source Source, sql string) (storage.QueryResult, error) {
 	t.Helper()
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Source: source, Timeout: 20 * time.Second})
 }

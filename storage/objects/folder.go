@@ -98,7 +98,6 @@ func OpenFolder(cfg FolderConfig) (*Folder, error) {
 	return f, nil
 }
 
-// root is the open folder.
 func (f *Folder) root() *os.Root { return f.opened.Load() }
 
 // checkPresent is ErrUnavailable when the folder, or a tree in it, has vanished: a new one

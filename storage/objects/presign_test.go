@@ -115,8 +115,7 @@ func TestFullDisk(t *testing.T) {
 	if !errors.Is(err, storage.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want the home unavailable because it is full", err)
 	}
-	var public *storage.Error
-	if errors.As(err, &public) {
+	if public, ok := errors.AsType[*storage.Error](err); ok {
 		t.Errorf("the caller is shown the cause: %v", public)
 	}
 }

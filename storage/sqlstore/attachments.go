@@ -54,7 +54,6 @@ func (t attachedTable) data(owner string) storage.DatasetData {
 	}
 }
 
-// addAttachments adds the attachments of a new run.
 func (s *Store) addAttachments(ctx context.Context, tx *sqlx.Tx, run *runChange) error {
 	start := run.Start
 	for _, a := range start.Attachments {

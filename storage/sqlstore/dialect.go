@@ -166,12 +166,10 @@ func isForeignKeyViolation(err error) bool {
 }
 
 func isViolation(err error, state pqerror.Code, codes ...int) bool {
-	var inPostgres *pq.Error
-	if errors.As(err, &inPostgres) {
+	if inPostgres, ok := errors.AsType[*pq.Error](err); ok {
 		return inPostgres.Code == state
 	}
-	var inSQLite *sqlite.Error
-	if errors.As(err, &inSQLite) {
+	if inSQLite, ok := errors.AsType[*sqlite.Error](err); ok {
 		for _, code := range codes {
 			if inSQLite.Code() == code {
 				return true
@@ -190,8 +188,7 @@ func isRollback(err error) bool {
 
 // isUnavailable reports whether the database could not be reached, or not now.
 func isUnavailable(err error) bool {
-	var inPostgres *pq.Error
-	if errors.As(err, &inPostgres) {
+	if inPostgres, ok := errors.AsType[*pq.Error](err); ok {
 		switch inPostgres.Code.Class() {
 		case "08", "40", "53", "57": // connection, rollback, resources, operator intervention
 			return true
@@ -202,8 +199,7 @@ func isUnavailable(err error) bool {
 		}
 		return false
 	}
-	var inSQLite *sqlite.Error
-	if errors.As(err, &inSQLite) {
+	if inSQLite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch inSQLite.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
 			return true

@@ -63,7 +63,6 @@ func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref 
 	})
 }
 
-// deleteDatasets removes all datasets of a namespace.
 func (s *Store) deleteDatasets(ctx context.Context, tx *sqlx.Tx, namespaceID string) error {
 	var ids []string
 	err := tx.SelectContext(ctx, &ids, `

@@ -89,7 +89,6 @@ func (st *statement) get(ctx context.Context, q queryer, dest any, a args) error
 	return q.GetContext(ctx, dest, st.text, values...)
 }
 
-// list reads all rows.
 func (st *statement) list(ctx context.Context, q queryer, dest any, a args) error {
 	values, err := st.values(a)
 	if err != nil {
@@ -98,7 +97,6 @@ func (st *statement) list(ctx context.Context, q queryer, dest any, a args) erro
 	return q.SelectContext(ctx, dest, st.text, values...)
 }
 
-// exec changes rows.
 func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
 	values, err := st.values(a)
 	if err == nil {

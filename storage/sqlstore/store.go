@@ -323,7 +323,6 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 	})
 }
 
-// execTx is a transaction of one statement.
 func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
 	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
 		_, err := tx.ExecContext(ctx, query, args...)

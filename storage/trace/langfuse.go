@@ -82,7 +82,6 @@ func traceID(runID string) string {
 // deletes them by id, later. With the day in the id it deletes no other day's.
 func scoreID(runID, day string) string { return traceID(runID) + "-" + scoreName + "-" + day }
 
-// put writes the score of a day.
 func (l *Langfuse) put(ctx context.Context, rating storage.Rating, day string) error {
 	score := scoreJSON{
 		ID: scoreID(rating.RunID, day), TraceID: traceID(rating.RunID),
@@ -160,8 +159,7 @@ func (l *Langfuse) call(ctx context.Context, attempt, method, path string, body,
 
 // unreachable leaves out the address, which is in the settings.
 func unreachable(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return fmt.Errorf("%w: call Langfuse: %s", storage.ErrTracing, err)

@@ -215,7 +215,6 @@ func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID,
 	return s.record(ctx, caller, sessionID, file)
 }
 
-// record records that a file is complete.
 func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadSession, error) {
 	session, err := s.config.Records.CompleteUploadFile(ctx, caller, sessionID, file.ID)
 	if errors.Is(err, storage.ErrInvalid) {

@@ -40,7 +40,6 @@ func appendTimestamp(buf []byte, v, perSecond int64, digits int, zone string) []
 	return append(append(buf, zone...), '"')
 }
 
-// appendTime appends a time of day.
 func appendTime(buf []byte, v, perSecond int64, digits int) []byte {
 	return append(appendClock(append(buf, '"'), v, perSecond, digits), '"')
 }

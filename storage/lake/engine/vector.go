@@ -136,7 +136,6 @@ var plainColumns = map[duck.Type]column{
 	duck.TypeSQLNull:  {"NULL", func(duck.Vector) appender { return func(b []byte, _ uint64) []byte { return append(b, "null"...) } }},
 }
 
-// newColumn gives the column of a type.
 func newColumn(t duck.LogicalType) (column, error) {
 	id := duck.GetTypeId(t)
 	if id == duck.TypeVarchar && strings.EqualFold(duck.LogicalTypeGetAlias(t), "json") {

@@ -148,7 +148,6 @@ func (r *relation) as() string {
 	return text(r.node["table_name"])
 }
 
-// integer gives a whole number of a tree.
 func integer(v any) (int, bool) {
 	switch v := v.(type) {
 	case json.Number:

@@ -28,7 +28,6 @@ func object(v any) node {
 // sameNode reports whether two objects are the same one.
 func sameNode(a, b node) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
-// clone copies a tree.
 func clone(v any) any { return rewrite(v, func(v any) (any, bool) { return v, false }) }
 
 // rewrite copies a tree. Where f reports true, its value stands in place of the one that it

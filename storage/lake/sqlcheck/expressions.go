@@ -73,7 +73,6 @@ var operatorKinds = map[string]bool{
 	"GROUPING_FUNCTION": true,
 }
 
-// expr checks an expression in a scope.
 func (c *checker) expr(v any, s *scope, with *cte) {
 	defer c.deeper()()
 	n := c.object(v)

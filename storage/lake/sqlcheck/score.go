@@ -157,7 +157,6 @@ func collectMatches(v any, seen map[string]bool, found *[]any) {
 	eachChild(v, func(child any) { collectMatches(child, seen, found) })
 }
 
-// call makes the tree of a function call.
 func call(name string, args []any) any {
 	return map[string]any{
 		"class": "FUNCTION", "type": "FUNCTION", "alias": "", "query_location": json.Number("0"),

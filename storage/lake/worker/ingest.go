@@ -139,7 +139,6 @@ func roundTrip(worker io.ReadWriter, request IngestRequest, progress func(ingest
 	return IngestReply{}, io.EOF
 }
 
-// validate checks the last reply.
 func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	switch {
 	case r.Refused != "" || r.Fault != "":

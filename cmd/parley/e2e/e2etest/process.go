@@ -240,7 +240,6 @@ func Exists(dir, name string) bool {
 	return err == nil
 }
 
-// localToken signs a token with the key in a data folder.
 func localToken(data, user string) (string, error) {
 	key, err := auth.LoadLocalKey(data)
 	if err != nil {

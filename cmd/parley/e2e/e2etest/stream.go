@@ -99,7 +99,6 @@ func (s *Stream) Shape() string {
 	return strings.Join(names, " ")
 }
 
-// add adds the next event.
 func (s *Stream) add(id, data string) error {
 	e, err := parse(data)
 	switch {
@@ -150,7 +149,6 @@ func (f *Fallible) AwaitEvents(load *Load, streams int, events int64) bool {
 // errUnavailable is a server that is down.
 var errUnavailable = errors.New("the server is unavailable")
 
-// post sends a JSON-RPC request to an agent.
 func (f *Fallible) post(agent, method string, params any, header ...string) (*http.Response, error) {
 	body := RPCBody(method, ToJSON(params))
 	header = append([]string{"Content-Type", "application/json"}, header...)

@@ -179,7 +179,6 @@ func (b *backup) create(ctx context.Context) error {
 
 func (b *backup) path(name string) string { return filepath.Join(b.dir, name) }
 
-// write writes the archive of a snapshot.
 func (b *backup) write(ctx context.Context) (err error) {
 	b.files, b.bytes, b.lastReport = 0, 0, time.Now()
 	if err := os.RemoveAll(b.path(datadir.DatabaseFile)); err != nil {
@@ -219,7 +218,6 @@ func (b *backup) write(ctx context.Context) (err error) {
 	return archive.Sync()
 }
 
-// addObjects adds every object of the copied records.
 func (b *backup) addObjects(ctx context.Context, to *archiveWriter) error {
 	copied, err := sqlstore.Open(ctx, sqlstore.Config{Path: b.path(datadir.DatabaseFile)})
 	if err != nil {
@@ -281,7 +279,6 @@ func (b *backup) copied(size int64) {
 	}
 }
 
-// verify reads the archive and checks its hashes.
 func (b *backup) verify(ctx context.Context) error {
 	fmt.Fprintln(b.progress, "reading it back")
 	archive, err := os.Open(b.path("archive"))

@@ -197,8 +197,7 @@ func TestAskFails(t *testing.T) {
 }
 
 func rpcCode(err error) int {
-	var refused *RPCError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*RPCError](err); ok {
 		return refused.Code
 	}
 	return 0

@@ -129,8 +129,7 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 
 // Status returns the HTTP status of a *StatusError; 0 for another error.
 func Status(err error) int {
-	var refused *StatusError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*StatusError](err); ok {
 		return refused.Status
 	}
 	return 0

@@ -31,8 +31,7 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // unreachable returns the error of a request without a response. It has neither the path
 // nor the query, which may be a signature.
 func unreachable(request *http.Request, err error) error {
-	var failed *url.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err
 	}
 	if cause := context.Cause(request.Context()); errors.Is(cause, errSilent) {

@@ -83,8 +83,7 @@ func OpenFile(name string) (*LocalFile, error) {
 
 // reason is the error of a file operation without the file name.
 func reason(err error) error {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err
 	}
 	return err

@@ -25,8 +25,7 @@ func (c *Client) CallWithRetry(ctx context.Context, method, path string, body, i
 
 // retryAfter returns Retry-After with jitter; 0 for none.
 func retryAfter(err error) time.Duration {
-	var refused *StatusError
-	if errors.As(err, &refused) && refused.After > 0 {
+	if refused, ok := errors.AsType[*StatusError](err); ok && refused.After > 0 {
 		return refused.After + rand.N(refused.After/4)
 	}
 	return 0

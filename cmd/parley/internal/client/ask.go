@@ -98,7 +98,6 @@ func (a *Ask) text() (string, error) {
 // maxAttached is more than any server accepts, in bytes.
 const maxAttached = 64 << 20
 
-// files reads the files to send with the question.
 func (a *Ask) files(c *command.Checker) (read []apiclient.AttachedFile) {
 	if len(a.Attach) > storage.MaxMessageAttachments {
 		c.Refuse("attach", "can name at most %d files", storage.MaxMessageAttachments)

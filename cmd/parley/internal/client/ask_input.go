@@ -58,7 +58,6 @@ func (s *askSession) answer(ctx context.Context, task *apiclient.Task, show *ask
 	}
 }
 
-// writeInput shows a question and its options.
 func writeInput(w io.Writer, style console.Style, input *inputReport) {
 	fmt.Fprintln(w, style.Bold(console.Line(input.Question)))
 	for _, option := range input.Options {

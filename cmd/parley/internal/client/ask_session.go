@@ -94,7 +94,6 @@ func (s *askSession) events(ctx context.Context, question apiclient.Question, ta
 // cancelTimeout is how long a server may take to cancel a run.
 const cancelTimeout = 5 * time.Second
 
-// cancel cancels the run of an interrupted question.
 func (s *askSession) cancel(ctx context.Context, question apiclient.Question, task *apiclient.Task) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer done()

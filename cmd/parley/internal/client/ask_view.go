@@ -39,7 +39,6 @@ func (v *askView) broken(err error) {
 	}
 }
 
-// event shows an event.
 func (v *askView) event(e apiclient.Event) error {
 	v.disconnected = false
 	if v.quiet {
@@ -104,7 +103,6 @@ func (v *askView) madeQuery(text string) {
 	}
 }
 
-// failedQuery shows the query of a failed run, if any.
 func (v *askView) failedQuery(text string) {
 	if text != "" && v.shown > 0 {
 		fmt.Fprintln(v.progress)
@@ -185,7 +183,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// task shows a task, ended or not.
 func (v *askView) task(task *apiclient.Task) error {
 	for _, artifact := range task.Artifacts {
 		if err := v.artifact(artifact); err != nil {

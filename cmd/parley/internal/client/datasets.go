@@ -117,7 +117,6 @@ type datasetView struct {
 	}
 }
 
-// printDataset prints what a dataset is.
 func printDataset(env command.Env, format console.Format, answer json.RawMessage) error {
 	var one datasetView
 	if err := json.Unmarshal(answer, &one); err != nil {

@@ -21,7 +21,6 @@ type ingestFlags struct {
 // optionFlags names the flags of options.
 var optionFlags = map[string]string{"headerRow": "header-row", "nullValues": "null", "types": "retype"}
 
-// options reads the flags.
 func (f ingestFlags) options(c *command.Checker) storage.IngestOptions {
 	options := storage.IngestOptions{
 		Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, NullValues: f.Null, Union: c.Bool("union", f.Union),

@@ -74,5 +74,4 @@ func (f stateFile) clean(dir string) {
 	}
 }
 
-// remove deletes the state.
 func (f stateFile) remove() { _ = os.Remove(string(f)) }

@@ -30,7 +30,6 @@ func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 	})
 }
 
-// printStarted prints the ingestion that was started.
 func (j *ingestJob) printStarted(id string, asJSON bool) error {
 	if asJSON {
 		return writeJSON(j.env.Stdout, map[string]any{"ingestion": map[string]string{"id": id}})

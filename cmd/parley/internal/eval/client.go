@@ -47,8 +47,7 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 	question := apiclient.NewQuestion(text, space.Name)
 	question.ContextID = conversation
 	task, err := c.Agent(c.agent).Send(ctx, question)
-	var refused *apiclient.RPCError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*apiclient.RPCError](err); ok {
 		return nil, fmt.Errorf("the agent refused the question: %w", err)
 	}
 	if err != nil {
@@ -57,7 +56,6 @@ func (c *client) send(ctx context.Context, space eval.Namespace, text, conversat
 	return task, nil
 }
 
-// reply returns the rows of a task.
 func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	if task.Status.State != apiclient.Completed {
 		message := task.Status.Message.Parts
@@ -85,7 +83,6 @@ func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 	return reply, errors.New("the run ended without a result")
 }
 
-// lastStep returns the rows of the last step.
 func lastStep(artifacts []apiclient.Artifact) (eval.Reply, error) {
 	var last *apiclient.Artifact
 	answer := "nothing was looked up"

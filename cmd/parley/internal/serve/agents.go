@@ -190,7 +190,6 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	}
 }
 
-// traced starts a trace for each run.
 func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
 	return func(ctx context.Context, request storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
 		ctx, end := tracer.Run(ctx, request)
@@ -201,7 +200,6 @@ func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (con
 	}
 }
 
-// statusOf is the status of a run, by its task.
 func statusOf(task *a2a.Task) storage.RunStatus {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:

@@ -2,7 +2,6 @@ package serve
 
 import "parley/internal/auth"
 
-// openAuthenticator returns what verifies tokens.
 func openAuthenticator(cfg config, b base) (*auth.Authenticator, error) {
 	identity := cfg.auth
 	if cfg.localKey {

@@ -30,7 +30,6 @@ type handlerParts struct {
 	reads    *fair.Queue
 }
 
-// newHandler returns the handler of all requests.
 func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 	return rest.New(rest.Config{
 		Store:          b.store,

@@ -117,7 +117,6 @@ var (
 	poolRefused = newDesc("parley_query_pool_refused_total", "Queries that found no place to wait.")
 )
 
-// poolMetrics are those of the query workers.
 func poolMetrics(pool *lake.Pool) collector {
 	return func(s scrape) {
 		stats := pool.Stats()
@@ -155,7 +154,6 @@ var (
 	cacheFailures  = newDesc("parley_cache_failures_total", "Files that were not what they should be, or could not be fetched or kept.")
 )
 
-// cacheMetrics are those of the cached dataset files.
 func cacheMetrics(cache *objects.Cache) collector {
 	return func(s scrape) {
 		stats := cache.Stats()

@@ -36,7 +36,6 @@ func newModelMetrics(registry *prometheus.Registry) *modelMetrics {
 	}
 }
 
-// observe counts a job that ended.
 func (m *modelMetrics) observe(done llm.JobDone) {
 	model := done.Usage.Model
 	m.calls.WithLabelValues(model, done.Job, outcomeOf(done.Err)).Inc()

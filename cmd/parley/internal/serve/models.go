@@ -118,7 +118,6 @@ func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone))
 // builtInProvider is the provider of the built-in reader.
 const builtInProvider = "reader"
 
-// modelsOf lists models for clients.
 func modelsOf(models *llm.Models) []rest.Model {
 	var all []rest.Model
 	for _, name := range models.Names() {

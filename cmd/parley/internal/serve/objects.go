@@ -57,7 +57,6 @@ func (s objectSettings) read(c *command.Checker) objectConfig {
 	return cfg
 }
 
-// newUploads returns the upload sessions.
 func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions {
 	return uploads.New(uploads.Config{
 		Records: b.store, Objects: files, Log: b.log, Now: b.store.Now,

@@ -109,7 +109,8 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	registry := newRegistry()
-	store, err := openObservedStore(ctx, cfg, registry)
+	cfg.store.Observer = newStoreMetrics(registry)
+	store, err := OpenStore(ctx, cfg.store, cfg.migrate)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, data.Close()) }()
-	reads := fair.New(largeAnswers())
+	reads := fair.New(largeAnswers)
 	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, reads})
 	if err != nil {
 		return err
@@ -174,11 +175,9 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 // largeAnswers limits the memory of answers that are read from the database and held
 // until they are sent. A slow client delays no other user: each user may always have
 // one answer in memory.
-func largeAnswers() fair.Config {
-	return fair.Config{
-		What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 4096, MaxQueuedPerUser: 256,
-		FreeWeight: 64 << 10, FirstImmediately: true,
-	}
+var largeAnswers = fair.Config{
+	What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 4096, MaxQueuedPerUser: 256,
+	FreeWeight: 64 << 10, FirstImmediately: true,
 }
 
 // gcPercent is high because the live heap is small and most memory of a request is

@@ -6,20 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"parley/storage/sqlstore"
 )
 
 // now is the machine's clock, which tests replace. Tokens, upload URLs and the embedded
 // database use it.
 var now = time.Now
-
-// openObservedStore opens the store of a server, with metrics.
-func openObservedStore(ctx context.Context, cfg config, registry *prometheus.Registry) (*sqlstore.Store, error) {
-	cfg.store.Observer = newStoreMetrics(registry)
-	return OpenStore(ctx, cfg.store, cfg.migrate)
-}
 
 // OpenStore opens a store with a schema that this program supports. It migrates an empty
 // database and the embedded one, and another only with migrate: other processes may use

@@ -31,7 +31,6 @@ func init() {
 	}
 }
 
-// clockOffset reads the offset of the clock.
 func clockOffset(path string) time.Duration {
 	text, err := os.ReadFile(path)
 	if err != nil {
