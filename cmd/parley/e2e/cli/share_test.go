@@ -42,7 +42,8 @@ func TestShare(t *testing.T) {
 	i.env = alice
 	say(e2etest.ExitOK, "taken back", "share", "shop", "bob", "--revoke")
 	say(e2etest.ExitOK, "taken back", "share", "shop/big", "bob", "--revoke")
-	say(e2etest.ExitNotFound, "nothing here is shared with that user", "share", "shop/big", "bob", "--revoke")
+	say(e2etest.ExitNotFound, "shop/big is not shared with bob; `parley share shop/big` lists its shares", "share", "shop/big", "bob", "--revoke")
+	say(e2etest.ExitUsage, "USER", "share", "shop/big", "")
 	say(e2etest.ExitUsage, "needs a USER", "share", "shop/big", "--revoke")
 	say(e2etest.ExitUsage, "viewer or editor", "share", "shop/big", "bob", "--role", "king")
 	say(e2etest.ExitUsage, "NAMESPACE/NAME", "share", "shop/big/more", "bob")

@@ -38,12 +38,12 @@ func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if format == console.FormatJSON {
-		return writeJSON(env.Stdout, answer)
-	}
 	var list []datasetEntry
 	if json.Unmarshal(answer, &list) == nil {
 		return printDatasets(ctx, env, client, format, list)
+	}
+	if format == console.FormatJSON {
+		return writeJSON(env.Stdout, answer)
 	}
 	return printDataset(env, format, answer)
 }
@@ -100,10 +100,11 @@ func dataPaths(which string) (paths []string, err error) {
 
 // datasetEntry is a dataset in a list.
 type datasetEntry struct {
-	Name      string `json:"name"`
-	Namespace string `json:"namespace"`
-	Owner     string `json:"owner"`
-	RowCount  *int64 `json:"rowCount,omitempty"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
+	Owner      string `json:"owner"`
+	Visibility string `json:"visibility"`
+	RowCount   *int64 `json:"rowCount,omitempty"`
 }
 
 // datasetView is a dataset as a server describes it.
@@ -138,6 +139,8 @@ func printDatasets(ctx context.Context, env command.Env, client *apiclient.Clien
 	}
 	if len(list) <= maxCounted {
 		countRows(ctx, client, list)
+	} else {
+		fmt.Fprintf(env.Stderr, "Rows are counted in lists of at most %d datasets. `parley datasets NAMESPACE` lists fewer.\n", maxCounted)
 	}
 	table := console.Table{Columns: []console.Column{{Name: "namespace"}, {Name: "name"}, {Name: "rows", Right: true}, {Name: "owner"}}}
 	for _, entry := range list {

@@ -16,7 +16,7 @@ import (
 // Share is `parley share WHAT [USER]`.
 type Share struct {
 	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with all its datasets, also later ones, or one dataset."`
-	User   string         `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
+	User   *string        `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
 	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer reads and asks; editor also changes data (${default})."`
 	Revoke command.Toggle `env:"-" help:"Revoke the share."`
 	outputSettings
@@ -42,22 +42,24 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	if what.Name != "" {
 		path = what.Path("/permissions/datasets") + "/shares"
 	}
-	entry := shareEntry{s.User, storage.Role(s.Role)}
 	switch {
-	case s.User == "":
+	case s.User == nil:
 		err = listShares(ctx, client, env, what, path, format)
 	case revoke:
-		err = client.Call(ctx, http.MethodDelete, path, entry, nil)
+		err = client.Call(ctx, http.MethodDelete, path, shareEntry{*s.User, storage.Role(s.Role)}, nil)
 	default:
-		err = client.Call(ctx, http.MethodPost, path, entry, nil)
+		err = client.Call(ctx, http.MethodPost, path, shareEntry{*s.User, storage.Role(s.Role)}, nil)
 	}
 	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
 		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
 	}
+	if apiclient.Status(err) == http.StatusNotFound && revoke {
+		return command.NotFoundError(fmt.Sprintf("%s is not shared with %s; `parley share %s` lists its shares", what, *s.User, s.What))
+	}
 	if err != nil {
 		return fmt.Errorf("share %s: %w", what, err)
 	}
-	if s.User != "" {
+	if s.User != nil {
 		fmt.Fprintln(env.Stdout, console.Line(s.done(what, revoke)))
 	}
 	return nil
@@ -80,8 +82,8 @@ func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {
 		c.Refuse("role", "must be viewer or editor, not %q", s.Role)
 	}
-	if s.User != "" {
-		c.Username(s.User)
+	if s.User != nil {
+		c.Username(*s.User)
 	} else if revoke {
 		c.Refuse("revoke", "needs a USER")
 	}
@@ -106,7 +108,7 @@ func listShares(ctx context.Context, client *apiclient.Client, env command.Env, 
 
 // done describes the change.
 func (s *Share) done(what apiclient.Ref, revoke bool) string {
-	user := storage.NormalizeUsername(s.User)
+	user := storage.NormalizeUsername(*s.User)
 	switch {
 	case revoke:
 		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
 	"parley/storage"
@@ -143,7 +144,11 @@ func (t *TokenRevoke) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Call(ctx, http.MethodDelete, "/user/token/"+url.PathEscape(t.ID), nil, nil); err != nil {
+	err = client.Call(ctx, http.MethodDelete, "/user/token/"+url.PathEscape(t.ID), nil, nil)
+	if apiclient.Status(err) == http.StatusNotFound {
+		return command.NotFoundError("you have no token " + t.ID + "; `parley tokens` lists yours")
+	}
+	if err != nil {
 		return fmt.Errorf("revoke the token: %w", err)
 	}
 	fmt.Fprintln(env.Stdout, "The token is revoked.")
