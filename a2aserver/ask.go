@@ -65,11 +65,11 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		defer t.close()
 		tick := time.NewTicker(h.cfg.KeepAlive)
 		defer tick.Stop()
-		tell := s.agent.Progress(asked.Question)
+		convert := s.agent.Progress(asked.Question)
 		for event, err := range h.decoded(ctx, t, tick.C) {
 			reports := []storage.Progress{{}}
 			if event != nil {
-				reports = tell(event)
+				reports = convert(event)
 			}
 			if err != nil {
 				yield(storage.Progress{}, err)

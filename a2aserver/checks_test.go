@@ -15,16 +15,12 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// The host refuses bad requests itself, so that it can be served by any transport, and its
-// errors hold nothing internal.
+// The host refuses bad requests itself, so that it can be served by any transport.
 func TestOtherTransports(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	handler, ok := newHost(t, store, fourEvents).Handler("echo")
-	if !ok {
-		t.Fatal("no agent")
-	}
+	handler := newHost(t, store, fourEvents).service("echo")
 	sent, err := handler.SendMessage(as(t, alice), toShop("?"))
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@
 //
 // The host checks requests and knows no binding. JSON-RPC (jsonrpc*.go) is a layer over it
 // that sends events as they are stored; HTTP+JSON (httpjson.go), gRPC (grpc*.go) and A2A 0.3
-// (legacy.go) use its methods. Transports of the SDK use [Host.Handler].
+// (legacy.go) use its methods.
 //
 // What needs no host is in packages below: events and tasks as JSON (a2ajson), params of
 // methods (params), requests and errors of JSON-RPC (jsonrpc), the parts that a client accepts

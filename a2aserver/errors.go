@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	"github.com/a2aproject/a2a-go/v2/a2asrv"
-
 	"parley/a2aserver/jsonrpc"
 	"parley/storage"
 )
@@ -39,22 +37,6 @@ func (t transport) fail(ctx context.Context, request jsonrpc.Request, err error)
 	t.Logger.Log(ctx, level, "A2A request failed",
 		"agent_method", shorten(request.Method), "rpc_id", shorten(string(request.ID)), "error", err)
 	return failure
-}
-
-// protocolErrors replaces the errors of a handler by those of the protocol, and logs
-// internal ones.
-type protocolErrors struct {
-	a2asrv.PassthroughCallInterceptor
-	transport transport
-}
-
-// After implements a2asrv.CallInterceptor.
-func (p protocolErrors) After(ctx context.Context, call *a2asrv.CallContext, response *a2asrv.Response) error {
-	if response.Err == nil {
-		return nil
-	}
-	response.Err = p.transport.fail(ctx, jsonrpc.Request{Method: call.Method()}, response.Err).ToSDK()
-	return nil
 }
 
 func isTemporary(err error) bool {

@@ -183,15 +183,6 @@ func New(cfg Config) *Host {
 	return h
 }
 
-// Handler gives an agent to a transport of the SDK, by its name. The caller is in the
-// context: see auth.WithCaller. It checks every request itself, and its errors are those
-// of the protocol, with messages for the client.
-func (h *Host) Handler(name string) (a2asrv.RequestHandler, bool) {
-	s, ok := h.services[name]
-	errors := protocolErrors{transport: transport{Config: &h.cfg, agent: s}}
-	return &a2asrv.InterceptedHandler{Handler: s, Interceptors: []a2asrv.CallInterceptor{errors}, Logger: h.cfg.Logger}, ok
-}
-
 // Start registers the host, and claims runs without a live host from now on.
 func (h *Host) Start(ctx context.Context) error {
 	if err := h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // calls has every method of the service, called with what a transport might read from
 // hostile bytes, and with nothing.
-func calls(agent service) map[string][]func(ctx context.Context) error {
+func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 	minus, long := new(-1), strings.Repeat("x", 1<<16)
 	messages := []*a2a.SendMessageRequest{
 		nil,

@@ -123,7 +123,30 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 }
 
 // service gives an agent by its name.
-func (h *Host) service(name string) service { return h.services[name] }
+func (h *Host) service(name string) *agentService { return h.services[name] }
+
+var _ a2asrv.RequestHandler = (*agentService)(nil)
+
+func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
+}
+
+func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
+}
+
+// events opens a tail and reads it to its end.
+func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		t, err := open()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer t.close()
+		h.decoded(ctx, t, nil)(yield)
+	}
+}
 
 // withNamespace makes alice's namespace "shop".
 func withNamespace(t testing.TB, store *sqlstore.Store) {

@@ -17,7 +17,7 @@ import (
 // inputMessage makes a message that asks for input.
 func inputMessage(info a2a.TaskInfo, input storage.Input) *a2a.Message {
 	data, _ := json.Marshal(input) // of texts alone
-	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(input.Question), a2a.NewDataPart(json.RawMessage(data)))
+	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(input.Text()), a2a.NewDataPart(json.RawMessage(data)))
 }
 
 // isWaiting reports whether a task in this state waits for its client.

@@ -48,7 +48,7 @@ func TestAskingBack(t *testing.T) {
 		withNamespace(t, store)
 		s := newHost(t, store, asking).service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
-		if task.Status.State != a2a.TaskStateInputRequired || task.Status.Message.Parts[0].Text() != "Which colour?" {
+		if task.Status.State != a2a.TaskStateInputRequired || task.Status.Message.Parts[0].Text() != "Which colour?\n1. red\n2. blue" {
 			t.Fatalf("asked: %s", toText(t, task))
 		}
 		if read, err := s.GetTask(as(t, alice), &a2a.GetTaskRequest{ID: task.ID}); err != nil || toText(t, read) != toText(t, task) {
@@ -61,7 +61,7 @@ func TestAskingBack(t *testing.T) {
 		if done.ID != task.ID || done.Status.State != a2a.TaskStateCompleted || done.Artifacts[0].Parts[0].Text() != "red" {
 			t.Errorf("answered: %s", toText(t, done))
 		}
-		if got := []string{done.History[0].Parts[0].Text(), done.History[1].Parts[0].Text(), done.History[2].Parts[0].Text()}; got[0] != "Paint it" || got[1] != "Which colour?" || got[2] != "red" {
+		if got := []string{done.History[0].Parts[0].Text(), done.History[1].Parts[0].Text(), done.History[2].Parts[0].Text()}; got[0] != "Paint it" || got[1] != "Which colour?\n1. red\n2. blue" || got[2] != "red" {
 			t.Errorf("history: %q", got)
 		}
 		if _, err := s.SendMessage(as(t, alice), reply(task, "blue")); !isUnsupported(err) {
@@ -286,7 +286,7 @@ func TestAnswerForRuns(t *testing.T) {
 			}
 		}
 		input, err := h.Input(t.Context(), alice, asked.RunID)
-		if err != nil || input == nil || input.Question != "Which colour?" {
+		if err != nil || input == nil || input.Question != "Which colour?\n1. red\n2. blue" {
 			t.Fatalf("%+v, %v", input, err)
 		}
 		if _, err := h.Input(t.Context(), bob, asked.RunID); !errors.Is(err, storage.ErrNotFound) {

@@ -109,12 +109,9 @@ const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
 func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
-	// Clients that do not read the data see the options in the text.
 	input := storage.Input{Name: namespaceInput, Question: "Which namespace is this question about?"}
-	for i, option := range options[:min(len(options), maxNamespaceOptions)] {
-		name := option.String()
-		input.Options = append(input.Options, storage.InputOption{ID: name, Label: name})
-		input.Question += fmt.Sprintf("\n%d. %s", i+1, name)
+	for _, option := range options[:min(len(options), maxNamespaceOptions)] {
+		input.Options = append(input.Options, storage.InputOption{ID: option.String(), Label: option.String()})
 	}
 	return inputMessage(info, input)
 }

@@ -31,7 +31,7 @@ func namespaces(t testing.TB, store *sqlstore.Store, names ...string) {
 }
 
 // namespaceHost hosts an agent that answers with the namespace that it was asked about.
-func namespaceHost(t testing.TB, store *sqlstore.Store) service {
+func namespaceHost(t testing.TB, store *sqlstore.Store) *agentService {
 	t.Helper()
 	s := newHost(t, store, fourEvents, func(cfg *Config) {
 		cfg.NamespaceExtension = testExtension

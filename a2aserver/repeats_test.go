@@ -45,7 +45,7 @@ func TestRepeatedMessage(t *testing.T) {
 		s := h.service("echo")
 		other := h.service("other")
 		request := toShop("How many?")
-		send := func(s service, who storage.Caller, change func(*a2a.SendMessageRequest)) (*a2a.Task, error) {
+		send := func(s *agentService, who storage.Caller, change func(*a2a.SendMessageRequest)) (*a2a.Task, error) {
 			again := *request
 			message := *request.Message
 			again.Message = &message
@@ -98,8 +98,8 @@ func TestRepeatedMessage(t *testing.T) {
 			t.Errorf("%d runs", runs.Load())
 		}
 		for name, from := range map[string]struct {
-			service
-			who storage.Caller
+			service *agentService
+			who     storage.Caller
 		}{"another user": {s, bob}, "another agent": {other, alice}} {
 			if again, err := send(from.service, from.who, same); err != nil || again.ID == first.ID {
 				t.Errorf("%s: %s, %v", name, toText(t, again), err)
@@ -197,7 +197,7 @@ func TestRepeatedMessageOnTwoReplicas(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	var runs atomic.Int64
-	var services []service
+	var services []*agentService
 	for range 2 {
 		store := sqlstoretest.Open(t, sqlstore.Config{DatabaseURL: url})
 		if len(services) == 0 {

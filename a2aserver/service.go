@@ -17,11 +17,19 @@ import (
 	"parley/storage"
 )
 
-// service is one agent as a transport calls it; the caller is in the context. Its
-// streams are those of a2asrv.RequestHandler with event numbers and encoded events, and
-// they report request errors before the first event.
+// service is one agent as a transport calls it; the caller is in the context. Its methods are
+// those of a2asrv.RequestHandler, but for streams, which have event numbers and encoded events
+// and report request errors before the first event.
 type service interface {
-	a2asrv.RequestHandler
+	SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
+	GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error)
+	ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error)
+	CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error)
+	CreateTaskPushConfig(ctx context.Context, request *a2a.PushConfig) (*a2a.PushConfig, error)
+	GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error)
+	ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error)
+	DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error
+	GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error)
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
 	// subscribe tails a task. after is the last event that the client has; with -1
 	// the task comes first, with the number of its last event.

@@ -86,27 +86,6 @@ func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTa
 	return t, nil
 }
 
-func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
-}
-
-func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
-}
-
-// events opens a tail and reads it to its end.
-func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) {
-		t, err := open()
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer t.close()
-		h.decoded(ctx, t, nil)(yield)
-	}
-}
-
 // decoded reads a tail to its end, without events that cannot be read. A nil event says
 // that tick fired.
 func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {

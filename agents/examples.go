@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
+	"parley/internal/lru"
 	"parley/llm"
 	"parley/storage"
 )
@@ -43,11 +43,9 @@ type DatasetList interface {
 type Examples struct {
 	config Config
 	list   DatasetList
-
-	mu sync.Mutex
 	// known has questions, "" for none, by the versions of the datasets that they are read
 	// among, and the dataset that they are about.
-	known map[exampleKey]string
+	known *lru.Cache[exampleKey, string]
 }
 
 type exampleKey struct {
@@ -61,7 +59,7 @@ func NewExamples(config Config, list DatasetList) *Examples {
 		config.Now = time.Now
 	}
 	config.RetryTimeout = 0
-	return &Examples{config: config, list: list, known: map[exampleKey]string{}}
+	return &Examples{config: config, list: list, known: lru.New[exampleKey, string](maxExampleCache)}
 }
 
 // Of gives examples for a caller, at most five, each about another dataset.
@@ -179,21 +177,13 @@ func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref stor
 
 // about gives the question about a dataset, found or remembered.
 func (e *Examples) about(ctx context.Context, reader llm.Exampler, task llm.Task, about llm.Dataset, key exampleKey) (string, error) {
-	e.mu.Lock()
-	question, ok := e.known[key]
-	e.mu.Unlock()
-	if ok {
+	if question, ok := e.known.Get(key); ok {
 		return question, nil
 	}
 	question, err := reader.ExampleQuestion(ctx, task, about)
 	if err != nil {
 		return "", fmt.Errorf("find an example: %w", errors.Join(err, ctx.Err()))
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if len(e.known) >= maxExampleCache {
-		clear(e.known)
-	}
-	e.known[key] = question
+	e.known.Put(key, question, 1)
 	return question, nil
 }

@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver"
@@ -18,7 +23,6 @@ import (
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
-	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/internal/golden"
 	"parley/llm"
@@ -71,7 +75,7 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 			}
 			s = test.script()
 			caller := storage.Caller{Username: "ann"}
-			ours := streamOf(t, auth.WithCaller(t.Context(), caller), hostOf(t, caller, test.executor(s.Config()), test.omitSubmitted), s)
+			ours := streamOf(t, t.Context(), hostOf(t, caller, test.executor(s.Config()), test.omitSubmitted), s)
 			if got, want := normal(t, ours), normal(t, theirs); got != want {
 				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
 			}
@@ -97,7 +101,7 @@ func TestUsernameWithoutNamespace(t *testing.T) {
 				message.TaskID, message.Metadata = "", map[string]any{"username": username}
 				caller := storage.Caller{Username: "ann"}
 				host := hostOf(t, caller, executor(s.Config()), false)
-				sent, err := host.SendMessage(auth.WithCaller(t.Context(), caller), &a2a.SendMessageRequest{Message: message, Tenant: "shop"})
+				sent, err := host.SendMessage(t.Context(), &a2a.SendMessageRequest{Message: message, Tenant: "shop"})
 				if task, ok := sent.(*a2a.Task); err != nil || !ok || task.Status.State != a2a.TaskStateCompleted {
 					t.Errorf("%+v, %v", sent, err)
 				}
@@ -116,7 +120,7 @@ func TestAskingBackOnOtherHosts(t *testing.T) {
 			theirs := askAndAnswer(t, t.Context(), a2asrv.NewHandler(executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
 			s = ambiguous()
 			caller := storage.Caller{Username: "ann"}
-			ours := askAndAnswer(t, auth.WithCaller(t.Context(), caller), hostOf(t, caller, executor(s.Config()), false), s)
+			ours := askAndAnswer(t, t.Context(), hostOf(t, caller, executor(s.Config()), false), s)
 			if got, want := normal(t, ours), normal(t, theirs); got != want {
 				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
 			}
@@ -129,7 +133,7 @@ func TestAskingBackOnOtherHosts(t *testing.T) {
 
 // askAndAnswer gives the events before and after an answer that is none of the options, and
 // one that is.
-func askAndAnswer(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *agentstest.Script) []a2a.Event {
+func askAndAnswer(t *testing.T, ctx context.Context, host host, s *agentstest.Script) []a2a.Event {
 	t.Helper()
 	events := streamOf(t, ctx, host, s)
 	for _, text := range []string{"neither", "number of orders"} {
@@ -150,8 +154,25 @@ func (annCalls) Before(ctx context.Context, call *a2asrv.CallContext, _ *a2asrv.
 	return ctx, nil, nil
 }
 
+// host is the SDK's, or our own.
+type host interface {
+	SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
+	SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error]
+}
+
+// ourHost is our host over JSON-RPC.
+type ourHost struct{ a2aclient.Transport }
+
+func (h ourHost) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	return h.Transport.SendMessage(ctx, nil, request)
+}
+
+func (h ourHost) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return h.Transport.SendStreamingMessage(ctx, nil, request)
+}
+
 // hostOf hosts an executor over a store with the caller's namespace.
-func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, omitSubmitted bool) a2asrv.RequestHandler {
+func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, omitSubmitted bool) host {
 	t.Helper()
 	store := sqlstoretest.SQLite(t)
 	if err := store.CreateDataset(t.Context(), caller, "shop", "orders", storage.Definition{}); err != nil {
@@ -165,19 +186,28 @@ func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, 
 		}},
 		Logger:     slog.New(slog.DiscardHandler),
 		Reads:      fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 64 << 20}),
-		RunTimeout: time.Minute, MaxRuns: 2, MaxWorking: 1, UserRuns: 1, Lease: time.Minute,
+		RunTimeout: time.Minute, MaxRuns: 2, MaxWorking: 1, UserRuns: 1, Lease: time.Minute, WriteTimeout: time.Minute, KeepAlive: time.Minute,
 	})
 	t.Cleanup(func() {
 		if err := host.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	handler, _ := host.Handler("agent")
-	return handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = host.Call(w, r, caller, "agent", body)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return ourHost{a2aclient.NewJSONRPCTransport(server.URL, server.Client())}
 }
 
 // streamOf sends the script's question and gives the events of its stream.
-func streamOf(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *agentstest.Script) []a2a.Event {
+func streamOf(t *testing.T, ctx context.Context, host host, s *agentstest.Script) []a2a.Event {
 	t.Helper()
 	message := s.Message()
 	message.TaskID, message.Metadata = "", map[string]any{"namespace": "shop"}
@@ -185,7 +215,7 @@ func streamOf(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, s *
 }
 
 // send gives the events of a message's stream.
-func send(t *testing.T, ctx context.Context, host a2asrv.RequestHandler, message *a2a.Message) []a2a.Event {
+func send(t *testing.T, ctx context.Context, host host, message *a2a.Message) []a2a.Event {
 	t.Helper()
 	var events []a2a.Event
 	for event, err := range host.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: message}) {

@@ -52,7 +52,7 @@ func InputOf(status a2a.TaskStatus) *storage.Input {
 		return &storage.Input{}
 	}
 	data, _ := readInput(status.Message)
-	data.Question = strings.TrimSuffix(readText(status.Message.Parts), optionLines(data.Options))
+	data.Question = strings.TrimSuffix(readText(status.Message.Parts), data.Text())
 	return &data.Input
 }
 
@@ -90,35 +90,22 @@ func (w *Run) waits() bool {
 
 // askReading asks which reading of a step is meant, and suspends the run.
 func (w *Run) askReading(ctx context.Context, step int, instruction string, readings []llm.Reading) error {
-	data := inputData{Input: storage.Input{Name: readingInput}, Step: step}
+	data := inputData{Input: storage.Input{Name: readingInput, Question: "Which do you mean?"}, Step: step}
 	for i, reading := range readings {
 		data.Options = append(data.Options, storage.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
 	}
-	question := "Which do you mean?"
 	if instruction != w.request.Text {
-		question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
+		data.Question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
 	}
-	return w.ask(ctx, question, data)
+	return w.ask(ctx, data)
 }
 
-// ask asks for input and suspends the run. Clients that do not read the data see the options
-// in the text.
-func (w *Run) ask(ctx context.Context, question string, data inputData) error {
-	text := question + optionLines(data.Options)
-	if err := w.EmitStatus(ctx, a2a.TaskStateInputRequired, a2a.NewTextPart(text), newData(data)); err != nil {
+// ask asks for input and suspends the run.
+func (w *Run) ask(ctx context.Context, data inputData) error {
+	if err := w.EmitStatus(ctx, a2a.TaskStateInputRequired, a2a.NewTextPart(data.Text()), newData(data)); err != nil {
 		return err
 	}
 	return errWaiting
-}
-
-// optionLines lists options by their numbers, each after a line break. Hosts list those of
-// their own questions in the same way.
-func optionLines(options []storage.InputOption) string {
-	var lines strings.Builder
-	for i, option := range options {
-		fmt.Fprintf(&lines, "\n%d. %s", i+1, option.Label)
-	}
-	return lines.String()
 }
 
 // chosen gives the reading of a step that the user has chosen; nil when the user was not
@@ -144,7 +131,8 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 	if count > maxAskedAgain {
 		return nil, errInputNotUnderstood
 	}
-	return nil, w.ask(ctx, "That is not one of the options. Which do you mean?", last.inputData)
+	last.Question = "That is not one of the options. Which do you mean?"
+	return nil, w.ask(ctx, last.inputData)
 }
 
 // label gives an untrusted description for a reader, on one line.

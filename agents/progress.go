@@ -13,7 +13,7 @@ import (
 // progress. It takes all events once, in order; or the task that they result in.
 func NewProgress(question string) func(event a2a.Event) []storage.Progress {
 	p := progress{question: question}
-	return p.tell
+	return p.convert
 }
 
 // progress is the state of the conversion.
@@ -26,7 +26,7 @@ type progress struct {
 	query              *a2a.Artifact
 }
 
-func (p *progress) tell(event a2a.Event) []storage.Progress {
+func (p *progress) convert(event a2a.Event) []storage.Progress {
 	switch event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
 		return p.status(event.Status)
@@ -101,14 +101,7 @@ func (p *progress) artifact(artifact *a2a.Artifact) []storage.Progress {
 // end reports that a step, whose rows are in an artifact, is done and, after the last, that
 // the answer is next.
 func (p *progress) end(step llm.Step, rows *a2a.Artifact) []storage.Progress {
-	reports := []storage.Progress{{
-		Kind:  storage.StepDone,
-		Index: p.done,
-		Step: storage.Step{
-			Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
-			Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
-		},
-	}}
+	reports := []storage.Progress{{Kind: storage.StepDone, Index: p.done, Step: reportedStep(step, rows)}}
 	if p.done++; p.done == p.steps {
 		reports = append(reports, storage.Progress{Kind: storage.AnswerStarted})
 	}

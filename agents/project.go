@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/jsontext"
 	"parley/llm"
+	"parley/storage"
 )
 
 // The artifacts, by id and name.
@@ -36,7 +37,7 @@ type resultStep struct {
 	Reasoning   string            `json:"reasoning"`
 	Data        []json.RawMessage `json:"data"`
 	Truncated   bool              `json:"truncated,omitempty"`
-	TotalRows   int64             `json:"totalRows,omitempty"`
+	Total       int64             `json:"totalRows,omitempty"`
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
@@ -61,10 +62,15 @@ func Result(task *a2a.Task) (json.RawMessage, error) {
 
 // add adds a step whose rows are in an artifact.
 func (r *result) add(step llm.Step, rows *a2a.Artifact) {
-	r.Steps = append(r.Steps, resultStep{
-		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, TotalRows: step.Rows.Total,
+	r.Steps = append(r.Steps, resultStep(reportedStep(step, rows)))
+}
+
+// reportedStep gives a step, whose rows are in an artifact, for readers of runs.
+func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
+	return storage.Step{
+		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
-	})
+	}
 }
 
 // Response gives the answer of a task of either agent; "" when there is none.

@@ -59,7 +59,7 @@ func failing() *agentstest.Script {
 	return s
 }
 
-// Readers of runs are told the same of an agent's events whether these are read
+// Readers of runs get the same progress from an agent's events whether these are read
 // back from the log or just made.
 func TestProjections(t *testing.T) {
 	t.Parallel()
@@ -72,21 +72,21 @@ func TestProjections(t *testing.T) {
 				t.Parallel()
 				s := script()
 				events := s.Run(t, executor(s.Config()), nil)
-				told := tell(t, s, events)
-				golden.Assert(t, name+"-"+kind+".txt", told)
+				written := writeProgress(t, s, events)
+				golden.Assert(t, name+"-"+kind+".txt", written)
 				for i, event := range events {
 					events[i] = agentstest.Reread(t, event, true)
 				}
-				if again := tell(t, s, events); !bytes.Equal(again, told) {
-					t.Errorf("read back:\n%s\nat first:\n%s", again, told)
+				if again := writeProgress(t, s, events); !bytes.Equal(again, written) {
+					t.Errorf("read back:\n%s\nat first:\n%s", again, written)
 				}
 			})
 		}
 	}
 }
 
-// tell writes down all that readers are told of a run.
-func tell(t *testing.T, s *agentstest.Script, events []a2a.Event) []byte {
+// writeProgress writes all progress of a run.
+func writeProgress(t *testing.T, s *agentstest.Script, events []a2a.Event) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	progress := agents.NewProgress(s.Question)
@@ -109,9 +109,9 @@ func tell(t *testing.T, s *agentstest.Script, events []a2a.Event) []byte {
 func TestCanceled(t *testing.T) {
 	t.Parallel()
 	event := a2a.NewStatusUpdateEvent(a2a.TaskInfo{}, a2a.TaskStateCanceled, nil)
-	told := agents.NewProgress("Why?")(event)
-	if len(told) != 1 || told[0].Kind != storage.RunHasFailed || told[0].Text != "canceled" {
-		t.Errorf("readers are told %+v", told)
+	reports := agents.NewProgress("Why?")(event)
+	if len(reports) != 1 || reports[0].Kind != storage.RunHasFailed || reports[0].Text != "canceled" {
+		t.Errorf("progress: %+v", reports)
 	}
 	if got := agents.Failure(&a2a.Task{Status: event.Status}); got != "canceled" {
 		t.Errorf("the failure is %q", got)

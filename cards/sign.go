@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/baseurl"
+	"parley/internal/lru"
 )
 
 // KeysPath is where the keys of signatures are, below the address of the page.
@@ -23,11 +23,9 @@ const maxKeys = 8
 // Signer signs cards. It is safe for concurrent use.
 type Signer struct {
 	keys []Key
-
-	mu sync.Mutex
 	// signed has signatures that were made, by what was signed: cards are public, and read
 	// far more often than they change.
-	signed map[[sha256.Size]byte][]a2a.AgentCardSignature
+	signed *lru.Cache[[sha256.Size]byte, []a2a.AgentCardSignature]
 }
 
 // maxSigned limits the signatures that are kept.
@@ -46,7 +44,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 		}
 		seen[key.ID()] = true
 	}
-	return &Signer{keys: keys, signed: map[[sha256.Size]byte][]a2a.AgentCardSignature{}}, nil
+	return &Signer{keys: keys, signed: lru.New[[sha256.Size]byte, []a2a.AgentCardSignature](maxSigned)}, nil
 }
 
 // Keys gives the public keys.
@@ -123,9 +121,7 @@ func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form)
 	protected := encode(text)
 	// A header has no blanks: no two pairs give the same text.
 	about := sha256.Sum256(fmt.Appendf(nil, "%v %s %s", forms, protected, document))
-	s.mu.Lock()
-	signatures, ok := s.signed[about]
-	s.mu.Unlock()
+	signatures, ok := s.signed.Get(about)
 	if ok {
 		return slices.Clone(signatures), nil
 	}
@@ -144,12 +140,7 @@ func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form)
 		}
 		signatures = append(signatures, a2a.AgentCardSignature{Protected: protected, Signature: signature})
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.signed) >= maxSigned {
-		clear(s.signed)
-	}
-	s.signed[about] = signatures
+	s.signed.Put(about, signatures, 1)
 	return slices.Clone(signatures), nil
 }
 

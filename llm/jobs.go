@@ -72,6 +72,8 @@ type Dataset struct {
 	Version string
 	Rows    int64
 	Columns []Column
+	// Parts are the datasets whose rows this one has together; nil for one that is stored.
+	Parts []string
 }
 
 // Column is a column of a [Dataset].

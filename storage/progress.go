@@ -1,6 +1,9 @@
 package storage
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // ProgressKind is the type of a Progress.
 type ProgressKind string
@@ -64,6 +67,16 @@ type Input struct {
 	Question string `json:"-"`
 	// Options are the possible answers; none when any text is.
 	Options []InputOption `json:"options"`
+}
+
+// Text is the text of the message that asks: the question and, for clients that do not read
+// the data, the numbered options.
+func (i Input) Text() string {
+	text := i.Question
+	for n, option := range i.Options {
+		text += fmt.Sprintf("\n%d. %s", n+1, option.Label)
+	}
+	return text
 }
 
 // InputOption is a possible answer.

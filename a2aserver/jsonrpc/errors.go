@@ -159,20 +159,3 @@ func infoMetadata(err *a2a.Error) map[string]string {
 	}
 	return nil
 }
-
-// ToSDK gives the error as the SDK's transports answer it.
-func (e *Error) ToSDK() error {
-	for _, a := range answers {
-		if a.code != e.Code {
-			continue
-		}
-		refused := a2a.NewError(a.kind, e.Message)
-		for _, data := range e.Data {
-			if wrong, ok := data.(badRequest); ok {
-				refused = refused.WithTypedDetails(errordetails.NewTyped(badRequestType, map[string]any{"fieldViolations": wrong.FieldViolations}))
-			}
-		}
-		return refused
-	}
-	return a2a.NewError(a2a.ErrInternalError, e.Message)
-}

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"agents":            {"storage", "llm", "internal/jsontext", "internal/locale", "internal/lru", "internal/retry"},
 	"agents/chart":      {"storage", "internal/jsonscan", "internal/locale"},
 	"llm":               {"internal/jsonscan", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words"},
-	"cards":             {"internal/baseurl", "internal/jcs"},
+	"cards":             {"internal/baseurl", "internal/jcs", "internal/lru"},
 	"storage":           {},
 	"storage/lake":      {"storage", "storage/profile", "internal/fair", "internal/fsync", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words"},
 	"storage/objects":   {"storage", "internal/baseurl", "internal/fair", "internal/fsync"},

@@ -12,6 +12,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"parley/internal/lru"
 	"parley/storage"
 )
 
@@ -59,11 +61,23 @@ type authority interface {
 	keys() any
 }
 
+// cacheSize limits the verified tokens in memory.
+const cacheSize = 4096
+
+// verified is what a token's text proves.
+type verified struct {
+	username string
+	ownID    string // the id of a user's own token, which has no username
+	expires  time.Time
+	keys     any // the token is cached as long as these are the current keys
+}
+
 // Authenticator verifies tokens. It is safe for concurrent use.
 type Authenticator struct {
-	authority     authority
-	own           *ownTokens
-	verified      cache
+	authority authority
+	own       *ownTokens
+	// verified has tokens by their hash: to verify one takes longer than most operations.
+	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string
 	now           func() time.Time
 	open          sync.Map // *context.CancelCauseFunc of a request → id of its token
@@ -82,7 +96,10 @@ func New(cfg Config) (*Authenticator, error) {
 	}
 	cfg = cfg.withDefaults()
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &Authenticator{own: newOwnTokens(cfg.Tokens, cfg.Now), usernameClaim: cfg.UsernameClaim, now: cfg.Now, cancel: cancel}
+	a := &Authenticator{
+		own: newOwnTokens(cfg.Tokens, cfg.Now), verified: lru.New[[sha256.Size]byte, verified](cacheSize),
+		usernameClaim: cfg.UsernameClaim, now: cfg.Now, cancel: cancel,
+	}
 	a.background.Go(func() { a.pollRevocations(ctx) })
 	if cfg.provider() {
 		p := newProvider(ctx, cfg)

@@ -27,13 +27,14 @@ type Session struct {
 // Session verifies the token of a request.
 func (a *Authenticator) Session(ctx context.Context, token string) (Session, error) {
 	hash := sha256.Sum256([]byte(token))
-	found, ok := a.verified.get(hash, a.authority.keys(), a.now())
+	keys := a.authority.keys()
+	found, ok := a.verified.Get(hash)
 	var err error
-	if !ok {
+	if !ok || found.keys != keys || !a.now().Before(found.expires) {
 		if found, err = a.verify(ctx, token); err != nil {
 			return Session{}, err
 		}
-		a.verified.put(hash, found)
+		a.verified.Put(hash, found, 1)
 	}
 	session := Session{Caller: storage.Caller{Username: found.username}, auth: a, tokenID: found.ownID, expires: found.expires}
 	if found.ownID != "" {

@@ -59,7 +59,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	sure := language == "" && result.confident()
 	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
-		return result.query(), nil
+		return result.query(question), nil
 	}
 	if len(task.Failed) == 0 {
 		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
@@ -68,7 +68,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	}
 	switch {
 	case sure, language == "" && result.alternative() != nil:
-		return result.query(), nil
+		return result.query(question), nil
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
@@ -99,6 +99,8 @@ type interpretation struct {
 	// readings are sorted by confidence, the highest first.
 	readings []rank.Reading
 	source   *source
+	// values are those that the question names.
+	values []link.ValueMatch
 	// followUp says that the readings depend on the previous question.
 	followUp bool
 	// numbers are those of the asker.
@@ -110,15 +112,17 @@ func (f *interpretation) confident() bool {
 	return len(f.readings) > 0 && rank.IsConfident(f.readings[0].Confidence, f.readings[0].Unread)
 }
 
-// query returns the best reading as a query.
-func (f *interpretation) query() llm.Query {
+// query returns the best reading of a question as a query.
+func (f *interpretation) query(question string) llm.Query {
 	best := &f.readings[0]
 	words := "Read as: "
 	if f.followUp {
 		words = "Read with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
-	if other := f.alternative(); other != nil {
+	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
+	if other := f.alternative(); other == nil {
+		q.Readings = f.siblings(question)
+	} else {
 		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
 	}
 	return q
@@ -150,6 +154,19 @@ func (f *interpretation) describeJoins(x *rank.Reading) string {
 		}
 	}
 	return " Joined by " + strings.Join(pairs, " and ") + "."
+}
+
+// describeParts names the datasets whose rows a reading takes together; "" for none.
+func (f *interpretation) describeParts(x *rank.Reading) string {
+	tables, _, err := ir.Tables(x.Query, f.source.Catalog)
+	if err != nil {
+		return ""
+	}
+	var parts []string
+	for _, t := range tables {
+		parts = append(parts, f.source.Tables[t].Parts...)
+	}
+	return dialog.Together(parts)
 }
 
 // columnName returns the name of a column with its table.
@@ -247,6 +264,7 @@ func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question str
 	for _, t := range turns {
 		questions = append(questions, t.question)
 	}
+	datasets, task.Links = uniteParts(datasets, task.Links, questions)
 	s, err := r.source(ctx, task.Task, r.selectDatasets(question, task.Task, turns, datasets), questions)
 	if err != nil || len(datasets) == 0 {
 		return interpretation{source: &source{Catalog: catalog.Join(nil, nil)}}, err
@@ -255,7 +273,7 @@ func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question str
 	if err != nil {
 		return interpretation{}, err
 	}
-	standalone := interpretation{readings: slices.Clone(alone.readings), source: s}
+	standalone := interpretation{readings: slices.Clone(alone.readings), source: s, values: alone.values}
 	minConfidence := 0.0 // the least confidence of a reading as a follow-up
 	if len(alone.readings) > 0 {
 		minConfidence = followUpFactor(link.Tokenize(question)) * alone.readings[0].Confidence
@@ -272,7 +290,7 @@ func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question str
 		return interpretation{}, err
 	}
 	if len(inContext.readings) > 0 && inContext.readings[0].Confidence >= minConfidence {
-		return interpretation{readings: slices.Clone(inContext.readings), source: s, followUp: true}, nil
+		return interpretation{readings: slices.Clone(inContext.readings), source: s, values: inContext.values, followUp: true}, nil
 	}
 	return standalone, nil
 }

@@ -138,7 +138,7 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 
 // extractText gives all rows of a text, and reports progress: the share that is done and
 // the rows so far.
-func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, tell func(share float64, rows int)) ([]json.RawMessage, error) {
+func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, report func(share float64, rows int)) ([]json.RawMessage, error) {
 	var rows []json.RawMessage
 	pieces := ingest.SplitProse(text, pieceBytes)
 	for i, piece := range pieces {
@@ -147,7 +147,7 @@ func (d *Datasets) extractText(ctx context.Context, document, text string, defin
 			return nil, inDocument(document, err)
 		}
 		rows = append(rows, found...)
-		tell(float64(i+1)/float64(len(pieces)), len(rows))
+		report(float64(i+1)/float64(len(pieces)), len(rows))
 	}
 	return rows, nil
 }

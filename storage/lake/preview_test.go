@@ -130,15 +130,15 @@ func TestExtractSources(t *testing.T) {
 	}
 	long := strings.Repeat("A paragraph of some length.\n\n", 5000)
 	sources := []ingest.Source{write("long.md", long), write("table.csv", "n\n3\n"), write("empty.txt", "nothing")}
-	var told []string
+	var progress []string
 	a := &addition{dir: dir, sources: sources, extracted: func(source int, share float64, rows int64) {
-		told = append(told, fmt.Sprintf("%d %.2f %d", source, share, rows))
+		progress = append(progress, fmt.Sprintf("%d %.2f %d", source, share, rows))
 	}}
 	if err := d.extractSources(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(told, ", "); got != "0 0.33 2, 0 0.67 4, 0 1.00 6, 2 1.00 6" {
-		t.Errorf("told %s", got)
+	if got := strings.Join(progress, ", "); got != "0 0.33 2, 0 0.67 4, 0 1.00 6, 2 1.00 6" {
+		t.Errorf("progress: %s", got)
 	}
 	var whole strings.Builder
 	for _, piece := range pieces {

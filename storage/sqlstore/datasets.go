@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 type datasetRow struct {
 	storage.Dataset
 	Description       *string
-	FieldDescriptions sql.NullString
-	Columns           string
+	FieldDescriptions jsonText[map[string]string]
+	Columns           jsonText[[]storage.Column]
 	storage.Access
 }
 
@@ -30,30 +29,16 @@ type column struct {
 	Type string `json:"type"`
 }
 
-func (r datasetRow) dataset() (storage.Dataset, error) {
+func (r datasetRow) dataset() storage.Dataset {
 	d := r.Dataset
-	d.Access = r.Access
-	d.Definition.Description = r.Description
-	if r.FieldDescriptions.Valid {
-		if err := json.Unmarshal([]byte(r.FieldDescriptions.String), &d.Definition.Schema); err != nil {
-			return d, fmt.Errorf("decode field descriptions: %w", err)
-		}
-	}
-	var err error
-	d.Columns, err = decodeColumns(r.Columns)
-	return d, err
+	d.Access, d.Columns = r.Access, r.Columns.value
+	d.Definition = storage.Definition{Description: r.Description, Schema: r.FieldDescriptions.value}
+	return d
 }
 
-// encodeFields gives the stored form of field descriptions; NULL for none.
-func encodeFields(schema map[string]string) (sql.NullString, error) {
-	if schema == nil {
-		return sql.NullString{}, nil
-	}
-	text, err := json.Marshal(schema)
-	if err != nil {
-		return sql.NullString{}, fmt.Errorf("encode field descriptions: %w", err)
-	}
-	return sql.NullString{String: string(text), Valid: true}, nil
+// storedFields gives the stored form of field descriptions; NULL for none.
+func storedFields(schema map[string]string) sql.Null[jsonText[map[string]string]] {
+	return sql.Null[jsonText[map[string]string]]{V: jsonText[map[string]string]{schema}, Valid: schema != nil}
 }
 
 // CreateDataset makes an empty dataset in the caller's own namespace, and the namespace
@@ -66,10 +51,6 @@ func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namesp
 }
 
 func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namespace, name string, definition storage.Definition) (id string, err error) {
-	fields, err := encodeFields(definition.Schema)
-	if err != nil {
-		return "", err
-	}
 	if err := mayCreateIn(ctx, tx, caller, namespace); err != nil {
 		return "", err
 	}
@@ -87,7 +68,7 @@ RETURNING id`, storage.NewID(), caller.Username, namespace, s.millis())
 	_, err = exec(ctx, tx, `
 INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
-		id, namespaceID, name, definition.Description, fields, s.millis())
+		id, namespaceID, name, definition.Description, storedFields(definition.Schema), s.millis())
 	if err != nil {
 		return "", nameTaken(err, "dataset", name)
 	}
@@ -111,10 +92,8 @@ SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions
 // Dataset is for those who may read it.
 func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
 	var row datasetRow
-	if err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
-		return storage.Dataset{}, wrap("read dataset", err)
-	}
-	return row.dataset()
+	err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref))
+	return row.dataset(), wrap("read dataset", err)
 }
 
 // Datasets lists those that the caller may read, by owner, namespace and name, without
@@ -164,16 +143,12 @@ func (s *Store) updateDefinition(ctx context.Context, tx *sqlx.Tx, id string, pa
 	if !patch.SetDescription && !patch.SetSchema {
 		return nil
 	}
-	fields, err := encodeFields(patch.Schema)
-	if err != nil {
-		return err
-	}
 	return execOne(ctx, tx, `
 UPDATE datasets
 SET description = CASE WHEN $2 THEN $3 ELSE description END,
 	field_descriptions = CASE WHEN $4 THEN $5 ELSE field_descriptions END,
 	updated_at = $6
-WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, fields, s.millis())
+WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, storedFields(patch.Schema), s.millis())
 }
 
 // ClearDataset drops the rows and columns, for the owner and editors.
@@ -235,23 +210,19 @@ var selectProfile = parse(`SELECT d.version, v.columns, v.row_count, v.profile` 
 func (s *Store) Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
 	var row struct {
 		Version  int64
-		Columns  string
+		Columns  jsonText[[]storage.Column]
 		RowCount int64
 		Profile  jsonText[*storage.Profile]
 	}
 	if err := selectProfile.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
 		return storage.DatasetProfile{}, wrap("read profile", err)
 	}
-	columns, err := decodeColumns(row.Columns)
-	if err != nil {
-		return storage.DatasetProfile{}, err
-	}
 	found := storage.DatasetProfile{Version: row.Version, RowCount: row.RowCount}
 	if row.Profile.value != nil {
 		found.Known, found.Columns = true, row.Profile.value.Columns
 		return found, nil
 	}
-	for _, c := range columns {
+	for _, c := range row.Columns.value {
 		found.Columns = append(found.Columns, storage.ColumnProfile{Name: c.Name, Type: c.Type})
 	}
 	return found, nil

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,15 +38,10 @@ const dataColumns = `
 	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetAccess
 
 // dataOf gathers the rows of each dataset.
-func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
-	var all []storage.DatasetData
+func dataOf(rows []dataRow) (all []storage.DatasetData) {
 	for _, row := range rows {
 		if len(all) == 0 || all[len(all)-1].ID != row.ID {
-			d, err := row.dataset()
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Access: row.Access, Dataset: d})
+			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Access: row.Access, Dataset: row.dataset()})
 		}
 		if row.FileID.Valid {
 			last := &all[len(all)-1]
@@ -60,7 +54,7 @@ func dataOf(rows []dataRow) ([]storage.DatasetData, error) {
 			})
 		}
 	}
-	return all, nil
+	return all
 }
 
 var (
@@ -88,11 +82,7 @@ func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (stora
 	if err != nil {
 		return storage.DatasetData{}, wrap("read dataset's files", err)
 	}
-	all, err := dataOf(rows)
-	if err != nil {
-		return storage.DatasetData{}, err
-	}
-	return all[0], nil
+	return dataOf(rows)[0], nil
 }
 
 // DatasetDataByID implements storage.Lake.
@@ -107,10 +97,8 @@ func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref st
 		return nil, wrap("find namespace", err)
 	}
 	var rows []dataRow
-	if err := dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID})); err != nil {
-		return nil, wrap("read namespace's files", err)
-	}
-	return dataOf(rows)
+	err = dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID}))
+	return dataOf(rows), wrap("read namespace's files", err)
 }
 
 // CommitVersion implements storage.Lake.
@@ -161,16 +149,12 @@ RETURNING version`, datasetID, s.millis())
 }
 
 func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, have []storage.Column) error {
-	var text string
-	err := tx.GetContext(ctx, &text, `SELECT columns FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, datasetID, version)
+	var columns jsonText[[]storage.Column]
+	err := tx.GetContext(ctx, &columns, `SELECT columns FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, datasetID, version)
 	if err != nil {
 		return err
 	}
-	columns, err := decodeColumns(text)
-	if err != nil {
-		return err
-	}
-	if !slices.Equal(columns, have) {
+	if !slices.Equal(columns.value, have) {
 		return storage.Errorf(storage.ErrConflict, "the dataset's columns have changed meanwhile")
 	}
 	return nil
@@ -240,36 +224,17 @@ WHERE dataset_id = $1`, datasetID, s.now().Add(orphanTTL).UnixMilli())
 
 // addVersion records a version of a dataset: its rows are those of its files.
 func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []storage.Column) error {
-	text, err := encodeColumns(columns)
-	if err != nil {
-		return err
-	}
-	_, err = exec(ctx, tx, `
+	stored := jsonText[[]column]{each(columns, func(c storage.Column) column { return column(c) })}
+	_, err := exec(ctx, tx, `
 INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), COALESCE(SUM(row_count), 0), COALESCE(SUM(byte_count), 0), CAST($4 AS BIGINT)
 FROM dataset_files
-WHERE dataset_id = $1`, datasetID, version, text, s.millis())
+WHERE dataset_id = $1`, datasetID, version, stored, s.millis())
 	if err != nil {
 		return err
 	}
 	_, err = exec(ctx, tx, `DELETE FROM dataset_versions WHERE dataset_id = $1 AND version <= $2`, datasetID, version-maxVersions)
 	return err
-}
-
-func encodeColumns(columns []storage.Column) (string, error) {
-	text, err := json.Marshal(each(columns, func(c storage.Column) column { return column(c) }))
-	if err != nil {
-		return "", fmt.Errorf("encode columns: %w", err)
-	}
-	return string(text), nil
-}
-
-func decodeColumns(text string) ([]storage.Column, error) {
-	var columns []column
-	if err := json.Unmarshal([]byte(text), &columns); err != nil {
-		return nil, fmt.Errorf("decode columns: %w", err)
-	}
-	return each(columns, func(c column) storage.Column { return storage.Column(c) }), nil
 }
 
 // UnnamedObjects implements storage.Lake.

@@ -88,7 +88,10 @@ VALUES ($1, $2, $3, $4, $5, $6)`,
 }
 
 // linkTarget is a dataset that a link names.
-type linkTarget struct{ ID, Columns string }
+type linkTarget struct {
+	ID      string
+	Columns jsonText[[]storage.Column]
+}
 
 // linkTargets gives the ids of the datasets that links name. ErrInvalid when these, or
 // columns of either side, do not exist.
@@ -124,11 +127,7 @@ func linkTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namesp
 				wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("links[%d].dataset", i), Message: "is not a dataset of this namespace"})
 				continue
 			}
-			columns, err := decodeColumns(target.Columns)
-			if err != nil {
-				return nil, err
-			}
-			if _, missing := storage.FindColumns(columns, side.columns); missing != "" {
+			if _, missing := storage.FindColumns(target.Columns.value, side.columns); missing != "" {
 				wrong = append(wrong, storage.FieldError{
 					Field:   fmt.Sprintf("links[%d].%s", i, side.field),
 					Message: fmt.Sprintf("has `%s`, which is not a column of %s", storage.Truncate(missing, 100), side.dataset),

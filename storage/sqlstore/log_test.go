@@ -349,16 +349,16 @@ func TestCloseWritesWhatIsPending(t *testing.T) {
 		}
 		w := newWorld(t, store)
 		start := w.start(uuid.NewString())
-		told := make(chan error, 101)
-		w.Append(start, func(err error) { told <- err })
+		results := make(chan error, 101)
+		w.Append(start, func(err error) { results <- err })
 		for n := range int64(100) {
-			w.Append(step(start.RunID, n, 1), func(err error) { told <- err })
+			w.Append(step(start.RunID, n, 1), func(err error) { results <- err })
 		}
 		for range 2 {
 			w.must(store.Close())
 		}
 		for range 101 {
-			if err := <-told; err != nil {
+			if err := <-results; err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

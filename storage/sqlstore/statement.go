@@ -191,13 +191,14 @@ func expand(query string, a args) (text string, values []any, err error) {
 	return sqlx.Rebind(sqlx.DOLLAR, text), values, err
 }
 
-// jsonText is a value in a column of JSON, where the empty text is the zero value.
+// jsonText is a value in a column of JSON, where NULL and the empty text are the zero value.
 type jsonText[T any] struct{ value T }
 
 // Scan implements sql.Scanner.
 func (j *jsonText[T]) Scan(column any) error {
 	var text []byte
 	switch column := column.(type) {
+	case nil:
 	case string:
 		text = []byte(column)
 	case []byte:

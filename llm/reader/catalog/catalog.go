@@ -29,6 +29,8 @@ type Profile struct {
 	// Sampled is the number of rows that were read; 0 for all.
 	Sampled int64
 	Columns []ColumnProfile
+	// Parts are the datasets whose rows this one has together; nil for one that is stored.
+	Parts []string
 }
 
 // ColumnProfile has the statistics and sample values of one column.
@@ -59,7 +61,9 @@ type Table struct {
 	// Columns are indexes into the catalog's columns.
 	Columns []int
 	// Key is the column that identifies a row; -1 for none.
-	Key   int
+	Key int
+	// Parts are the datasets whose rows the table has together; nil for one that is stored.
+	Parts []string
 	stems []string
 }
 

@@ -29,11 +29,14 @@ func DisplayName(name string) string {
 	return name
 }
 
-// Plural puts the last word of a name into the plural, unless it is plural already.
+// Plural puts the last word of a name into the plural, unless it is plural already or
+// the number or month of a part.
 func Plural(name string) string {
 	lower := strings.ToLower(name)
 	end := func(suffixes ...string) bool { return hasAnySuffix(lower, suffixes...) }
-	switch {
+	switch stem, part := SplitPart(name); {
+	case stem != nil && strings.HasSuffix(lower, part[len(part)-1]):
+		return name // orders 2023
 	case end("ay", "ey", "oy", "uy"):
 		return name + "s"
 	case end("y"):

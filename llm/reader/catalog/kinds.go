@@ -34,6 +34,12 @@ func Comparable(name string) bool {
 	return kind != Other
 }
 
+// IsNumber reports whether a DuckDB type is one of numbers.
+func IsNumber(name string) bool {
+	kind, _, _ := kindOfType(name)
+	return kind == Number
+}
+
 // Ordered reports whether a DuckDB type has a useful minimum and maximum: numbers, dates
 // and times.
 func Ordered(name string) bool {

@@ -25,7 +25,7 @@ type Part struct {
 // NewPart makes the part of a dataset, without internal columns: those whose names start
 // with __.
 func NewPart(p *Profile) *Part {
-	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description), Rows: p.Rows, Key: -1}}
+	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description), Rows: p.Rows, Key: -1, Parts: p.Parts}}
 	part.table.stems = Stems(part.table.Words)
 	seen := p.Rows
 	if p.Sampled > 0 {

@@ -109,6 +109,17 @@ func Unused(words []string) string {
 	return unusedPrefix + quoteWords(words) + "."
 }
 
+// togetherPrefix starts the sentence of [Together].
+const togetherPrefix = " Taken together: "
+
+// Together names the datasets whose rows are taken together; "" for none.
+func Together(datasets []string) string {
+	if len(datasets) == 0 {
+		return ""
+	}
+	return togetherPrefix + quoteWords(datasets) + "."
+}
+
 // Ambiguous refuses a question with two readings, which are described in words.
 func Ambiguous(first, second string) error {
 	return llm.Unanswerable("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)

@@ -36,7 +36,7 @@ func TestSQL(t *testing.T) {
 		{"select sum @orders.amount where @customers.city = v3", `SELECT sum("orders"."amount") AS "total_amount" FROM "orders" JOIN "customers" ON "orders"."customer_id" = "customers"."customer_id" WHERE contains(lower(CAST("customers"."city" AS VARCHAR)), 'o''brien')`},
 		// No row is summed or counted twice.
 		{"select @products.category sum @orders.amount group @products.category",
-			`SELECT "category_1" , sum("amount_2") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category_1", "orders"."amount" AS "amount_2" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category_1" ORDER BY sum("amount_2") DESC NULLS LAST, "category_1"`},
+			`SELECT "category" , sum("amount") AS "total_amount" FROM (SELECT DISTINCT "orders"."order_id" AS row_key, "products"."category" AS "category", "orders"."amount" AS "amount" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id") AS distinct_rows GROUP BY "category" ORDER BY sum("amount") DESC NULLS LAST, "category"`},
 		{"select @products.category count * from #orders group @products.category",
 			`SELECT "products"."category", count(DISTINCT "orders"."order_id") AS "count" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id" JOIN "orders" ON "order_items"."order_id" = "orders"."order_id" GROUP BY "products"."category" ORDER BY count(DISTINCT "orders"."order_id") DESC NULLS LAST, "products"."category"`},
 		// Dates are compared with periods.

@@ -17,6 +17,32 @@ func Ident(name string) string { return sqltext.Name(name) }
 // Literal quotes a text for SQL.
 func Literal(text string) string { return sqltext.Text(strings.ReplaceAll(text, "\x00", "")) }
 
+// Source prints a dataset in FROM: its name, or the rows of its parts.
+func Source(name string, parts, columns []string) string {
+	if len(parts) == 0 {
+		return Ident(name)
+	}
+	quoted := make([]string, len(columns))
+	for i, c := range columns {
+		quoted[i] = Ident(c)
+	}
+	selects := make([]string, len(parts))
+	for i, p := range parts {
+		selects[i] = "SELECT " + strings.Join(quoted, ", ") + " FROM " + Ident(p)
+	}
+	return "(" + strings.Join(selects, " UNION ALL ") + ") AS " + Ident(name)
+}
+
+// TableSource prints a table of a catalog in FROM.
+func TableSource(cat *catalog.Catalog, table int) string {
+	t := &cat.Tables[table]
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = cat.Columns[c].Name
+	}
+	return Source(t.Name, t.Parts, names)
+}
+
 // SQL prints a query as DuckDB SQL. A condition on the many side of a link is a semijoin,
 // and no aggregate counts a row twice. Meaningless queries, such as a sum of texts, are
 // errors.
@@ -84,8 +110,8 @@ type printer struct {
 	deduped map[int]string
 	// numbered is the table with row numbers; -1 for none.
 	numbered int
-	// counted is the column whose distinct values count(*) counts, -1 for rows.
-	counted int
+	// counted is what count(*) counts the distinct values of; "" for rows.
+	counted string
 	// measured says that the selected values are compared: see expr.
 	measured bool
 	// outermost says that it is no subquery.
@@ -126,7 +152,7 @@ func (p *printer) query(q *Query) string {
 // selectStatement prints a SELECT without set operations.
 func (p *printer) selectStatement(q *Query) string {
 	p.joins = joins{graph: graph{p.cat, q.Via}}
-	p.numbered, p.counted = -1, -1
+	p.numbered, p.counted = -1, ""
 	if err := p.check(q); err != nil {
 		p.err = errors.Join(p.err, err)
 		return ""
@@ -267,11 +293,11 @@ func (p *printer) from() string {
 
 // table prints a table in FROM, with row numbers if the query needs them.
 func (p *printer) table(t int) string {
-	name := Ident(p.cat.Tables[t].Name)
+	source := TableSource(p.cat, t)
 	if t == p.numbered {
-		return "(SELECT *, row_number() OVER () AS " + p.rowNumber() + " FROM " + name + ") AS " + name
+		return "(SELECT *, row_number() OVER () AS " + p.rowNumber() + " FROM " + source + ") AS " + Ident(p.cat.Tables[t].Name)
 	}
-	return name
+	return source
 }
 
 // numberRows adds row numbers to a table. Only one table can have them.

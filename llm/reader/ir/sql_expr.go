@@ -65,8 +65,8 @@ func (p *printer) compareSides(e Expr) string {
 func (p *printer) agg(e Expr, filter string) string {
 	var of string
 	switch {
-	case e.Star && p.counted >= 0:
-		of = "DISTINCT " + p.ref(p.counted)
+	case e.Star && p.counted != "":
+		of = "DISTINCT " + p.counted
 	case e.Star:
 		of = "*"
 	case e.Inner != "":

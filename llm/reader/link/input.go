@@ -111,6 +111,8 @@ type builder struct {
 	// their joined text.
 	tokensByStem map[string][]int
 	joinedSpans  map[string][]tokenRange
+	// written has the names with digits or signs that are in the question in full.
+	written map[string][]tokenRange
 	// misspelled has the tokens that are neither English words nor in a name.
 	misspelled []int
 	// vectorNumbers caches the numbers of words' vectors.
@@ -137,15 +139,15 @@ func New(tokens []Token, cat *catalog.Catalog, values []ValueMatch, earlier *Ear
 		}
 	}
 	b.Values = values
-	b.joinedSpans = joinedWords(tokens)
+	b.joinedSpans, b.written = joinedWords(tokens), writtenNames(tokens, cat)
 	b.misspelled = misspelledWords(tokens, values, cat.NameStems())
 	tables := make([]links, len(cat.Tables))
 	for i := range cat.Tables {
-		tables[i] = b.linkName(cat.Tables[i].Words, cat.Tables[i].Stems(), cat.Tables[i].Hints)
+		tables[i] = b.linkName(cat.Tables[i].Name, cat.Tables[i].Words, cat.Tables[i].Stems(), cat.Tables[i].Hints)
 	}
 	columns := make([]links, len(cat.Columns))
 	for i := range cat.Columns {
-		columns[i] = b.linkName(cat.Columns[i].Words, cat.Columns[i].Stems(), cat.Columns[i].Hints)
+		columns[i] = b.linkName(cat.Columns[i].Name, cat.Columns[i].Words, cat.Columns[i].Stems(), cat.Columns[i].Hints)
 	}
 	b.Columns = b.selectColumns(tables, columns, keep)
 	b.addItems(earlier)

@@ -18,7 +18,7 @@ const (
 )
 
 // linkName finds the words of the question that are related to a name.
-func (b *builder) linkName(words, stems, hints []string) links {
+func (b *builder) linkName(name string, words, stems, hints []string) links {
 	var l links
 	linked := map[int]bool{}
 	for _, i := range b.tokensByStem[stems[0]] {
@@ -39,6 +39,7 @@ func (b *builder) linkName(words, stems, hints []string) links {
 			}
 		}
 	}
+	b.linkWritten(&l, name, linked)
 	b.linkJoined(&l, words, linked)
 	b.linkMisspelled(&l, words, linked)
 	for i, t := range b.tokens {
@@ -80,6 +81,24 @@ func (b *builder) linkWord(l *links, i int, word string, name []string) {
 	}
 	if prefix {
 		l.prefix = append(l.prefix, i)
+	}
+}
+
+// linkWritten links a name that the question has in full, with its signs.
+func (b *builder) linkWritten(l *links, name string, linked map[int]bool) {
+	if len(b.written) == 0 {
+		return
+	}
+	for _, s := range b.written[lettersOf(name)] {
+		for i := s.start; i < s.end; i++ {
+			linked[i] = true
+			if !slices.Contains(l.exact, i) {
+				l.exact = append(l.exact, i)
+			}
+			if !slices.Contains(l.part, i) {
+				l.part = append(l.part, i)
+			}
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []ValueMatch {
 	f.findCapitalized()
 	f.findPartsOfCells()
 	f.findSuggestions()
+	f.dropWithinNames()
 	return f.mergeMatches()
 }
 

@@ -29,6 +29,9 @@ func KeyOf(d llm.Dataset) Key {
 	add(d.Name)
 	add(d.Version)
 	add(d.Description)
+	for _, part := range d.Parts {
+		add(part)
+	}
 	for _, c := range d.Columns {
 		add(c.Name)
 		add(c.Type)

@@ -37,7 +37,7 @@ func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []
 			if column := &cat.Columns[c]; column.Kind == catalog.Text && !column.Complete && table.Rows <= lookUpRows {
 				name := ir.Ident(column.Name)
 				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s ORDER BY v LIMIT %d)",
-					c, name, ir.Ident(table.Name), phraseCondition(name, phrases), lookUpCells))
+					c, name, ir.TableSource(cat, t), phraseCondition(name, phrases), lookUpCells))
 			}
 		}
 		if len(parts) == 0 {

@@ -25,7 +25,7 @@ const (
 // Read reads the profile of a dataset.
 func Read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Profile, error) {
 	r := &reader{data: data, limit: catalog.ValueLimit(len(d.Columns)),
-		Profile: &catalog.Profile{Name: d.Name, Description: d.Description, Rows: d.Rows, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
+		Profile: &catalog.Profile{Name: d.Name, Description: d.Description, Rows: d.Rows, Parts: d.Parts, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
 	for i, c := range d.Columns {
 		r.Columns[i] = catalog.ColumnProfile{Name: c.Name, Type: c.Type, Description: c.Description}
 	}
@@ -78,7 +78,16 @@ func (r *reader) query(columns []catalog.ColumnProfile) string {
 			list = append(list, fmt.Sprintf("CAST(min(%s) AS VARCHAR) AS l%d, CAST(max(%s) AS VARCHAR) AS m%d", name, i, name, i))
 		}
 	}
-	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), ir.Ident(r.Name), sampledRows)
+	return fmt.Sprintf("SELECT %s FROM (SELECT * FROM %s LIMIT %d) AS sample", strings.Join(list, ", "), r.source(), sampledRows)
+}
+
+// source returns the dataset in FROM.
+func (r *reader) source() string {
+	names := make([]string, len(r.Columns))
+	for i := range r.Columns {
+		names[i] = r.Columns[i].Name
+	}
+	return ir.Source(r.Name, r.Parts, names)
 }
 
 // decode stores the result of a query in the profile.

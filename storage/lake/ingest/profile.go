@@ -71,7 +71,7 @@ func fromFiles(paths []string) string {
 // the same time: a query over few row groups uses one core.
 func (p profiler) columns(columns []storage.ColumnProfile) error {
 	if p.profile.Rows <= fewRows {
-		return p.steps(columns, p.measure, p.histograms, p.count)
+		return p.steps(columns, p.measure, p.spread, p.count)
 	}
 	var parts [2][]storage.ColumnProfile
 	var places [2][]int
@@ -85,7 +85,7 @@ func (p profiler) columns(columns []storage.ColumnProfile) error {
 	var errs [2]error
 	var group sync.WaitGroup
 	for i, part := range parts {
-		group.Go(func() { errs[i] = p.steps(part, p.measure, p.histograms, p.sketches, p.top) })
+		group.Go(func() { errs[i] = p.steps(part, p.measure, p.spread, p.top) })
 	}
 	group.Wait()
 	for i, part := range parts {
@@ -145,37 +145,32 @@ type measured struct {
 	from, to          sql.NullFloat64
 	shortest, longest sql.NullInt64
 	averageLength     sql.NullFloat64
+	sketch            sql.NullString
 }
 
-// sketches estimates how many different values there are. Each column is read by itself, so
-// that all but the hashes of the sample are left out first.
-func (p *profiler) sketches(columns []storage.ColumnProfile) error {
-	var selects []string
-	for i, c := range columns {
-		if c.Missing == p.profile.Rows || c.Distinct > 0 {
-			continue
+// sketch gives the SQL for a column's sketch: of each hash of the sample, the bit of its group
+// and rank.
+func sketch(c storage.ColumnProfile) string {
+	h := hash(c)
+	// The trailing zeros of v are the ones in v xor (v-1), less one.
+	v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
+	return fmt.Sprintf("CAST(bitstring_agg(CASE WHEN %s & %d = 0 THEN CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1 END, 0, %d) AS VARCHAR)",
+		h, storage.SketchSample-1, h, v, v, storage.SketchSize*storage.MaxRank-1)
+}
+
+// uncounted reports whether the number of different values of a column is to be estimated.
+func (p *profiler) uncounted(c storage.ColumnProfile) bool {
+	return p.profile.Rows > fewRows && c.Missing < p.profile.Rows && c.Distinct == 0
+}
+
+// estimate sets how many different values there are, from the bits of a sketch.
+func (p *profiler) estimate(c *storage.ColumnProfile, found string) {
+	for at, bit := range []byte(found) {
+		if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
+			c.Sketch[group] = max(c.Sketch[group], rank)
 		}
-		h := hash(c)
-		// The trailing zeros of v are the ones in v xor (v-1), less one.
-		v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
-		selects = append(selects, fmt.Sprintf("SELECT %d, CAST(bitstring_agg(CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1, 0, %d) AS VARCHAR)%s WHERE %s & %d = 0",
-			i, h, v, v, storage.SketchSize*storage.MaxRank-1, p.from, h, storage.SketchSample-1))
 	}
-	return p.each(selects, func(rows *sql.Rows) error {
-		var at int
-		var found sql.NullString
-		if err := rows.Scan(&at, &found); err != nil {
-			return err
-		}
-		c := &columns[at]
-		for at, bit := range []byte(found.String) {
-			if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
-				c.Sketch[group] = max(c.Sketch[group], rank)
-			}
-		}
-		c.Distinct = max(1, min(c.Sketch.Estimate(), p.profile.Rows-c.Missing))
-		return nil
-	})
+	c.Distinct = max(1, min(c.Sketch.Estimate(), p.profile.Rows-c.Missing))
 }
 
 // each runs queries as one and gives their rows.
@@ -229,6 +224,9 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 			exprs = append(exprs, "min(strlen("+x+"))", "max(strlen("+x+"))", "avg(strlen("+x+"))")
 			dest = append(dest, &m.shortest, &m.longest, &m.averageLength)
 		}
+		if !inMetadata(c) && p.profile.Rows > fewRows {
+			exprs, dest = append(exprs, sketch(c)), append(dest, &m.sketch)
+		}
 	}
 	if len(exprs) == 0 {
 		return nil
@@ -239,6 +237,9 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 	for i := range columns {
 		if columns[i].Type != typeNull && chosen(columns[i]) {
 			found[i].fill(&columns[i], p.profile.Rows)
+			if !inMetadata(columns[i]) && p.uncounted(columns[i]) {
+				p.estimate(&columns[i], found[i].sketch.String)
+			}
 		}
 	}
 	return nil
@@ -286,23 +287,20 @@ func fewValues(c storage.ColumnProfile) int64 {
 	return int64(width)
 }
 
-// histograms counts the values in bins, of all columns in one query.
-func (p *profiler) histograms(columns []storage.ColumnProfile) error {
+// spread counts the values of numbers and times in bins, and estimates how many different
+// ones there are, of all columns in one query.
+func (p *profiler) spread(columns []storage.ColumnProfile) error {
 	var exprs []string
 	var dest []any
-	counts := make([]sql.NullString, len(columns))
+	counts, found := make([]sql.NullString, len(columns)), make([]sql.NullString, len(columns))
 	for i, c := range columns {
-		if c.Histogram == nil {
-			continue
+		if c.Histogram != nil {
+			columns[i].Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
+			exprs, dest = append(exprs, bins(columns[i])), append(dest, &counts[i])
 		}
-		h := storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
-		columns[i].Histogram = h
-		bounds := make([]string, len(h.Counts))
-		for bin := range bounds {
-			bounds[bin] = lastOf(c.Type, h, bin)
+		if inMetadata(c) && p.uncounted(c) {
+			exprs, dest = append(exprs, sketch(c)), append(dest, &found[i])
 		}
-		exprs = append(exprs, fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", ")))
-		dest = append(dest, &counts[i])
 	}
 	if len(exprs) == 0 {
 		return nil
@@ -311,17 +309,29 @@ func (p *profiler) histograms(columns []storage.ColumnProfile) error {
 		return err
 	}
 	for i := range columns {
-		h := columns[i].Histogram
-		if h == nil {
+		c := &columns[i]
+		if inMetadata(*c) && p.uncounted(*c) {
+			p.estimate(c, found[i].String)
+		}
+		if c.Histogram == nil {
 			continue
 		}
 		var bins []int64
 		if err := json.Unmarshal([]byte(counts[i].String), &bins); err != nil {
 			return fmt.Errorf("read a histogram: %w", err)
 		}
-		h.Counts = bins[:min(len(bins), len(h.Counts))]
+		c.Histogram.Counts = bins[:min(len(bins), len(c.Histogram.Counts))]
 	}
 	return nil
+}
+
+// bins gives the SQL for how many values there are in each bin of a column's histogram.
+func bins(c storage.ColumnProfile) string {
+	bounds := make([]string, len(c.Histogram.Counts))
+	for bin := range bounds {
+		bounds[bin] = lastOf(c.Type, c.Histogram, bin)
+	}
+	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }
 
 // top counts the values of columns that have not too many different ones.

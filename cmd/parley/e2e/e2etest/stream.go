@@ -161,8 +161,8 @@ func (f *Fallible) post(agent, method string, params any, header ...string) (*ht
 	return response, nil
 }
 
-// Said has the parameters of a question about the shop over A2A.
-func Said(text string) Object {
+// QuestionParams are the parameters of a question about the shop over A2A.
+func QuestionParams(text string) Object {
 	return Object{"message": Object{
 		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
 	}}
@@ -171,7 +171,7 @@ func Said(text string) Object {
 // Open starts a stream or resumes it.
 func (f *Fallible) Open(s *Stream) (*http.Response, error) {
 	if s.TaskID == "" {
-		return f.post(s.Agent, "SendStreamingMessage", Said(s.Text))
+		return f.post(s.Agent, "SendStreamingMessage", QuestionParams(s.Text))
 	}
 	return f.post(s.Agent, "SubscribeToTask", Object{"id": s.TaskID}, "Last-Event-ID", strconv.Itoa(len(s.Events)))
 }

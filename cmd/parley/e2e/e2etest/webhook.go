@@ -85,13 +85,13 @@ func (w *Webhook) Events(path string) []string {
 // them with.
 func (f *Fallible) Pushed(q Probe, w *Webhook, path string) *Stream {
 	f.T.Helper()
-	said := Said(q.Text)
-	said["message"].(Object)["messageId"] = path
-	said["configuration"] = Object{
+	params := QuestionParams(q.Text)
+	params["message"].(Object)["messageId"] = path
+	params["configuration"] = Object{
 		"returnImmediately": true, "taskPushNotificationConfig": Object{"url": w.URL + path, "token": "a token"},
 	}
 	var sent struct{ Task struct{ ID string } }
-	f.Result(q.Agent, "SendMessage", said, &sent)
+	f.Result(q.Agent, "SendMessage", params, &sent)
 	if sent.Task.ID == "" {
 		f.T.Fatalf("%s: no task", path)
 	}

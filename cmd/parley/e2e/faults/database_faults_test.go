@@ -41,8 +41,8 @@ var (
 		{"an upload", "POST", "/file-upload/prepare", e2etest.Object{"filesToUpload": []e2etest.Object{{"filename": "a.csv", "size": 1}}}},
 		{"a question", "POST", "/query/autorag", e2etest.Object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}},
 		{"a stream", "POST", "/query/ask", e2etest.Object{"username": "self", "namespace": "shop", "query": "How many orders are there?"}},
-		{"A2A: a message", "POST", "/a2a/nl2ql", rpc("SendMessage", e2etest.Said("How many orders are there?"))},
-		{"A2A: a stream", "POST", "/a2a/nl2ql", rpc("SendStreamingMessage", e2etest.Said("How many orders are there?"))},
+		{"A2A: a message", "POST", "/a2a/nl2ql", rpc("SendMessage", e2etest.QuestionParams("How many orders are there?"))},
+		{"A2A: a stream", "POST", "/a2a/nl2ql", rpc("SendStreamingMessage", e2etest.QuestionParams("How many orders are there?"))},
 	}
 )
 

@@ -28,7 +28,7 @@ func TestStalledReaders(t *testing.T) {
 	q := e2etest.Probe{Agent: "nl2ql", Text: "Show the note of all orders"}
 	const stalled = 16
 	for range stalled {
-		body, err := json.Marshal(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": e2etest.Said(q.Text)})
+		body, err := json.Marshal(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": e2etest.QuestionParams(q.Text)})
 		if err != nil {
 			t.Fatal(err)
 		}

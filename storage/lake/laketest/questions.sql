@@ -1,9 +1,3 @@
-package laketest
-
-import "strings"
-
-// Questions are statements that people's questions become; all are allowed.
-var Questions = strings.Split(strings.TrimSpace(`
 SELECT * FROM orders
 FROM orders
 FROM orders SELECT id WHERE total > 5
@@ -67,8 +61,3 @@ SELECT 1;
 SELECT 1; -- that was it
 SELECT json_extract('{"a":[1]}', '$.a'), value FROM json_each('[1,2]')
 SELECT jaro_winkler_similarity(customer, 'x'), levenshtein(customer, 'y') FROM orders
-`), "\n")
-
-// SmallTree is the tree of SELECT 1, in as few words as the validator needs.
-const SmallTree = `{"error":false,"statements":[{"node":{"type":"SELECT_NODE","cte_map":{"map":[]},"select_list":[],
-	"from_table":{"type":"EMPTY"}},"named_param_map":[]}]}`

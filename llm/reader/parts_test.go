@@ -1,0 +1,126 @@
+package reader_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/llm"
+	"parley/llm/reader"
+	"parley/llm/reader/ducktest"
+)
+
+// years are the parts of a dataset, one for each year, and customers that they refer to.
+func years(t *testing.T) (*ducktest.Duck, []llm.Dataset) {
+	t.Helper()
+	d := ducktest.New(t)
+	return d, []llm.Dataset{
+		d.Table("customers", "customer_id BIGINT, name VARCHAR, segment VARCHAR", "(1, 'Ann', 'private'), (2, 'Bo', 'business')"),
+		d.Table("orders_2023", "order_id BIGINT, customer_id BIGINT, city VARCHAR, amount BIGINT", "(1, 1, 'Rome', 4), (2, 2, 'Oslo', 6)"),
+		d.Table("orders_2024", "order_id BIGINT, customer_id BIGINT, amount DOUBLE, city VARCHAR", "(3, 1, 7.5, 'Rome'), (4, 1, 8, 'Bern'), (5, 2, 9, 'Rome')"),
+	}
+}
+
+// TestParts reads the parts of a dataset together, unless the question names one.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	d, datasets := years(t)
+	r := reader.New()
+	for question, want := range map[string]string{
+		"What is the total amount of all orders?":     `{"total_amount":34.5}`,
+		"How many orders are there?":                  `{"count":5}`,
+		"total amount by city":                        `{"city":"Rome","total_amount":20.5};{"city":"Bern","total_amount":8.0};{"city":"Oslo","total_amount":6.0}`,
+		"How many orders are there for each segment?": `{"segment":"private","count":3};{"segment":"business","count":2}`,
+		"What is the total amount of orders 2024?":    `{"total_amount":24.5}`,
+		"How many orders 2023 are there?":             `{"count":2}`,
+	} {
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err != nil {
+			t.Errorf("%s: %v", question, err)
+			continue
+		}
+		if got := rowsOf(t, d, q.SQL); got != want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", question, q.SQL, got, want)
+		}
+		together := strings.Contains(q.Reasoning, "Taken together: “orders_2023” and “orders_2024”.")
+		if named := strings.Contains(question, "202"); named == together || len(q.Readings) > 0 {
+			t.Errorf("%s: %s, %d readings", question, q.Reasoning, len(q.Readings))
+		}
+	}
+}
+
+// TestSiblings asks which dataset is meant of several with the same columns whose names say
+// nothing about whether they belong together.
+func TestSiblings(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	const columns = "sale_id BIGINT, city VARCHAR, amount BIGINT"
+	datasets := []llm.Dataset{
+		d.Table("sales_north", columns, "(1, 'Oslo', 4), (2, 'Oslo', 6)"),
+		d.Table("sales_south", columns, "(1, 'Rome', 7), (2, 'Bari', 8), (3, 'Rome', 9)"),
+	}
+	r := reader.New()
+	q, err := r.WriteQuery(t.Context(), step(d, datasets, "What is the total amount of all sales?"))
+	if err != nil || len(q.Readings) != 2 {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	got := map[string]bool{}
+	for _, x := range q.Readings {
+		got[rowsOf(t, d, x.SQL)] = true
+	}
+	if !got[`{"total_amount":10}`] || !got[`{"total_amount":24}`] || q.Readings[0].Words == q.Readings[1].Words {
+		t.Errorf("%+v", q.Readings)
+	}
+	q, err = r.WriteQuery(t.Context(), step(d, datasets, "What is the total amount of sales south?"))
+	if err != nil || len(q.Readings) > 0 || rowsOf(t, d, q.SQL) != `{"total_amount":24}` {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// TestWrittenNames takes no part of a name for a value.
+func TestWrittenNames(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("Sales.2024-Q1", `region VARCHAR, "2024" BIGINT, "x""y" BIGINT, "Übung" VARCHAR`, "('north', 5, 1, 'y'), ('south', 7, 2, 'z')")}
+	r := reader.New()
+	for question, want := range map[string]string{
+		"how many Sales.2024-Q1 are there":       `{"count":2}`,
+		"How many rows does Sales 2024 Q1 have?": `{"count":2}`,
+		`total x"y`:                              `{"total_x_y":3}`,
+		`total x"y by region`:                    `{"region":"south","total_x_y":2};{"region":"north","total_x_y":1}`,
+	} {
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err != nil {
+			t.Errorf("%s: %v", question, err)
+			continue
+		}
+		if got := rowsOf(t, d, q.SQL); got != want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", question, q.SQL, got, want)
+		}
+	}
+}
+
+// TestRowsWithoutKey counts rows that nothing identifies once for each row that they are
+// joined with, and names columns as the datasets do.
+func TestRowsWithoutKey(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{
+		d.Table("customers", "customer_id BIGINT, name VARCHAR", "(1, 'Ann'), (2, 'Bo')"),
+		d.Table("sales", "customer_id BIGINT, amount BIGINT", "(1, 5), (1, 5), (2, 9)"),
+		d.Table("tags", "customer_id BIGINT, tag VARCHAR", "(1, 'new'), (1, 'vip'), (2, 'vip'), (2, 'vip')"),
+	}
+	r := reader.New()
+	for question, want := range map[string]string{
+		"number of sales by tag":       `{"tag":"vip","count":3};{"tag":"new","count":2}`,
+		"total amount of sales by tag": `{"tag":"vip","total_amount":19};{"tag":"new","total_amount":10}`,
+	} {
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err != nil {
+			t.Errorf("%s: %v", question, err)
+			continue
+		}
+		if got := rowsOf(t, d, q.SQL); got != want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", question, q.SQL, got, want)
+		}
+	}
+}
