@@ -230,6 +230,8 @@ const (
 	// typeEmptyList is a column of nothing but empty JSON lists. It is internal:
 	// it unites with any list, and alone becomes JSON.
 	typeEmptyList = "[]"
+	// typeExact is a decimal whose digits are not counted yet. It is internal too.
+	typeExact = "DECIMAL"
 )
 
 // family is a set of kinds that one type holds.
@@ -243,14 +245,17 @@ type family struct {
 // families are in order: the first that holds all values is the type.
 var families = []family{
 	{typ: typeBoolean, kinds: setOf(kindBool)},
-	{typ: typeBigint, kinds: setOf(kindInt)},
-	{typ: typeWhole, kinds: setOf(kindInt, kindBig)},
+	{typ: typeBigint, kinds: setOf(kindInt, kindLong)},
+	{typ: typeWhole, kinds: setOf(kindInt, kindLong, kindBig)},
 	{typ: typeDouble, kinds: setOf(kindInt, kindFloat, kindPoint3, kindSpecial), need: setOf(kindInt, kindFloat, kindPoint3)},
 	{typ: typeDate, kinds: setOf(kindDate)},
 	{typ: typeTimestamp, kinds: setOf(kindDate, kindTimestamp)},
 	{typ: typeInstant, kinds: setOf(kindInstant)},
 	{typ: typeTime, kinds: setOf(kindTime)},
 }
+
+// exactNumbers are numbers of which a double does not hold some.
+var exactNumbers = family{typ: typeExact, kinds: setOf(kindInt, kindLong, kindBig, kindFloat, kindPoint3, kindExact), need: setOf(kindLong, kindBig, kindExact)}
 
 var nestedKinds = setOf(kindList, kindNested)
 

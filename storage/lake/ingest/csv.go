@@ -104,6 +104,9 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 				return nil, err
 			}
 		}
+		if err := r.fitDigits(ctx, t, file); err != nil {
+			return nil, err
+		}
 		if err := r.checkFit(ctx, t); err != nil {
 			return nil, err
 		}
@@ -123,6 +126,9 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 			if as, _, ok := decideAs(&cells[i], by, have); ok {
 				d = as
 			}
+		}
+		if have := r.numberType(name); typ == "" && d.typ == typeDouble && d.unit == "" && decimalPattern.MatchString(have) && cells[i].kinds().within(exactNumbers.kinds) {
+			d.typ = typeExact // as the dataset's
 		}
 		if typ != "" {
 			var line int64

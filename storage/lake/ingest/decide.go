@@ -52,7 +52,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 	values := c.values()
 	codes := isNumber(typ) && c.kinds().meets(kindCode.set())
 	for i := range values {
-		if codes && values[i].kind == kindCode {
+		if values[i].kind = values[i].kind.plain(); codes && values[i].kind == kindCode {
 			values[i].kind = kindInt
 		}
 	}

@@ -227,7 +227,7 @@ func (s *jsonScanner) number() (columnKinds, error) {
 		s.pos = s.start + start
 		return columnKinds{}, s.unexpected("a number")
 	}
-	return columnKinds{values: classifyNumber(s.buf[s.start+start : s.pos]).set()}, nil
+	return columnKinds{values: classifyNumber(s.buf[s.start+start : s.pos]).plain().set()}, nil
 }
 
 // skip skips one of some bytes.

@@ -64,6 +64,10 @@ const (
 	kindEitherFirst
 	// kindNamedMonth is a date whose month is a name.
 	kindNamedMonth
+	// kindLong is a whole number that fits 64 bits and may not fit a double, kindExact a
+	// fraction that loses digits as a double.
+	kindLong
+	kindExact
 )
 
 // kindSet is a set of kinds.
@@ -140,6 +144,8 @@ func classifyNumber(b []byte) kind {
 		return kindText
 	case len(rest) == 0 && fraction == 3 && whole > 0 && whole <= 3 && digits[0] != '0':
 		return kindPoint3
+	case len(rest) == 0 && whole >= exactDigits && losesDigits(b, fraction):
+		return kindExact
 	case len(rest) == 0:
 		return kindFloat
 	case !exponent(rest):
@@ -151,6 +157,28 @@ func classifyNumber(b []byte) kind {
 		return kindText
 	}
 	return kindFloat
+}
+
+// exactDigits is how many digits before the point a fraction has that a double may not hold.
+// Of others it holds so much that nobody misses the rest.
+const exactDigits = 13
+
+// losesDigits reports whether a fraction with so many digits after its point is another one
+// as a double.
+func losesDigits(b []byte, fraction int) bool {
+	f, err := strconv.ParseFloat(string(b), 64)
+	return err != nil || strconv.FormatFloat(f, 'f', fraction, 64) != string(bytes.TrimSuffix(b, []byte{'.'}))
+}
+
+// plain gives the kind of a number without regard to its digits.
+func (k kind) plain() kind {
+	switch k {
+	case kindLong:
+		return kindInt
+	case kindExact:
+		return kindFloat
+	}
+	return k
 }
 
 func exponent(b []byte) bool {
@@ -169,13 +197,16 @@ func wholeNumber(b, digits []byte) kind {
 	switch {
 	case len(digits) > 1 && digits[0] == '0':
 		return kindText
-	case len(digits) <= 18:
+	case len(digits) <= 15:
 		return kindInt
 	case len(digits) > 38:
 		return kindText
 	}
-	if _, err := strconv.ParseInt(string(b), 10, 64); err != nil {
+	switch n, err := strconv.ParseInt(string(b), 10, 64); {
+	case err != nil:
 		return kindBig
+	case n > 1<<53 || n < -1<<53:
+		return kindLong
 	}
 	return kindInt
 }

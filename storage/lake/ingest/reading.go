@@ -34,10 +34,10 @@ type conventions struct {
 }
 
 var (
-	numberKinds = setOf(kindInt, kindFloat, kindPoint3, kindSpecial, kindCommaGroups, kindCommaGroupsPoint, kindComma3, kindDecimalComma, kindPointGroups, kindSpaceGroups)
+	numberKinds = setOf(kindInt, kindFloat, kindPoint3, kindSpecial, kindCommaGroups, kindCommaGroupsPoint, kindComma3, kindDecimalComma, kindPointGroups, kindSpaceGroups, kindLong, kindExact)
 	// pointKinds prove that fractions follow a point, commaKinds that they
 	// follow a comma.
-	pointKinds    = setOf(kindFloat, kindCommaGroups, kindCommaGroupsPoint)
+	pointKinds    = setOf(kindFloat, kindExact, kindCommaGroups, kindCommaGroupsPoint)
 	commaKinds    = setOf(kindDecimalComma, kindPointGroups)
 	yearLastKinds = setOf(kindDayFirst, kindMonthFirst, kindEitherFirst)
 )
@@ -106,10 +106,9 @@ func readings(groups []cellGroup, by conventions) []reading {
 		seen |= g.kind.set()
 	}
 	var all []reading
-	for i := range families {
-		f := &families[i]
-		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(kindFloat.set())
-		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !(f.typ == typeDouble && commas) {
+	for _, f := range slices.Concat(families, []family{exactNumbers}) {
+		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(setOf(kindFloat, kindExact))
+		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !((f.typ == typeDouble || f.typ == typeExact) && commas) {
 			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
 				return f.kinds.meets(g.kind.set()) && (g.form == 0 || paddedKinds.meets(g.kind.set()))
 			}}
@@ -194,6 +193,9 @@ func numberReading(unit form, seen kindSet, decimal rune) reading {
 		from, to, shown = signs+","+removed+".", "--.", "1.234"
 	}
 	kinds := fractions | groups | setOf(kindInt, kindSpaceGroups)
+	if !seen.meets(fractions) {
+		kinds |= kindLong.set()
+	}
 	r := reading{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form == unit && kinds.meets(g.kind.set()) }}
 	if seen.meets(kindSpaceGroups.set()) && !seen.meets(groups|setOf(kindCommaGroupsPoint)) {
 		shown = "1 234"

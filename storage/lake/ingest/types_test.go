@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/storage"
 	"parley/storage/lake/ingest"
 )
 
@@ -180,5 +181,26 @@ func TestOneOddValueInJSON(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Numbers with all their digits go with ordinary ones, in a dataset that has either.
+func TestDigitsOfAdditions(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	long := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "price\n12345678901234567.89\n")}})
+	plain := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("b.csv", "price\n1.125\nNA\n-7\n")}, Have: long.Columns})
+	if got, want := l.rows(plain.Columns, long, plain), `{"price":12345678901234567.890}`+"\n"+`{"price":1.125}`+"\n"+`{"price":null}`+"\n"+`{"price":-7.000}`; types(plain.Columns) != "price DECIMAL(20,3)" || got != want {
+		t.Errorf("got %s\n%s", types(plain.Columns), got)
+	}
+	first := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("b.csv", "price\n1.125\n")}})
+	second := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "price\n12345678901234567.89\n")}, Have: first.Columns})
+	if got, want := warnings(second), "some numbers have more digits than the column of the dataset, and are rounded to about 16"; types(second.Columns) != "price DOUBLE" || got != want {
+		t.Errorf("got %s: %s", types(second.Columns), got)
+	}
+	l.reads("c.csv", "a,b\n9007199254740993,\"1,234,567\"\n5,9007199254740993\n", "a BIGINT, b BIGINT", `{"a":9007199254740993,"b":1234567}`+"\n"+`{"a":5,"b":9007199254740993}`)
+	wanted := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "price\n12345678901234567.89\n")}, Options: storage.IngestOptions{Types: map[string]string{"price": "DOUBLE"}}})
+	if got := types(wanted.Columns); got != "price DOUBLE" {
+		t.Errorf("got %s", got)
 	}
 }
