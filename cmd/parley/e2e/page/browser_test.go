@@ -46,6 +46,7 @@ func startChromium() {
 	for _, flag := range []string{
 		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update",
 		"disable-sync", "disable-dev-shm-usage", "disable-background-timer-throttling", "disable-renderer-backgrounding", "hide-scrollbars",
+		"force-prefers-reduced-motion",
 	} {
 		options = append(options, chromedp.Flag(flag, true))
 	}

@@ -34,6 +34,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	b.sees(".sidebar-user", "alice")
 
 	b.do(chromedp.Navigate(c.URL + "/#/alice/workshop"))
+	b.is(`document.querySelector('.topbar-place').textContent === 'alice/workshop'`)
 	b.sees(".suggestions", "How many")
 	b.asks("nl2ql", e2etest.WhichDate)
 	b.sees(".asks", "Which do you mean?")
@@ -42,6 +43,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	b.sees("article.turn", "Stopped.")
 	looks("a question that was stopped")
 	b.do(chromedp.Navigate(c.URL + "/#/alice/shop"))
+	b.is(`document.querySelector('.topbar-place').textContent === 'alice/shop'`)
 	b.sees(".suggestions", "orders")
 	b.asks("assistant", "How many orders are there per city?")
 	b.bars(3)
