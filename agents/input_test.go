@@ -26,6 +26,20 @@ var executors = map[string]func(agents.Config) a2asrv.AgentExecutor{
 	"assistant": func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) },
 }
 
+// withAnswer gives a task that waits for input with the answer, as our host stores it, or as
+// the SDK's does: there the question is not in the history yet.
+func withAnswer(task *a2a.Task, answer string, bySDK bool) *a2a.Task {
+	answered := *task
+	message := &a2a.Message{Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}
+	if bySDK {
+		answered.History = append(slices.Clip(task.History), message)
+		return &answered
+	}
+	answered.History = append(slices.Clip(task.History), task.Status.Message, message)
+	answered.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted}
+	return &answered
+}
+
 // ambiguous has two readings of the question.
 func ambiguous() *agentstest.Script {
 	s := script()
@@ -75,7 +89,7 @@ func TestChosenReading(t *testing.T) {
 		if len(s.Ran) > 0 {
 			t.Errorf("ran before the answer: %q", s.Ran)
 		}
-		answered := agentstest.Answered(task, "the second one, please", bySDK)
+		answered := withAnswer(task, "the second one, please", bySDK)
 		s = ambiguous()
 		events := s.Run(t, executor(s.Config()), answered)
 		golden.Assert(t, name+"-chosen.jsonl", golden.Scrub(agentstest.Lines(t, events)))
@@ -101,18 +115,18 @@ func TestAnswersThatChooseNothing(t *testing.T) {
 		s.Results["SELECT secret FROM others"] = agentstest.Rows("", nil)
 		task := waiting(t, s, executor, true)
 		for _, answer := range []string{"SELECT secret FROM others", "neither", "3"} {
-			answered := agentstest.Answered(task, answer, bySDK)
+			answered := withAnswer(task, answer, bySDK)
 			task = agentstest.FoldInto(t, answered, s.Run(t, executor(s.Config()), answered), true)
 			if text := task.Status.Message.Parts[0].Text(); task.Status.State != a2a.TaskStateInputRequired || !strings.Contains(text, "2. number of orders") {
 				t.Fatalf("%q: %s", answer, agentstest.Line(t, task))
 			}
 		}
-		right := agentstest.Answered(task, "1", bySDK)
+		right := withAnswer(task, "1", bySDK)
 		if end := agentstest.FoldInto(t, right, s.Run(t, executor(s.Config()), right), true); end.Status.State != a2a.TaskStateCompleted {
 			t.Errorf("a right answer in the end: %s", agentstest.Line(t, end))
 		}
 		s.Ran = nil
-		wrong := agentstest.Answered(task, "both", bySDK)
+		wrong := withAnswer(task, "both", bySDK)
 		end := agentstest.FoldInto(t, wrong, s.Run(t, executor(s.Config()), wrong), true)
 		if line := string(agentstest.Line(t, end)); end.Status.State != a2a.TaskStateFailed || !strings.Contains(line, `"INPUT_NOT_UNDERSTOOD"`) {
 			t.Errorf("too many answers: %s", line)
@@ -154,7 +168,7 @@ func TestChosenQueryFails(t *testing.T) {
 	t.Parallel()
 	for name, executor := range executors {
 		s := ambiguous()
-		answered := agentstest.Answered(waiting(t, s, executor, true), "number of orders", false)
+		answered := withAnswer(waiting(t, s, executor, true), "number of orders", false)
 		delete(s.Results, otherSQL)
 		s.Run(t, executor(s.Config()), answered)
 		if !slices.Equal(s.Ran, []string{otherSQL, sql}) {
@@ -171,7 +185,7 @@ func TestAskedByTheHost(t *testing.T) {
 		first := s.Fold(t, nil, true)
 		first.Status = a2a.TaskStatus{State: a2a.TaskStateInputRequired, Message: a2a.NewMessage(a2a.MessageRoleAgent,
 			a2a.NewTextPart("Which namespace?"), a2a.NewDataPart(json.RawMessage(`{"name":"namespace","options":[{"id":"ann/shop","label":"ann/shop"}]}`)))}
-		answered := agentstest.Answered(first, "ann/shop", false)
+		answered := withAnswer(first, "ann/shop", false)
 		events := s.Run(t, executor(s.Config()), answered)
 		for at := range events {
 			s = script()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
@@ -59,18 +58,4 @@ func resume(t *testing.T, script func() *Script, executor func(agents.Config) a2
 			}
 		}
 	}
-}
-
-// Answered gives a task that waits for input with the answer, as our host stores it, or as
-// the SDK's does: there the question is not in the history yet.
-func Answered(task *a2a.Task, answer string, bySDK bool) *a2a.Task {
-	answered := *task
-	message := &a2a.Message{Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(answer)}}
-	if bySDK {
-		answered.History = append(slices.Clip(task.History), message)
-		return &answered
-	}
-	answered.History = append(slices.Clip(task.History), task.Status.Message, message)
-	answered.Status = a2a.TaskStatus{State: a2a.TaskStateSubmitted}
-	return &answered
 }

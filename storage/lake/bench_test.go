@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"parley/internal/benchtest"
-	"parley/storage/lake/laketest"
 )
 
 // BenchmarkClients is clients at once on one dataset of 100,000 rows: warm, with
@@ -25,7 +24,7 @@ func BenchmarkClients(b *testing.B) {
 
 func benchmarkClients(b *testing.B, clients int, cold bool) {
 	s := newSetup(b, func(c *Config) { c.Queue, c.Memory = clients, 1<<30 })
-	table := laketest.Parquet(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
+	table := parquetTable(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
 		DATE '2020-01-01' + CAST(i % 1500 AS INTEGER) AS day FROM range(100000) r(i)`)
 	queries := []string{
 		"SELECT * FROM sales WHERE id = %d",
@@ -103,7 +102,7 @@ func BenchmarkColdStart(b *testing.B) {
 // BenchmarkPassages ranks 20,000 passages.
 func BenchmarkPassages(b *testing.B) {
 	s := newSetup(b, nil)
-	table := laketest.Parquet(b, s.dir, "texts", `SELECT 'doc ' || i // 100 AS document, i % 100 AS passage,
+	table := parquetTable(b, s.dir, "texts", `SELECT 'doc ' || i // 100 AS document, i % 100 AS passage,
 		'the quick brown fox number ' || i || ' jumps over ' || repeat('some lazy dog and ', 20) || i % 977 AS text FROM range(20000) r(i)`)
 	for b.Loop() {
 		result, err := s.pool.Passages(b.Context(), "", table, nil, "number 977 jumping", 10)

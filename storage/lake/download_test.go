@@ -12,7 +12,6 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
-	"parley/storage/lake/laketest"
 )
 
 // DatasetData is the dataset for ann, whatever it is called.
@@ -58,10 +57,10 @@ func download(t *testing.T, columns []storage.Column, files []string, as storage
 func TestDownloadCSV(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := laketest.Parquet(t, dir, "first", `SELECT 1::BIGINT AS id, 'a,"b"' || chr(10) || 'c' AS text, '{"k": [1]}' AS json, [1, 2] AS list, {'a': 'x', 'b': 1.5} AS struct,
+	first := parquetTable(t, dir, "first", `SELECT 1::BIGINT AS id, 'a,"b"' || chr(10) || 'c' AS text, '{"k": [1]}' AS json, [1, 2] AS list, {'a': 'x', 'b': 1.5} AS struct,
 		'\x00\xFF'::BLOB AS binary, TIMESTAMP '2025-01-02 03:04:05.678' AS at, TIMESTAMPTZ '2025-01-02 03:04:05+01' AS instant, DATE '2025-01-02' AS day,
 		TIME '03:04:05' AS time, 1.50::DECIMAL(9,2) AS price, 0.1::DOUBLE AS real, true AS yes`)
-	second := laketest.Parquet(t, dir, "second", `SELECT * FROM (VALUES (2::BIGINT, ''), (3, NULL)) v(id, text)`)
+	second := parquetTable(t, dir, "second", `SELECT * FROM (VALUES (2::BIGINT, ''), (3, NULL)) v(id, text)`)
 	columns := append([]storage.Column{}, first.Columns...)
 	columns[2].Type = "JSON"
 	columns = append(columns, storage.Column{Name: "later", Type: "NULL"})
@@ -118,7 +117,7 @@ func TestDownloadFormulas(t *testing.T) {
 // Binary values can begin with a sign in base64.
 func TestDownloadBinaryFormula(t *testing.T) {
 	t.Parallel()
-	data := laketest.Parquet(t, t.TempDir(), "blobs", `SELECT '\xF8\x00\x00'::BLOB AS data`)
+	data := parquetTable(t, t.TempDir(), "blobs", `SELECT '\xF8\x00\x00'::BLOB AS data`)
 	for escape, want := range map[bool]string{false: "data\n+AAA\n", true: "data\n'+AAA\n"} {
 		got, err := download(t, data.Columns, []string{data.Files[0]}, storage.Download{Format: storage.DownloadCSV, EscapeFormulas: escape})
 		if err != nil || got != want {
@@ -131,8 +130,8 @@ func TestDownloadBinaryFormula(t *testing.T) {
 func TestDownloadParquet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := laketest.Parquet(t, dir, "first", `SELECT i::BIGINT AS id, 'row ' || i AS text, '{"a":1}' AS json, [i] AS list FROM range(300000) r(i)`)
-	second := laketest.Parquet(t, dir, "second", `SELECT i::BIGINT AS id FROM range(300000, 300010) r(i)`)
+	first := parquetTable(t, dir, "first", `SELECT i::BIGINT AS id, 'row ' || i AS text, '{"a":1}' AS json, [i] AS list FROM range(300000) r(i)`)
+	second := parquetTable(t, dir, "second", `SELECT i::BIGINT AS id FROM range(300000, 300010) r(i)`)
 	columns := append([]storage.Column{}, first.Columns...)
 	columns[2].Type = "JSON"
 	columns = append(columns, storage.Column{Name: "later", Type: "NULL"})
@@ -165,7 +164,7 @@ func TestDownloadParquet(t *testing.T) {
 func TestDownloadLimits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	table := laketest.Parquet(t, dir, "rows", `SELECT i AS id, repeat('x', 1000) AS text FROM range(20000) r(i)`)
+	table := parquetTable(t, dir, "rows", `SELECT i AS id, repeat('x', 1000) AS text FROM range(20000) r(i)`)
 	ingester := NewIngester(IngesterConfig{})
 	for _, format := range []storage.DownloadFormat{storage.DownloadCSV, storage.DownloadParquet} {
 		_, err := ingester.Export(t.Context(), Admission{User: "ann"}, table.Files, table.Columns, storage.Download{Format: format}, 64<<10, filepath.Join(dir, string(format)))

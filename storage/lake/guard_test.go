@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"parley/storage"
-	"parley/storage/lake/laketest"
 )
 
 // guardTables are a shop's data. Customer 4 has no orders, order 16 has no customer and order
@@ -36,7 +35,7 @@ func guardTables(t testing.TB) []Table {
 	}
 	var all []Table
 	for name, rows := range tables {
-		all = append(all, laketest.Parquet(t, dir, name, "SELECT * FROM "+rows))
+		all = append(all, parquetTable(t, dir, name, "SELECT * FROM "+rows))
 	}
 	return all
 }
@@ -308,8 +307,8 @@ func TestGuardGivesUp(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
 	tables := []Table{
-		laketest.Parquet(t, s.dir, "few", `SELECT i AS id, i AS value FROM range(10) r(i)`),
-		laketest.Parquet(t, s.dir, "many", `SELECT i AS few_id FROM range(6000000) r(i)`),
+		parquetTable(t, s.dir, "few", `SELECT i AS id, i AS value FROM range(10) r(i)`),
+		parquetTable(t, s.dir, "many", `SELECT i AS few_id FROM range(6000000) r(i)`),
 	}
 	result, err := s.pool.Query(t.Context(), Query{
 		SQL: "SELECT sum(f.value) AS x FROM few f JOIN many m ON m.few_id = f.id", Tables: tables, Timeout: time.Minute, Guard: true,
@@ -324,9 +323,9 @@ func TestGuardGivesUp(t *testing.T) {
 func BenchmarkGuard(b *testing.B) {
 	s := newSetup(b, func(c *Config) { c.Memory, c.Threads = 1<<30, 2 })
 	tables := []Table{
-		laketest.Parquet(b, s.dir, "shop_customers", `SELECT i AS id, 'c' || i % 50 AS country FROM range(20000) r(i)`),
-		laketest.Parquet(b, s.dir, "shop_orders", `SELECT i AS id, i % 20000 AS customer_id, (i * 7 % 1000) / 10.0 AS total FROM range(1000000) r(i)`),
-		laketest.Parquet(b, s.dir, "shop_items", `SELECT i % 1000000 AS order_id, i % 7 AS quantity, 's' || i % 40 AS sku FROM range(3000000) r(i)`),
+		parquetTable(b, s.dir, "shop_customers", `SELECT i AS id, 'c' || i % 50 AS country FROM range(20000) r(i)`),
+		parquetTable(b, s.dir, "shop_orders", `SELECT i AS id, i % 20000 AS customer_id, (i * 7 % 1000) / 10.0 AS total FROM range(1000000) r(i)`),
+		parquetTable(b, s.dir, "shop_items", `SELECT i % 1000000 AS order_id, i % 7 AS quantity, 's' || i % 40 AS sku FROM range(3000000) r(i)`),
 	}
 	for _, c := range []struct{ name, sql string }{
 		{"no-join", `SELECT sum(total) FROM shop_orders`},

@@ -45,7 +45,7 @@ func TestHostileNamesInFiles(t *testing.T) {
 			want = append(want, fmt.Sprintf("%s:{%s:[%d]}", jsonText(name), jsonText(name), i))
 		}
 	}
-	table := laketest.Parquet(t, s.dir, "names", "SELECT "+strings.Join(items, ", "))
+	table := parquetTable(t, s.dir, "names", "SELECT "+strings.Join(items, ", "))
 	for _, rows := range []int64{1, engine.MaxNativeRows + 1} {
 		for _, name := range []string{"1 AS x, * FROM duckdb_settings() --", `a"; DROP TABLE x; --`, last} {
 			table.Name, table.RowCount = name, rows

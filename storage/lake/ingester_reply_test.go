@@ -14,7 +14,6 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
-	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
 
@@ -250,7 +249,7 @@ func TestWickedPreview(t *testing.T) {
 func TestMadeTypes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	table := laketest.Parquet(t, dir, "nested", `SELECT 1::UTINYINT AS small, 1::HUGEINT AS huge, 1.25::DECIMAL(9,3) AS price, 'x'::ENUM('x', 'it''s)') AS kind,
+	table := parquetTable(t, dir, "nested", `SELECT 1::UTINYINT AS small, 1::HUGEINT AS huge, 1.25::DECIMAL(9,3) AS price, 'x'::ENUM('x', 'it''s)') AS kind,
 		[{'a': 1, 'B c': 'x', 'select': [1.5], 'é"(': {'d': DATE '2025-01-01'}}] AS deep, MAP {'k': [TIMESTAMPTZ '2025-01-01 00:00:00+00']} AS map,
 		[1, 2]::INTEGER[2] AS pair, {'e': 'x'::ENUM('x', 'y, z')} AS inner_kind, 'b'::BLOB AS blob, uuid() AS id, TIMESTAMP_NS '2025-01-01' AS ns`)
 	made, err := NewIngester(IngesterConfig{}).Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{

@@ -19,7 +19,6 @@ import (
 	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/ingest"
-	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
 
@@ -167,7 +166,7 @@ func TestSpillOnFullDisk(t *testing.T) {
 func TestMakerAmplification(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	table := laketest.Parquet(t, dir, "wide", "SELECT repeat('x', 1000000) AS s FROM range(1100)")
+	table := parquetTable(t, dir, "wide", "SELECT repeat('x', 1000000) AS s FROM range(1100)")
 	info, err := os.Stat(table.Files[0])
 	if err != nil || info.Size() > 64<<10 {
 		t.Fatalf("a file of %d bytes, %v", info.Size(), err)

@@ -9,7 +9,6 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
-	"parley/storage/lake/laketest"
 )
 
 // linkSetup has datasets of tables for ann, in real files and workers.
@@ -70,7 +69,7 @@ func newLinkSetupIn(t *testing.T, s *setup, queries [][2]string) *linkSetup {
 	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
 	var all []storage.DatasetData
 	for _, q := range queries {
-		table := laketest.Parquet(t, s.dir, q[0], q[1])
+		table := parquetTable(t, s.dir, q[0], q[1])
 		all = append(all, storage.DatasetData{
 			ID: table.Name, Version: 1,
 			Dataset: storage.Dataset{Owner: "ann", Namespace: "shop", Name: table.Name, Columns: table.Columns, RowCount: table.RowCount},

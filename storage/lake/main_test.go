@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/sqltext"
 	"parley/storage"
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
@@ -106,17 +108,17 @@ func newSetup(t testing.TB, change func(*Config)) *setup {
 		t.Fatal(err)
 	}
 	s.tables = []Table{
-		laketest.Parquet(t, dir, "orders", `SELECT i AS id, 'customer ' || i % 100 AS customer, (i * 7 % 1000) / 10.0 AS total,
+		parquetTable(t, dir, "orders", `SELECT i AS id, 'customer ' || i % 100 AS customer, (i * 7 % 1000) / 10.0 AS total,
 			DATE '2024-01-01' + CAST(i % 365 AS INTEGER) AS day FROM range(1000) r(i)`),
-		laketest.Parquet(t, dir, "order-items.v2", `SELECT i AS order_id, i % 7 AS quantity FROM range(3000) r(i)`),
-		laketest.Parquet(t, dir, "notes", `SELECT * FROM (VALUES
+		parquetTable(t, dir, "order-items.v2", `SELECT i AS order_id, i % 7 AS quantity FROM range(3000) r(i)`),
+		parquetTable(t, dir, "notes", `SELECT * FROM (VALUES
 			('a.md', 1, 'The quick brown fox jumps over the lazy dog'),
 			('a.md', 2, 'Foxes are cunning; a fox hunts by night'),
 			('b.md', 1, 'Crème brûlée is a dessert of custard and caramel'),
 			('b.md', 2, 'Nothing to see here, move along')) v(document, passage, text)`),
 	}
 	s.tables[1].RowCount = engine.MaxNativeRows + 1 // so that it is read from its file each time
-	laketest.Parquet(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
+	parquetTable(t, dir, "secrets", "SELECT 'hidden-treasure' AS word")
 	return s
 }
 
@@ -144,4 +146,25 @@ func (s *setup) rows(t testing.TB, sql string) string {
 		lines = append(lines, string(row))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// parquetTable writes a query's rows to a file and gives the table that it makes.
+func parquetTable(t testing.TB, dir, name, query string) worker.Table {
+	t.Helper()
+	file := filepath.Join(dir, name+".parquet")
+	e, err := engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.Exec(fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet)", query, sqltext.Text(file))); err != nil {
+		t.Fatal(err)
+	}
+	rows := laketest.Run(t, e, "SELECT * FROM read_parquet("+sqltext.Text(file)+")", 1)
+	count := laketest.Run(t, e, "SELECT count(*) AS n FROM read_parquet("+sqltext.Text(file)+")", 1)
+	var row struct{ N int64 }
+	if err := json.Unmarshal(count.Rows[0], &row); err != nil {
+		t.Fatal(err)
+	}
+	return worker.Table{Name: name, Files: []string{file}, ID: name, Version: "1", Columns: rows.Head.Columns, RowCount: row.N}
 }

@@ -175,8 +175,8 @@ func TestWorkersFollowVersions(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	versions := []Table{
-		laketest.Parquet(t, s.dir, "v1", "SELECT 1 AS a"),
-		laketest.Parquet(t, s.dir, "v2", "SELECT 2 AS a, 'x' AS b"),
+		parquetTable(t, s.dir, "v1", "SELECT 1 AS a"),
+		parquetTable(t, s.dir, "v2", "SELECT 2 AS a, 'x' AS b"),
 		{},
 	}
 	versions[2] = versions[1]
@@ -330,7 +330,7 @@ func TestEmptyTables(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	one, two := laketest.Parquet(t, s.dir, "one", "SELECT 1 AS a"), laketest.Parquet(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
+	one, two := parquetTable(t, s.dir, "one", "SELECT 1 AS a"), parquetTable(t, s.dir, "two", "SELECT 2.5::DOUBLE AS a, 'x' AS b")
 	both := Table{Name: "mixed", Columns: two.Columns, Files: append(one.Files, two.Files...), RowCount: 2}
 	for _, rows := range []int64{2, engine.MaxNativeRows + 1} {
 		both.RowCount = rows

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"parley/storage"
 )
 
 // Shop starts a server on which alice has three orders, two of them in Berlin.
@@ -140,13 +138,11 @@ func (p *Process) Post(token, path, body string, header ...string) (int, string)
 // A2ABody is a JSON-RPC request that asks a question, in a conversation when
 // one is named.
 func A2ABody(method, question, contextID string) string {
-	message := map[string]any{
-		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []any{map[string]any{"text": question}}, "metadata": map[string]any{"namespace": "shop"},
-	}
+	params := QuestionParams(question)
 	if contextID != "" {
-		message["contextId"] = contextID
+		params["message"].(Object)["contextId"] = contextID
 	}
-	return ToJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]any{"message": message}})
+	return RPCBody(method, ToJSON(params))
 }
 
 // Field returns the first value of a field in a text with JSON.
