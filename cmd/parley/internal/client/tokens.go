@@ -67,7 +67,7 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 type TokenCreate struct {
 	Name  string         `arg:"" help:"What the token is for."`
 	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. By default, 90 days."`
-	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
+	Only  []string       `env:"-" sep:"none" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
 	Write command.Toggle `env:"-" help:"Allow a restricted token to change data."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
@@ -90,7 +90,9 @@ func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
 	}
 	var targets []tokenTarget
 	for _, only := range t.Only {
-		targets = append(targets, readTarget(c, only))
+		for each := range strings.SplitSeq(only, ",") {
+			targets = append(targets, readTarget(c, each))
+		}
 	}
 	if len(targets) > 0 {
 		body["accessRestrictedTo"] = targets
