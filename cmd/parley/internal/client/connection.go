@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"unicode"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
@@ -44,6 +46,9 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 	token := strings.TrimSpace(s.Token)
 	if token == "" {
 		return nil, command.ErrNoToken
+	}
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return nil, fmt.Errorf("%w can have a line break or another control character", command.ErrNoToken)
 	}
 	return apiclient.New(s.Server, token, connections), nil
 }

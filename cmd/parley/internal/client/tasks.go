@@ -17,9 +17,9 @@ import (
 
 // Tasks is `parley tasks [ID]`.
 type Tasks struct {
-	ID    string `arg:"" optional:"" help:"A task to show."`
-	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
-	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	ID    *string `arg:"" optional:"" help:"A task to show."`
+	Agent string  `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
+	Limit string  `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
 	outputSettings
 	connectionSettings
 }
@@ -38,12 +38,15 @@ func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	if limit < 1 || limit > maxTasks {
 		c.Refuse("limit", "must be 1 to %d", maxTasks)
 	}
+	if t.ID != nil {
+		c.NotEmpty("ID", *t.ID)
+	}
 	client, err := t.connect(c)
 	if err != nil {
 		return err
 	}
-	if t.ID != "" {
-		return showTask(ctx, env, client, t.ID, isJSON(format))
+	if t.ID != nil {
+		return showTask(ctx, env, client, *t.ID, isJSON(format))
 	}
 	from := agentNames
 	if t.Agent != "all" {

@@ -67,7 +67,7 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 type TokenCreate struct {
 	Name  string         `arg:"" help:"What the token is for."`
 	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. By default, 90 days."`
-	Only  []string       `env:"-" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
+	Only  []string       `env:"-" sep:"none" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
 	Write command.Toggle `env:"-" help:"Allow a restricted token to change data."`
 	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
@@ -140,7 +140,9 @@ type TokenRevoke struct {
 
 // Run revokes the token.
 func (t *TokenRevoke) Run(ctx context.Context, env command.Env) error {
-	client, err := t.connect(env.NewChecker())
+	c := env.NewChecker()
+	c.NotEmpty("ID", t.ID)
+	client, err := t.connect(c)
 	if err != nil {
 		return err
 	}
