@@ -72,3 +72,11 @@ func (u tokenUser) is(name string) bool {
 	own := storage.NormalizeUsername(cmp.Or(u.Preferred, u.Subject))
 	return own != "" && own == storage.NormalizeUsername(name)
 }
+
+// shortNamespace returns a namespace without its owner if that is the user.
+func (u tokenUser) shortNamespace(namespace string) string {
+	if owner, name, found := strings.Cut(namespace, "/"); found && u.is(owner) {
+		return name
+	}
+	return namespace
+}

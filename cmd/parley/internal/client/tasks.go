@@ -52,7 +52,7 @@ func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	if t.Agent != "all" {
 		from = []string{t.Agent}
 	}
-	return listTasks(ctx, env, client, from, limit, format)
+	return listTasks(ctx, env, client, t.user(), from, limit, format)
 }
 
 // taskReport is a task in a list.
@@ -66,7 +66,7 @@ type taskReport struct {
 	Question  string    `json:"question"`
 }
 
-func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, format console.Format) error {
+func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, user tokenUser, agents []string, limit int, format console.Format) error {
 	list := []taskReport{}
 	for _, name := range agents {
 		tasks, err := client.Agent(name).Tasks(ctx, limit)
@@ -77,7 +77,7 @@ func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, a
 			question := task.Question()
 			list = append(list, taskReport{
 				TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp,
-				Namespace: question.Namespace(), Question: question.Parts.Text(),
+				Namespace: user.shortNamespace(question.Namespace()), Question: question.Parts.Text(),
 			})
 		}
 	}
