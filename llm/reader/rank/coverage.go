@@ -62,7 +62,7 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	// Suppliers are not customers, and diabetics not smokers.
 	strict := len(tokens) <= maxCountTokens && keywords["count"] && len(q.Catalog.Tables) > 1 || q.testsUnnamedBoolean(tokens)
 	for i, t := range words {
-		if q.isIgnored(t) || periodDone(t.Lower, keywords) {
+		if q.isIgnored(i, t) || periodDone(t.Lower, keywords) {
 			continue
 		}
 		asks := operationOf(t.Lower)
@@ -161,13 +161,19 @@ func (q *Question) unmarkMisplaced(used []bool, tokens []ir.Token) {
 	}
 }
 
-// isIgnored reports whether a token has no meaning for the query.
-func (q *Question) isIgnored(t link.Token) bool {
+// isIgnored reports whether a token, number i, has no meaning for the query.
+func (q *Question) isIgnored(i int, t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
 	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
 		return true
 	}
-	return catalog.StopWords[t.Lower] && operationOf(t.Lower) != "negation" || phrasingWords[t.Lower]
+	return catalog.StopWords[t.Lower] && operationOf(t.Lower) != "negation" || phrasingWords[t.Lower] || genericNouns[t.Lower] && !q.hasRelation(i, 1<<link.ExactTable|1<<link.ExactColumn)
+}
+
+// hasRelation reports whether a word has one of the relations to any item.
+func (q *Question) hasRelation(word int, relations uint64) bool {
+	n := len(q.Input.Items)
+	return slices.ContainsFunc(q.Input.Relations[word*n:(word+1)*n], func(bits uint64) bool { return bits&relations != 0 })
 }
 
 // How well a query reflects a word.

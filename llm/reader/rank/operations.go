@@ -108,8 +108,7 @@ func operationOf(word string) string {
 var phrasingWords = catalog.WordSet(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
 		also just only still yet now then so too very quite really exactly please currently ever both either together among amongst within across during
 		while after before since until till through up down out off against toward towards along via if else because but yes ok okay well
-		data dataset table tables record records row rows entry entries item items thing things value values information info detail details list lists
-		kind kinds sort type result results answer figure figures breakdown overview report broken split grouped group
+		data dataset table tables row rows information info list lists result results answer figure figures breakdown overview report broken split grouped group
 		give gives given show shows shown return returns find found tell get gets got got display print select pull compute calculate determine identify
 		provide report describe compare check count have having has had be being been am is are was were do does doing did done make makes made
 		them they he she him her his hers himself themselves one ones other others another same such own what's who's how's where's that's it's there's i'm we've we're
@@ -117,3 +116,6 @@ var phrasingWords = catalog.WordSet(`could can would will shall should may might
 		respectively corresponding associated related regarding concerning named called titled labelled whose whom person people someone anyone everybody everyone
 		time times day days date dates year years month months week weeks quarter quarters hour hours today yesterday
 		'm 's 're 've n't vs versus etc eg ie etc. & and/or`)
+
+// genericNouns are phrasing as well, unless a table or column has the name: items.
+var genericNouns = catalog.WordSet("record records entry entries item items thing things value values detail details kind kinds sort type")

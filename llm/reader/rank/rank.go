@@ -85,7 +85,9 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery {
 	var all []pathQuery
 	values := question.Input.IRValues()
+	asked := question.askedColumn()
 	for _, c := range candidates {
+		c.Tokens = question.withAskedColumn(c.Tokens, asked)
 		q, err := ir.Parse(c.Tokens, values)
 		if err != nil || degenerate(q) || meaningless(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue

@@ -318,7 +318,7 @@ func TestTasks(t *testing.T) {
 	first := typed(t, talk(c, "ask", "Who buys most, and where?"), "")
 	typed(t, talk(c, "ask", "--agent", "nl2ql", "--namespace", "shop", "List them"), "")
 	list := tasks(c)
-	if len(list) != 2 || list[0].Agent != "nl2ql" || list[0].Namespace != "shop" || list[1].Question != "Who buys most, and where?" || list[1].State != "completed" || list[1].Namespace != "alice/shop" {
+	if len(list) != 2 || list[0].Agent != "nl2ql" || list[0].Namespace != "shop" || list[1].Question != "Who buys most, and where?" || list[1].State != "completed" || list[1].Namespace != "shop" {
 		t.Fatalf("tasks: %+v", list)
 	}
 	if got := tasks(c, "--agent", "assistant"); len(got) != 1 || got[0] != list[1] {

@@ -145,10 +145,19 @@ func TestTokenCommands(t *testing.T) {
 	if days := lasting.Expires.Sub(lasting.Created).Round(time.Hour).Hours() / 24; !strings.Contains(strings.Join(strings.Fields(help.Stdout), " "), fmt.Sprintf("By default, %.0f days.", days)) {
 		t.Errorf("a token is valid for %v days, the help says %s", days, help.Stdout)
 	}
-	for _, only := range []string{"", "shop,", "a/b/c/d"} {
-		if got := e2etest.RunCommand(t, dir, env, "tokens", "create", "x", "--only", only); got.Code != e2etest.ExitUsage || !strings.Contains(got.Stderr, "--only") {
-			t.Errorf("--only %q: exit %d: %s", only, got.Code, got.Stderr)
+	for _, args := range [][]string{
+		{"tokens", "create", "x", "--only", ""}, {"tokens", "create", "x", "--only", "shop", "--only", ""}, {"tokens", "create", "x", "--only", "shop,"}, {"tokens", "revoke", ""},
+		{"describe", ""}, {"tasks", ""}, {"cancel", ""}, {"backup", ""}, {"ingest", "", "-d", "shop/orders"},
+	} {
+		if got := e2etest.RunCommand(t, dir, env, args...); got.Code != e2etest.ExitUsage || got.Stdout != "" {
+			t.Errorf("%q: %d %s%s", args, got.Code, got.Stdout, got.Stderr)
 		}
+	}
+	if got := e2etest.RunCommand(t, dir, env, "datasets", "--token", "a\nb"); got.Code != e2etest.ExitNotSignedIn || !strings.Contains(got.Stderr, "line break") {
+		t.Errorf("%d %s", got.Code, got.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, env, "describe", "shop/orders", "-f", "csv"); got.Code != e2etest.ExitOK || !strings.HasPrefix(got.Stdout, "column,type") {
+		t.Errorf("%d %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	if got := e2etest.RunCommand(t, dir, env, "tokens", "create", "x", "--write", "--only", "a/b/c/d"); got.Code != e2etest.ExitUsage || !strings.Contains(got.Stderr, "--only") {
 		t.Errorf("%d %s", got.Code, got.Stderr)

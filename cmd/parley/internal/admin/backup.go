@@ -43,7 +43,7 @@ func (s embeddedSettings) read(c *command.Checker) {
 	if s.Data == "" {
 		c.Refuse("data", "must name a folder")
 	}
-	const elsewhere = "is set: this is for data folders alone; docs/backup.md says how databases and buckets are backed up"
+	const elsewhere = "is set: this is for data folders alone; docs/running.md#backup-and-restore says how databases and buckets are backed up"
 	if s.DatabaseURL != "" {
 		c.Refuse("database-url", elsewhere)
 	}
@@ -66,6 +66,7 @@ const (
 func (b *Backup) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	b.embeddedSettings.read(c)
+	c.NotEmpty("FILE", b.File)
 	if err := c.Err(); err != nil {
 		return err
 	}

@@ -18,7 +18,11 @@ type Cancel struct {
 
 // Run cancels the tasks, also when one of them fails.
 func (c *Cancel) Run(ctx context.Context, env command.Env) error {
-	client, err := c.connect(env.NewChecker())
+	check := env.NewChecker()
+	for _, id := range c.ID {
+		check.NotEmpty("TASK", id)
+	}
+	client, err := c.connect(check)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"strings"
+	"unicode"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
@@ -45,6 +47,9 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 	if token == "" {
 		return nil, command.ErrNoToken
 	}
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return nil, fmt.Errorf("%w can have a line break or another control character", command.ErrNoToken)
+	}
 	return apiclient.New(s.Server, token, connections), nil
 }
 
@@ -66,4 +71,12 @@ func (s connectionSettings) user() (u tokenUser) {
 func (u tokenUser) is(name string) bool {
 	own := storage.NormalizeUsername(cmp.Or(u.Preferred, u.Subject))
 	return own != "" && own == storage.NormalizeUsername(name)
+}
+
+// shortNamespace returns a namespace without its owner if that is the user.
+func (u tokenUser) shortNamespace(namespace string) string {
+	if owner, name, found := strings.Cut(namespace, "/"); found && u.is(owner) {
+		return name
+	}
+	return namespace
 }

@@ -15,7 +15,6 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/cmd/parley/internal/console"
 	"parley/storage"
 )
 
@@ -33,14 +32,18 @@ func rowsQuery(rows int, sort string, descending bool) string {
 
 // Describe is `parley describe DATASET`.
 type Describe struct {
-	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
-	JSON    command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	Dataset string `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	outputSettings
 	connectionSettings
 }
 
 // Run prints what the dataset is and its columns.
 func (d *Describe) Run(ctx context.Context, env command.Env) error {
-	return (&Datasets{Which: d.Dataset, outputSettings: outputSettings{Format: string(console.FormatTable), JSON: d.JSON}, connectionSettings: d.connectionSettings}).Run(ctx, env)
+	c := env.NewChecker()
+	if c.NotEmpty("DATASET", d.Dataset); c.Err() != nil {
+		return c.Err()
+	}
+	return (&Datasets{Which: d.Dataset, outputSettings: d.outputSettings, connectionSettings: d.connectionSettings}).Run(ctx, env)
 }
 
 // Rename is `parley rename DATASET NAME`.

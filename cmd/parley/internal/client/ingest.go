@@ -38,6 +38,9 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
 	options := i.options(c)
+	for _, file := range i.Files {
+		c.NotEmpty("FILE", file)
+	}
 	client, err := i.connect(c)
 	if err != nil {
 		return err

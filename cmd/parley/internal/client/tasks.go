@@ -17,9 +17,9 @@ import (
 
 // Tasks is `parley tasks [ID]`.
 type Tasks struct {
-	ID    string `arg:"" optional:"" help:"A task to show."`
-	Agent string `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
-	Limit string `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	ID    *string `arg:"" optional:"" help:"A task to show."`
+	Agent string  `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
+	Limit string  `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
 	outputSettings
 	connectionSettings
 }
@@ -38,18 +38,21 @@ func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	if limit < 1 || limit > maxTasks {
 		c.Refuse("limit", "must be 1 to %d", maxTasks)
 	}
+	if t.ID != nil {
+		c.NotEmpty("ID", *t.ID)
+	}
 	client, err := t.connect(c)
 	if err != nil {
 		return err
 	}
-	if t.ID != "" {
-		return showTask(ctx, env, client, t.ID, isJSON(format))
+	if t.ID != nil {
+		return showTask(ctx, env, client, *t.ID, isJSON(format))
 	}
 	from := agentNames
 	if t.Agent != "all" {
 		from = []string{t.Agent}
 	}
-	return listTasks(ctx, env, client, from, limit, format)
+	return listTasks(ctx, env, client, t.user(), from, limit, format)
 }
 
 // taskReport is a task in a list.
@@ -63,7 +66,7 @@ type taskReport struct {
 	Question  string    `json:"question"`
 }
 
-func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, agents []string, limit int, format console.Format) error {
+func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, user tokenUser, agents []string, limit int, format console.Format) error {
 	list := []taskReport{}
 	for _, name := range agents {
 		tasks, err := client.Agent(name).Tasks(ctx, limit)
@@ -74,7 +77,7 @@ func listTasks(ctx context.Context, env command.Env, client *apiclient.Client, a
 			question := task.Question()
 			list = append(list, taskReport{
 				TaskID: task.ID, ContextID: task.ContextID, State: task.Status.State.String(), Agent: name, UpdatedAt: task.Status.Timestamp,
-				Namespace: question.Namespace(), Question: question.Parts.Text(),
+				Namespace: user.shortNamespace(question.Namespace()), Question: question.Parts.Text(),
 			})
 		}
 	}

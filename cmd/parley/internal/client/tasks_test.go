@@ -13,3 +13,13 @@ func TestAge(t *testing.T) {
 		}
 	}
 }
+
+// TestShortNamespace leaves out the user's own name.
+func TestShortNamespace(t *testing.T) {
+	t.Parallel()
+	for namespace, want := range map[string]string{"alice/shop": "shop", "shop": "shop", "bob/shop": "bob/shop", "": ""} {
+		if got := (tokenUser{Subject: "alice"}).shortNamespace(namespace); got != want {
+			t.Errorf("%q: %q, want %q", namespace, got, want)
+		}
+	}
+}

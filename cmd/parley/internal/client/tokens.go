@@ -142,7 +142,9 @@ type TokenRevoke struct {
 
 // Run revokes the token.
 func (t *TokenRevoke) Run(ctx context.Context, env command.Env) error {
-	client, err := t.connect(env.NewChecker())
+	c := env.NewChecker()
+	c.NotEmpty("ID", t.ID)
+	client, err := t.connect(c)
 	if err != nil {
 		return err
 	}

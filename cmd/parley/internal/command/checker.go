@@ -45,6 +45,13 @@ func (c *Checker) Err() error {
 	return c.problems
 }
 
+// NotEmpty refuses an argument without text, such as that of an unset variable.
+func (c *Checker) NotEmpty(name, text string) {
+	if text == "" {
+		c.Add(name + " is empty")
+	}
+}
+
 // Duration parses a positive duration.
 func (c *Checker) Duration(flag, text string) time.Duration {
 	d, err := time.ParseDuration(text)
