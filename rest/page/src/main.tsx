@@ -2,8 +2,8 @@ import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { here, listen } from './place';
 import { watchSaved } from './saved';
-import { takeFragment } from './session';
-import { watch } from './store';
+import { takeFragment, token } from './session';
+import { refresh, watch } from './store';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
@@ -15,6 +15,9 @@ import { App } from './views/App';
 listen(takeFragment);
 watch();
 watchSaved();
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible' && token.value) void refresh();
+});
 effect(() => {
   document.title = here.value ? `${here.value} · Parley` : 'Parley';
 });

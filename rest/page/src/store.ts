@@ -5,7 +5,7 @@ import * as api from './api';
 import { lost } from './connection';
 import { models, modelToAsk } from './models';
 import { uuid } from './names';
-import { go, here, hrefOf, lastPlace, leave, place, settle } from './place';
+import { go, here, hrefOf, lastPlace, leave, place, settle, type Place } from './place';
 import { token, user } from './session';
 import { Turn } from './turn';
 
@@ -76,7 +76,7 @@ async function attempt(what: string, scope: () => string, work: (wanted: () => b
 
 /** nowhere says what a namespace that is not found means. */
 function nowhere(error: unknown): never {
-  if (error instanceof api.Refusal && error.status === 404) {
+  if (isMissing(error)) {
     throw new Error(`There is no namespace ${here.value} that you may read. Choose another one.`);
   }
   throw error;
@@ -106,24 +106,51 @@ async function firstWithData(list: api.Namespace[]): Promise<api.Namespace | und
   return list.find((n) => all.some((d) => d.owner === n.owner && d.namespace === n.name)) ?? list[0];
 }
 
-export const readDatasets = () =>
-  attempt('datasets', visit, async (wanted) => {
+/** The place for which the datasets were read last. */
+export const readAt = signal<Place | undefined>(undefined);
+/** Counts the readings of datasets: a later one takes the place of those before. */
+let reading = 0;
+
+/** readDatasets lists them. With quiet, what has not changed stays as it is on the screen. */
+export function readDatasets(quiet = false): Promise<void> {
+  reading++;
+  return attempt('datasets', () => `${visit()} ${reading}`, async (wanted) => {
     const namespace = current();
+    const at = place.value;
     if (!namespace) return void (datasets.value = undefined);
-    const list: Described[] = await api.datasetsOf(namespace).catch(nowhere);
+    const list: Described[] = await api.datasetsOf(namespace).catch((error) => {
+      if (wanted() && isMissing(error)) datasets.value = undefined;
+      return nowhere(error);
+    });
     if (!wanted()) return;
     const before = datasets.value ?? [];
     datasets.value = list.map((d) => ({ ...d, metadata: before.find((b) => b.name === d.name)?.metadata }));
+    readAt.value = at;
     const queue = [...list];
     await Promise.all(Array.from({ length: 6 }, async () => {
       for (let d = queue.shift(); d; d = queue.shift()) {
         const { name } = d;
-        const metadata = await api.metadataOf(d);
+        const metadata = await api.metadataOf(d).catch(unlessMissing);
         if (!wanted()) return;
-        datasets.value = datasets.value?.map((each) => (each.name === name ? { ...each, metadata } : each));
+        if (!metadata) datasets.value = datasets.value?.filter((each) => each.name !== name);
+        else if (!quiet || !isSame(metadata, datasets.value?.find((each) => each.name === name)?.metadata)) {
+          datasets.value = datasets.value?.map((each) => (each.name === name ? { ...each, metadata } : each));
+        }
       }
     }));
   });
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+const isMissing = (error: unknown): boolean => error instanceof api.Refusal && error.status === 404;
+
+function unlessMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+/** refresh reads again what others may have changed. */
+export const refresh = () => Promise.all([readNamespaces(), readDatasets(true)]);
 
 export const readConversations = () =>
   attempt('conversations', visit, async (wanted) => {
@@ -183,9 +210,7 @@ async function openConversation(id: string, namespace: string): Promise<void> {
 
 /** removeNamespace deletes the namespace that one is in, and goes to another one. */
 export async function removeNamespace(): Promise<void> {
-  await api.removeNamespace(current()!).catch((error) => {
-    if (!(error instanceof api.Refusal) || error.status !== 404) throw error; // it is gone already
-  });
+  await api.removeNamespace(current()!).catch(unlessMissing); // it is gone already
   leave();
   await readNamespaces();
 }
@@ -215,12 +240,16 @@ export function watch(): void {
       void readModels();
     });
   });
+  let visited = '';
   effect(() => {
-    const wanted = token.value && here.value;
+    const at = token.value && place.value;
     untracked(() => {
+      const moved = visited !== visit();
+      visited = visit();
+      if (!moved) return void (at && (at.view === 'new' || at.view === 'data') && refresh());
       report('datasets', '');
       report('conversations', '');
-      if (!wanted) return;
+      if (!at) return;
       datasets.value = conversations.value = undefined;
       void readDatasets();
       void readConversations();

@@ -5,7 +5,7 @@ import { save } from '../files';
 import { adding } from '../data/importing';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
 import { rowsWords } from '../rows';
-import { datasets, mine, problem, readDatasets, type Described } from '../store';
+import { datasets, mine, problem, readAt, readDatasets, type Described } from '../store';
 import { ColumnsTab } from './ColumnsTab';
 import { EditDialog, unlessGone } from './Data';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
@@ -23,11 +23,12 @@ export function DatasetView({ name }: { name: string }): VNode {
   const { owner, namespace } = place.value!;
   const dataset = datasets.value?.find((d) => d.name.toLowerCase() === name.toLowerCase());
   const list = <a href={hrefOf(owner, namespace, 'data')}>{mine(owner) ? namespace : `${owner}/${namespace}`}</a>;
+  const absent = datasets.value && !dataset && readAt.value === place.value;
   return (
     <section class="data dataset-view">
       <nav class="crumbs" aria-label="Where this is">{list} <span aria-hidden="true">/</span> {name}</nav>
       {dataset?.metadata ? <Shown key={`${owner}/${namespace}/${name}`} dataset={dataset} />
-        : <><h1>{name}</h1>{datasets.value && !dataset ? <p class="empty">There is no dataset {name} here that you may read.</p> : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}</>}
+        : <><h1>{name}</h1>{absent ? <p class="empty">There is no dataset {name} here that you may read.</p> : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}</>}
     </section>
   );
 }
@@ -111,9 +112,9 @@ function RenameDialog({ dataset, onClose }: { dataset: Described; onClose: () =>
     event.preventDefault();
     void work(async () => {
       if (name.trim() !== dataset.name) await rename(dataset, name.trim());
-      await readDatasets();
       onClose();
       go(hrefOfDataset({ ...dataset, name: name.trim() }));
+      await readDatasets();
     });
   };
   return (

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { go, here, hrefOf, leave, place } from '../place';
 import { signOut, user } from '../session';
-import { draft, mine, namespaces, shortcuts } from '../store';
+import { draft, mine, namespaces, refresh, shortcuts } from '../store';
 import { Conversations } from './Conversations';
 import { Icon, IconButton } from './Icon';
 
@@ -20,6 +20,11 @@ export function Brand(): VNode {
 
 export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: () => void }): VNode {
   const at = place.value;
+  /** follow reads again what the page shows, where the link leads to the address that is open: no change of address does then. */
+  const follow = (event: Event) => {
+    onLeave();
+    if ((event.currentTarget as Element).getAttribute('href') === location.hash) void refresh();
+  };
   return (
     <nav class="sidebar" id="sidebar" aria-label="Parley">
       <div class="sidebar-top">
@@ -29,10 +34,10 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
       {(namespaces.value?.length ?? 0) > 0 && <NamespaceChoice />}
       {at && (
         <div class="sidebar-links">
-          <a href={hrefOf(at.owner, at.namespace)} aria-current={at.view === 'new' ? 'page' : undefined} onClick={onLeave}>
+          <a href={hrefOf(at.owner, at.namespace)} aria-current={at.view === 'new' ? 'page' : undefined} onClick={follow}>
             <Icon name="plus" /> New question
           </a>
-          <a href={hrefOf(at.owner, at.namespace, 'data')} aria-current={at.view === 'data' ? 'page' : undefined} onClick={onLeave}>
+          <a href={hrefOf(at.owner, at.namespace, 'data')} aria-current={at.view === 'data' ? 'page' : undefined} onClick={follow}>
             <Icon name="data" /> Data
           </a>
           <a href={hrefOf(at.owner, at.namespace, 'board')} aria-current={at.view === 'board' ? 'page' : undefined} onClick={onLeave}>
