@@ -23,6 +23,8 @@ type coverage struct {
 	// unmet.
 	unmet, unasked int
 	negation       bool
+	// guessed says that nothing in the query stands for what should be computed.
+	guessed bool
 }
 
 // Relations between a word and an item: those that name it, similar words, and weaker ones.
@@ -60,14 +62,16 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	}
 	left := make([]bool, len(q.Input.Values))
 	// Suppliers are not customers, and diabetics not smokers.
-	strict := len(tokens) <= maxCountTokens && keywords["count"] && len(q.Catalog.Tables) > 1 || q.testsUnnamedBoolean(tokens)
+	strict := len(tokens) <= maxCountTokens && keywords["count"] || q.testsUnnamedBoolean(tokens)
+	unknown := q.unknownMeasure(tokens, used)
+	c.guessed = len(unknown) > 0
 	for i, t := range words {
 		if q.isIgnored(i, t) || periodDone(t.Lower, keywords) {
 			continue
 		}
 		asks := operationOf(t.Lower)
 		how := q.matchWord(i, used, left, keywords)
-		if strict && (how == matchSimilar || how == matchWeak) {
+		if (strict || slices.Contains(unknown, i)) && (how == matchSimilar || how == matchWeak) {
 			how = matchNone
 		}
 		switch {

@@ -58,6 +58,8 @@ type Reading struct {
 	Result
 	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
+	// guessed says that nothing in the query stands for what should be computed.
+	guessed bool
 }
 
 // Readings runs the candidates, merges those with the same result, and sorts them by share.
@@ -72,6 +74,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
 		}
+		r.guessed = c.guessed
 		r.Features, r.Circumstances = featuresOf(&question, r, c), circumstances(&question, r)
 	}
 	setShares(all)
