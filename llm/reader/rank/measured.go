@@ -86,7 +86,7 @@ func (q *Question) phraseAfter(cue int) []int {
 		case measureCues[t.Lower]:
 			return phrase
 		case len(phrase) == 0 && (beforeMeasure[t.Lower] || generalMeasures[t.Lower] && isOf):
-		case q.isIgnored(t) || fillerWords[t.Lower]:
+		case q.isIgnored(i, t) || fillerWords[t.Lower]:
 			return phrase
 		default:
 			phrase = append(phrase, i)
