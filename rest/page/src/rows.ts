@@ -64,6 +64,9 @@ export function formatNumber(value: number): string {
 /** rowsWords says how many rows there are. */
 export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${inLocale(count)} rows`);
 
+/** columnsWords says how many columns there are. */
+export const columnsWords = (count: number): string => (count === 1 ? '1 column' : `${inLocale(count)} columns`);
+
 /** scores gives each row's, where any is not a perfect one. */
 export function scores(rows: Row[]): number[] | undefined {
   const all = rows.map((row) => {

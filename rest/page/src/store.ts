@@ -149,6 +149,12 @@ function unlessMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
 
+/** explain gives the words of an error about a dataset. What is not found may have been deleted: the list is read again. */
+export function explain(error: unknown): string {
+  if (isMissing(error)) void refresh();
+  return api.say(error);
+}
+
 /** refresh reads again what others may have changed. */
 export const refresh = () => Promise.all([readNamespaces(), readDatasets(true)]);
 

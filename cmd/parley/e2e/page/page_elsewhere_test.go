@@ -48,3 +48,22 @@ func TestPageElsewhere(t *testing.T) {
 	b.sees(".namespace", "later")
 	b.is(`document.querySelector('[aria-sort=ascending]')`)
 }
+
+// TestPageDeletedElsewhere says that a dataset is gone, and offers nothing to do with it.
+func TestPageDeletedElsewhere(t *testing.T) {
+	t.Parallel()
+	c, b := counter(t)
+	b.mayFail = true // 404
+	adds(c, "shop", "codes")
+	b.signIn(c.Token)
+	b.press("Data")
+	b.press("codes")
+	b.sees(".dataset-view", "1 row · 1 column")
+	b.sees(".rows-frame", "x")
+	if status := c.Ask("DELETE", "/data/self/shop/codes", nil, nil); status >= http.StatusBadRequest {
+		t.Fatalf("delete: %d", status)
+	}
+	b.click(`//button[@title="Sort by code"]`)
+	b.sees(".dataset-view .empty", "This dataset was deleted or renamed.")
+	b.is(`!document.querySelector('.dataset-view button')`)
+}

@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { attemptsOf, mayEdit, profileOf, say, type Attempt, type ColumnProfile, type ColumnReport } from '../api';
+import { attemptsOf, mayEdit, profileOf, type Attempt, type ColumnProfile, type ColumnReport } from '../api';
 import { adding, type Adding } from '../data/importing';
 import { inLocale } from '../locale';
 import { cellText, clipped, formatNumber } from '../rows';
-import type { Described } from '../store';
+import { explain, type Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
 import { ReadProblem } from './Dialog';
 import { columnNotes } from './Report';
@@ -22,7 +22,7 @@ export function ColumnsTab({ dataset }: { dataset: Described }): VNode {
       setAttempts(list.filter((each) => each.status === 'completed'));
       setColumns(profile.columns);
     };
-    read().catch((error) => signal.aborted || setProblem(say(error)));
+    read().catch((error) => signal.aborted || setProblem(explain(error)));
     return abort;
   }, []);
   const reports = new Map<string, ColumnReport>();

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../api';
 import { adding } from '../data/importing';
 import { here, hrefOfDataset, place } from '../place';
-import { rowsWords } from '../rows';
+import { columnsWords, rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, removeNamespace, type Described } from '../store';
 import { typeWords } from '../data/types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
@@ -49,7 +49,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
       <header>
         <div>
           <h2><a href={hrefOfDataset(dataset)}>{name}</a></h2>
-          <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${metadata.columns.length} columns` : 'Reading…'}</p>
+          <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${columnsWords(metadata.columns.length)}` : 'Reading…'}</p>
         </div>
         {mayEdit(metadata) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
         {mayEdit(metadata) && <IconButton icon="edit" label={`Describe ${name}`} onClick={() => setOpen('edit')} />}

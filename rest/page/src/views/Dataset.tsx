@@ -4,7 +4,7 @@ import { downloadOf, mayEdit, remove, rename, type DownloadFormat } from '../api
 import { save } from '../files';
 import { adding } from '../data/importing';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
-import { rowsWords } from '../rows';
+import { columnsWords, rowsWords } from '../rows';
 import { datasets, mine, problem, readAt, readDatasets, type Described } from '../store';
 import { ColumnsTab } from './ColumnsTab';
 import { EditDialog, unlessGone } from './Data';
@@ -23,12 +23,15 @@ export function DatasetView({ name }: { name: string }): VNode {
   const { owner, namespace } = place.value!;
   const dataset = datasets.value?.find((d) => d.name.toLowerCase() === name.toLowerCase());
   const list = <a href={hrefOf(owner, namespace, 'data')}>{mine(owner) ? namespace : `${owner}/${namespace}`}</a>;
+  const key = `${owner}/${namespace}/${name}`;
+  const seen = useRef('');
+  if (dataset) seen.current = key;
   const absent = datasets.value && !dataset && readAt.value === place.value;
   return (
     <section class="data dataset-view">
       <nav class="crumbs" aria-label="Where this is">{list} <span aria-hidden="true">/</span> {name}</nav>
-      {dataset?.metadata ? <Shown key={`${owner}/${namespace}/${name}`} dataset={dataset} />
-        : <><h1>{name}</h1>{absent ? <p class="empty">There is no dataset {name} here that you may read.</p> : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}</>}
+      {dataset?.metadata ? <Shown key={key} dataset={dataset} />
+        : <><h1>{name}</h1>{absent ? <p class="empty">{seen.current === key ? 'This dataset was deleted or renamed.' : `There is no dataset ${name} here that you may read.`}</p> : !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}</>}
     </section>
   );
 }
@@ -46,7 +49,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
       <header>
         <div>
           <h1>{dataset.name}</h1>
-          <p class="hint">{rowsWords(metadata.rowCount)} · {metadata.columns.length} columns{mayEdit(metadata) ? '' : ' · you can read it'}</p>
+          <p class="hint">{rowsWords(metadata.rowCount)} · {columnsWords(metadata.columns.length)}{mayEdit(metadata) ? '' : ' · you can read it'}</p>
         </div>
         <div class="actions">
           <IconButton icon="download" label="Download" disabled={metadata.columns.length === 0} onClick={() => setOpen('download')} />

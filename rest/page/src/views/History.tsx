@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { attemptsOf, mayEdit, retry, say, type Attempt } from '../api';
+import { attemptsOf, mayEdit, retry, type Attempt } from '../api';
 import { ingested } from '../data/ingestion';
 import { rowsWords } from '../rows';
-import { readDatasets, type Described } from '../store';
+import { explain, readDatasets, type Described } from '../store';
 import { Problem, ReadProblem, useWork } from './Dialog';
 import { ReportView } from './Report';
 
@@ -23,7 +23,7 @@ export function HistoryTab({ dataset }: { dataset: Described }): VNode {
       setList([...(before ?? []), ...found]);
       setMore(found.length >= pageSize);
     } catch (error) {
-      if (!stop.signal.aborted) setProblem(say(error));
+      if (!stop.signal.aborted) setProblem(explain(error));
     }
   };
   useEffect(() => {
@@ -34,7 +34,7 @@ export function HistoryTab({ dataset }: { dataset: Described }): VNode {
     <>
       <ReadProblem text={problem} />
       {!list && !problem && <p class="waiting" aria-busy="true">Reading…</p>}
-      {list?.length === 0 && <p class="empty">No file was imported into this dataset. Its rows came in over the interface.</p>}
+      {list?.length === 0 && <p class="empty">No file was imported into this dataset.{dataset.metadata!.rowCount > 0 && ' Its rows came in over the interface.'}</p>}
       {list?.map((attempt) => <Entry key={attempt.id} attempt={attempt} dataset={dataset} signal={stop.signal} onChange={() => read()} />)}
       {more && <button type="button" class="more" onClick={() => void read(list)}>Show older ones</button>}
     </>

@@ -5,7 +5,7 @@ import { importAll, type Adding, type Imported, type Target } from '../data/impo
 import { datasetName, distinct, tableName } from '../names';
 import { patiently } from '../patience';
 import { place } from '../place';
-import { rowsWords } from '../rows';
+import { columnsWords, rowsWords } from '../rows';
 import { user } from '../session';
 import { mine, namespaces } from '../store';
 import { Problem } from './Dialog';
@@ -102,7 +102,7 @@ export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNo
                   onChange={(event) => setChosen(into ? Object.fromEntries(tables.map((t) => [t.name, t === each])) : { ...chosen, [each.name]: event.currentTarget.checked })} />
                 {each.name}
               </label>
-              {each.columns.length > 0 && <span class="hint">{rowsWords(each.rowCount)}, {each.columns.length} columns</span>}
+              {each.columns.length > 0 && <span class="hint">{rowsWords(each.rowCount)}, {columnsWords(each.columns.length)}</span>}
               {!into && isChosen(each) && (
                 <input aria-label={`Dataset for ${each.name}`} required maxLength={128} autocomplete="off" value={nameOf(each)}
                   onInput={(event) => setNames({ ...names, [each.name]: event.currentTarget.value })} />

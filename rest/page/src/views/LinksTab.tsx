@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { linksOf, mayEdit, say, setLinks, type Link, type Links } from '../api';
+import { linksOf, mayEdit, setLinks, type Link, type Links } from '../api';
 import { hrefOfDataset } from '../place';
 import { rowsWords } from '../rows';
-import { datasets, type Described } from '../store';
+import { datasets, explain, type Described } from '../store';
 import { Problem, ReadProblem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 
@@ -15,7 +15,7 @@ export function LinksTab({ dataset }: { dataset: Described }): VNode {
   const { busy, problem, work } = useWork();
   const read = async () => setFound(await linksOf(dataset, stop.signal));
   useEffect(() => {
-    read().catch((error) => stop.signal.aborted || setFailure(say(error)));
+    read().catch((error) => stop.signal.aborted || setFailure(explain(error)));
     return () => stop.abort();
   }, []);
   const declared = links?.links ?? [];

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { query, rowsOf, say } from '../api';
+import { query, rowsOf } from '../api';
 import { copied } from '../csv';
 import { comparisons, countQuery, readFilter, rowsQuery, type Comparison, type Filter } from '../data/filter';
 import { copy } from '../files';
 import { inLocale } from '../locale';
 import type { Row } from '../rows';
-import type { Described } from '../store';
+import { explain, type Described } from '../store';
 import { isNumeric } from '../data/types';
 import { ReadProblem } from './Dialog';
 import { IconButton } from './Icon';
@@ -40,7 +40,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
     read().catch((error) => {
       if (signal.aborted) return;
       setShown({ rows: [], total: 0 });
-      setProblem(say(error));
+      setProblem(explain(error));
     });
     return () => stop.abort();
   }, [offset, sort, order, filter]);

@@ -8,6 +8,7 @@ const keys: [string, string][] = [
   ['/', 'Write a question'],
   ['Enter', 'Ask the question'],
   ['Shift + Enter', 'Begin a new line'],
+  ['Ctrl + Enter', 'Run the query that you edit'],
   ['↑', 'In an empty field: recall the last question, again for the one before'],
   ['Esc', 'Close a dialog or the menu, or leave an edit'],
   ['?', 'Show this list'],
