@@ -142,7 +142,7 @@ func A2ABody(method, question, contextID string) string {
 	if contextID != "" {
 		params["message"].(Object)["contextId"] = contextID
 	}
-	return RPCBody(method, ToJSON(params))
+	return ToJSON(Object{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
 // Field returns the first value of a field in a text with JSON.

@@ -91,6 +91,7 @@ export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNo
             )}
           </div>
         )}
+        {!into && place.value && !at && <p class="hint">This is your own namespace. To add rows to a dataset of {place.value.owner}, open the dataset and press “Add rows”.</p>}
         {preview || problem ? <ReadingOptions key={preview ? 'read' : 'unread'} options={options} preview={preview} busy={reading} onApply={(next) => read(next)} /> : null}
         {reading && <p role="status"><span class="spinner" /> Reading the file…</p>}
         <Problem text={problem} />
