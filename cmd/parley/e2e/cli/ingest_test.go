@@ -78,7 +78,7 @@ func (i *ingester) run(code int, args ...string) e2etest.Result {
 	return got
 }
 
-// states lists the notes on uploads that can be gone on with.
+// states lists the saved uploads that can be resumed.
 func (i *ingester) states() []string {
 	i.t.Helper()
 	found, err := filepath.Glob(filepath.Join(i.dir, "cache/parley/uploads/*"))

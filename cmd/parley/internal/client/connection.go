@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -48,7 +47,7 @@ func (s connectionSettings) client() (*apiclient.Client, error) {
 		return nil, command.ErrNoToken
 	}
 	if strings.ContainsFunc(token, unicode.IsControl) {
-		return nil, fmt.Errorf("%w can have a line break or another control character", command.ErrNoToken)
+		return nil, command.ErrBadToken
 	}
 	return apiclient.New(s.Server, token, connections), nil
 }

@@ -66,7 +66,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		job := ingestJob{Client: client, env: env, ref: target.ref, mode: i.Mode, options: options, files: target.files, taken: taken}
 		job.own = target.ref.Own() || i.user().is(target.ref.Owner)
 		if job.state, err = newStateFile(i.user(), target.ref, i.Mode, options, target.files); err != nil {
-			fmt.Fprintf(env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+			fmt.Fprintf(env.Stderr, "parley: an interrupted upload cannot be resumed: %v\n", err)
 		}
 		if dryRun {
 			err = job.preview(ctx, asJSON)
@@ -232,7 +232,7 @@ func (j *ingestJob) prepare(ctx context.Context, upload *apiclient.Upload) (err 
 		return err
 	}
 	if err := j.state.save(*upload); err != nil {
-		fmt.Fprintf(j.env.Stderr, "parley: an upload that breaks off cannot be gone on with: %v\n", err)
+		fmt.Fprintf(j.env.Stderr, "parley: an interrupted upload cannot be resumed: %v\n", err)
 	}
 	return nil
 }

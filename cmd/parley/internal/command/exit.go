@@ -26,6 +26,8 @@ const (
 // Errors that have an exit code of their own.
 var (
 	ErrNoToken = errors.New("no token")
+	// ErrBadToken is that the token cannot be sent in a header.
+	ErrBadToken = errors.New("the token has a line break or another control character")
 	// ErrNoAnswer is a question without an answer.
 	ErrNoAnswer = errors.New("no answer")
 	// ErrUnanswered is ErrNoAnswer for a question that was not understood, or that the
@@ -65,7 +67,7 @@ func ExitCode(ctx context.Context, err error) int {
 		return ExitUsage
 	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case errors.Is(err, ErrNoToken), status == http.StatusUnauthorized:
+	case errors.Is(err, ErrNoToken), errors.Is(err, ErrBadToken), status == http.StatusUnauthorized:
 		return ExitNotSignedIn
 	case errors.As(err, &missing), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
 		return ExitNotFound
