@@ -23,8 +23,9 @@ type coverage struct {
 	// unmet.
 	unmet, unasked int
 	negation       bool
-	// guessed says that nothing in the query stands for what should be computed.
-	guessed bool
+	// guessed says that nothing in the query stands for what should be computed, and uncounted
+	// the same of what should be counted.
+	guessed, uncounted bool
 }
 
 // Relations between a word and an item: those that name it, similar words, and weaker ones.
@@ -92,6 +93,11 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 		case how == matchWeak:
 			c.weak++
 		}
+	}
+	if counted := q.unknownCount(tokens, keywords, c.unread); len(counted) > 0 {
+		c.guessed = c.guessed || q.isUnrelated(counted, namingRelations|similarRelations|weakRelations)
+		// A single table has what can be counted.
+		c.uncounted = len(q.Catalog.Tables) > 1 && q.isUnrelated(counted, namingRelations|similarRelations)
 	}
 	for _, out := range left {
 		if out {

@@ -25,6 +25,10 @@ var (
 // maxGuess is the highest confidence of a figure of something that the data does not have.
 const maxGuess = 0.5
 
+// minCount is the least confidence of a count of all rows whose question counts something that
+// the query does not name: with less, it is often something else.
+const minCount = 0.9
+
 // unknownMeasure returns the words that say what is computed, as in "total bribes" and "total
 // amount of bribes", if they are neither names in the query nor general; nil for none.
 // Similar words are not enough: they are often other things of the same kind.
@@ -118,5 +122,33 @@ func (q *Question) mayMeasure(word int, used []bool) bool {
 func isSimilarToName(word string, name []string) bool {
 	return slices.ContainsFunc(name, func(w string) bool {
 		return !generalMeasures[w] && vectors.Load().Similarity(word, w) > link.MinSimilar
+	})
+}
+
+// unknownCount returns the words that say what is counted, as in "how many helmets" and
+// "number of helmets", if a query counts all rows of a table and reflects none of the words;
+// nil for none.
+func (q *Question) unknownCount(tokens []ir.Token, keywords map[string]bool, unread []int) []int {
+	isColumn := func(t ir.Token) bool { return t.Class == ir.ColumnRef }
+	if q.Input.Earlier > 0 || len(tokens) > maxCountTokens || !keywords["count"] || slices.ContainsFunc(tokens, isColumn) {
+		return nil
+	}
+	for i, t := range q.Tokens {
+		isCue := t.Lower == "many" || (t.Lower == "number" || t.Lower == "count") && i+1 < len(q.Tokens) && q.Tokens[i+1].Lower == "of"
+		if !isCue {
+			continue
+		}
+		phrase := slices.DeleteFunc(q.phraseAfter(i), func(word int) bool { return operationOf(q.Tokens[word].Lower) != "" })
+		if len(phrase) > 0 && !slices.ContainsFunc(phrase, func(word int) bool { return !slices.Contains(unread, word) }) {
+			return phrase
+		}
+	}
+	return nil
+}
+
+// isUnrelated reports whether words have none of some relations to any name or value.
+func (q *Question) isUnrelated(words []int, relations uint64) bool {
+	return !slices.ContainsFunc(words, func(word int) bool {
+		return vectors.Load().Number(q.Tokens[word].Lower) < 0 || q.hasRelation(word, relations)
 	})
 }

@@ -58,8 +58,9 @@ type Reading struct {
 	Result
 	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
-	// guessed says that nothing in the query stands for what should be computed.
-	guessed bool
+	// guessed says that nothing in the query stands for what should be computed, and uncounted
+	// the same of what should be counted.
+	guessed, uncounted bool
 }
 
 // Readings runs the candidates, merges those with the same result, and sorts them by share.
@@ -74,7 +75,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
 		}
-		r.guessed = c.guessed
+		r.guessed, r.uncounted = c.guessed, c.uncounted
 		r.Features, r.Circumstances = featuresOf(&question, r, c), circumstances(&question, r)
 	}
 	setShares(all)
