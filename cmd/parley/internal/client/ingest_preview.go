@@ -52,7 +52,7 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 				}
 				examples += string(example)
 			}
-			columns.Rows = append(columns.Rows, []string{column.Name, column.Type, fmt.Sprint(column.Missing), examples})
+			columns.Rows = append(columns.Rows, []string{column.Name, storage.TypeWord(column.Type), fmt.Sprint(column.Missing), examples})
 		}
 		printReport(j.env.Stderr, report)
 		if len(columns.Rows) == 0 {
