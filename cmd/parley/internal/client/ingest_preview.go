@@ -61,12 +61,12 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 		if err := columns.Write(w, console.StyleOf(w)); err != nil {
 			return err
 		}
-		rows, err := console.Rows(table.Rows)
+		rows, err := console.Rows(table.Rows, nil)
 		if err != nil {
 			return fmt.Errorf("read the server's answer: %w", err)
 		}
 		fmt.Fprintln(w)
-		if err := rows.Write(w, console.StyleOf(w)); err != nil {
+		if err := rows.WriteAs(w, console.FormatTable, console.StyleOf(w)); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
