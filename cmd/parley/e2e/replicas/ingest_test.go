@@ -55,7 +55,7 @@ func TestIngestGoesOnElsewhere(t *testing.T) {
 	r.stall = nil
 	r.mu.Unlock()
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != e2etest.ExitUnavailable || !strings.Contains(stderr.String(), "run the same command again") {
+	if code := cmd.ProcessState.ExitCode(); code != e2etest.ExitUnavailable || !strings.Contains(stderr.String(), "which the server may complete: ") || !strings.Contains(stderr.String(), "run the same command again to resume") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 
