@@ -57,6 +57,6 @@ type Store interface {
 
 	CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error
 	Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error)
-	TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error)
+	Token(ctx context.Context, caller storage.Caller, id string) (storage.Token, error)
 	DeleteToken(ctx context.Context, caller storage.Caller, id string) error
 }
