@@ -269,6 +269,7 @@ func (w *Run) Open(ctx context.Context) error {
 		Datasets: describe(all),
 		Links:    links,
 		Data:     &data{Run: w},
+		Units:    w.unitsOf,
 		Now:      w.config.Now(),
 	}
 	return nil

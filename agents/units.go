@@ -90,6 +90,9 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
 		return byLowerName(w.attached[at].Units)
 	}
+	if w.config.Profiles == nil {
+		return nil
+	}
 	if units, ok := w.config.units.Get(dataset.Version); ok {
 		return units
 	}

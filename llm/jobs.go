@@ -56,7 +56,10 @@ type Task struct {
 	Datasets []Dataset
 	Links    []Link
 	Data     Data
-	Now      time.Time
+	// Units returns the units of a dataset's numbers by column, in lower case, where they are
+	// known; nil if they never are.
+	Units func(ctx context.Context, d Dataset) map[string]string
+	Now   time.Time
 }
 
 // Turn is an earlier question of the same conversation and its answer.
@@ -72,7 +75,7 @@ type Dataset struct {
 	Version string
 	Rows    int64
 	Columns []Column
-	// Parts are the datasets whose rows this one has together; nil for one that is stored.
+	// Parts are the datasets whose rows this one combines; nil for one that is stored.
 	Parts []string
 }
 

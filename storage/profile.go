@@ -57,7 +57,7 @@ type Histogram struct {
 func NewHistogram(typ string, least, most float64) *Histogram {
 	h, bins := &Histogram{From: least, To: most}, float64(HistogramBins)
 	if step := BinStep(typ); step > 0 {
-		span := most - least + step
+		span := max(most-least, 0) + step // near 2^53 most can be less than least
 		width := math.Ceil(span/step/HistogramBins) * step
 		bins = max(1, min(math.Ceil(span/width), HistogramBins))
 		h.To = least + bins*width

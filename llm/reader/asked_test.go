@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"parley/llm"
-	"parley/llm/reader"
 	"parley/llm/reader/ducktest"
 )
 
@@ -15,20 +14,14 @@ func TestAskedColumn(t *testing.T) {
 	d := ducktest.New(t)
 	datasets := []llm.Dataset{d.Table("orders", "item VARCHAR, price DOUBLE, city VARCHAR, day DATE",
 		"('apple', 1.5, 'Berlin', '2024-01-03'), ('pear', 2, 'Paris', '2024-01-04'), ('fig', 3.25, 'Berlin', '2024-01-05'), ('lime', 0.75, 'Rome', '2024-01-06')")}
-	r := reader.New()
-	for question, want := range map[string]string{
+	for question, q := range checkAnswers(t, d, datasets, map[string]string{
 		"Which item has the highest price?": `{"item":"fig","__price":3.25}`,
 		"Which item has the lowest price?":  `{"item":"lime","__price":0.75}`,
 		"Which city has the highest price?": `{"city":"Berlin","__price":3.25}`,
 		"Which item is the most expensive?": `{"item":"fig","__price":3.25}`,
-	} {
-		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
-		if err != nil {
-			t.Errorf("%s: %v", question, err)
-			continue
-		}
-		if got := rowsOf(t, d, q.SQL); got != want || len(q.Readings) > 0 {
-			t.Errorf("%s\n%s\n got %s\nwant %s", question, q.SQL, got, want)
+	}) {
+		if len(q.Readings) > 0 {
+			t.Errorf("%s: %+v", question, q.Readings)
 		}
 	}
 }

@@ -51,7 +51,11 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if len(turns) == 0 && dialog.HasBackReference(tokens) {
 		return llm.Query{}, dialog.NoPreviousQuestion()
 	}
-	result, err := r.interpret(ctx, task, withHint(question, task.Hints, rows), turns, rows)
+	hinted := withHint(question, task.Hints, rows)
+	result, err := r.interpret(ctx, task, hinted, turns, rows, nil)
+	if mixed := result.mixedParts(ctx, task.Task); err == nil && len(mixed) > 0 {
+		result, err = r.interpret(ctx, task, hinted, turns, rows, mixed)
+	}
 	if err != nil {
 		return llm.Query{}, err
 	}
@@ -121,7 +125,7 @@ func (f *interpretation) query(question string) llm.Query {
 	}
 	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
 	if other := f.alternative(); other == nil {
-		q.Readings = f.siblings(question)
+		q.Readings = f.sameSchemaReadings(question)
 	} else {
 		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
 	}
@@ -156,7 +160,7 @@ func (f *interpretation) describeJoins(x *rank.Reading) string {
 	return " Joined by " + strings.Join(pairs, " and ") + "."
 }
 
-// describeParts names the datasets whose rows a reading takes together; "" for none.
+// describeParts names the datasets whose rows a reading combines; "" for none.
 func (f *interpretation) describeParts(x *rank.Reading) string {
 	tables, _, err := ir.Tables(x.Query, f.source.Catalog)
 	if err != nil {
@@ -166,7 +170,7 @@ func (f *interpretation) describeParts(x *rank.Reading) string {
 	for _, t := range tables {
 		parts = append(parts, f.source.Tables[t].Parts...)
 	}
-	return dialog.Together(parts)
+	return dialog.Combined(parts)
 }
 
 // columnName returns the name of a column with its table.
@@ -258,13 +262,14 @@ func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.
 }
 
 // interpret reads a question about datasets of rows, alone and as a follow-up of the
-// previous question, and returns the more confident readings.
-func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset) (interpretation, error) {
+// previous question, and returns the more confident readings. It combines parts of datasets,
+// except separate ones.
+func (r *Reader) interpret(ctx context.Context, task llm.QueryTask, question string, turns []turn, datasets []llm.Dataset, separate []string) (interpretation, error) {
 	questions := []string{question}
 	for _, t := range turns {
 		questions = append(questions, t.question)
 	}
-	datasets, task.Links = uniteParts(datasets, task.Links, questions)
+	datasets, task.Links = unionParts(datasets, task.Links, questions, separate)
 	s, err := r.source(ctx, task.Task, r.selectDatasets(question, task.Task, turns, datasets), questions)
 	if err != nil || len(datasets) == 0 {
 		return interpretation{source: &source{Catalog: catalog.Join(nil, nil)}}, err

@@ -170,3 +170,16 @@ func TestMergeHistograms(t *testing.T) {
 		}
 	}
 }
+
+// A whole number that has no greater one as a double has a bin too.
+func TestMergeHistogramsOfLargeNumbers(t *testing.T) {
+	t.Parallel()
+	column := storage.ColumnProfile{Name: "a", Type: "BIGINT", Distinct: 1, Top: []storage.ValueCount{{Value: "9007199254740992", Count: 2}}}
+	column.Histogram = storage.NewHistogram("BIGINT", 1<<53, 1<<53)
+	column.Histogram.Counts[0] = 2
+	one := storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{column}}
+	merged := profile.Merge(one, one, []storage.Column{{Name: "a", Type: "BIGINT"}})
+	if got := merged.Columns[0].Histogram; len(got.Counts) != 1 || got.Counts[0] != 4 {
+		t.Errorf("%+v", got)
+	}
+}

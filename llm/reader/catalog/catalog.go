@@ -29,7 +29,7 @@ type Profile struct {
 	// Sampled is the number of rows that were read; 0 for all.
 	Sampled int64
 	Columns []ColumnProfile
-	// Parts are the datasets whose rows this one has together; nil for one that is stored.
+	// Parts are the datasets whose rows this one combines; nil for one that is stored.
 	Parts []string
 }
 
@@ -62,7 +62,7 @@ type Table struct {
 	Columns []int
 	// Key is the column that identifies a row; -1 for none.
 	Key int
-	// Parts are the datasets whose rows the table has together; nil for one that is stored.
+	// Parts are the datasets whose rows the table combines; nil for one that is stored.
 	Parts []string
 	stems []string
 }
@@ -125,6 +125,8 @@ type Catalog struct {
 	Columns []Column
 	Links   []Link
 	index   *Index
+	// signNames is what SignNames returns.
+	signNames map[string]bool
 }
 
 // New makes the catalog of datasets. Declared links take precedence over inferred ones.

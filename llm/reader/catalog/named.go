@@ -42,7 +42,9 @@ func (c *Catalog) findLink(n NamedLink) *Link {
 		if from < 0 || to < 0 || c.Columns[from].Table == c.Columns[to].Table {
 			return nil
 		}
-		link = &Link{From: from, To: to, Many: n.ManyTo, Also: link, Declared: n.Declared}
+		// A key of each part may occur in several parts.
+		repeated := len(n.Columns) == 1 && len(c.Tables[c.Columns[to].Table].Parts) > 0 && !c.Columns[to].Unique
+		link = &Link{From: from, To: to, Many: n.ManyTo || repeated, Also: link, Declared: n.Declared}
 	}
 	return link
 }

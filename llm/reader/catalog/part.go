@@ -113,6 +113,7 @@ func join(parts []*Part, given func(*Catalog) []Link) *Catalog {
 		c.Tables = append(c.Tables, t)
 		c.index.parts = append(c.index.parts, indexedPart{p.index, t.Columns})
 	}
+	c.findSignNames()
 	f := linkFinder{Catalog: c}
 	for _, p := range parts {
 		f.keys = append(f.keys, p.keys...)

@@ -31,7 +31,7 @@ func Answer(task llm.AnswerTask, numbers locale.Numbers) llm.Answer {
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = escapeCell(s.Instruction) + " " + text
 		}
-		parts = append(parts, text+togetherSentence(s)+unusedSentence(s))
+		parts = append(parts, text+combinedSentence(s)+unusedSentence(s))
 	}
 	if len(parts) == 0 {
 		parts = []string{"Nothing was looked up, so there is no answer."}
@@ -71,14 +71,14 @@ func unusedSentence(s llm.Step) string {
 	return "\n\nI did not use: " + escapeMarkdown(s.Reasoning[at+len(unusedPrefix):], maxPassage)
 }
 
-// togetherSentence names the datasets whose rows a step takes together, from its reasoning.
-func togetherSentence(s llm.Step) string {
-	_, rest, ok := strings.Cut(s.Reasoning, togetherPrefix)
+// combinedSentence names the datasets whose rows a step combines, from its reasoning.
+func combinedSentence(s llm.Step) string {
+	_, rest, ok := strings.Cut(s.Reasoning, combinedPrefix)
 	if !ok || s.Failure != "" {
 		return ""
 	}
 	names, _, _ := strings.Cut(rest, unusedPrefix)
-	return "\n\nTaken together: " + escapeMarkdown(names, maxPassage)
+	return "\n\nCombined datasets: " + escapeMarkdown(names, maxPassage)
 }
 
 func columnName(name string) string { return escapeCell(catalog.DisplayName(name)) }

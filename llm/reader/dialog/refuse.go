@@ -109,15 +109,15 @@ func Unused(words []string) string {
 	return unusedPrefix + quoteWords(words) + "."
 }
 
-// togetherPrefix starts the sentence of [Together].
-const togetherPrefix = " Taken together: "
+// combinedPrefix starts the sentence of [Combined].
+const combinedPrefix = " Combined datasets: "
 
-// Together names the datasets whose rows are taken together; "" for none.
-func Together(datasets []string) string {
+// Combined names the datasets whose rows are combined; "" for none.
+func Combined(datasets []string) string {
 	if len(datasets) == 0 {
 		return ""
 	}
-	return togetherPrefix + quoteWords(datasets) + "."
+	return combinedPrefix + quoteWords(datasets) + "."
 }
 
 // Ambiguous refuses a question with two readings, which are described in words.

@@ -89,7 +89,7 @@ func (b *builder) linkWritten(l *links, name string, linked map[int]bool) {
 	if len(b.written) == 0 {
 		return
 	}
-	for _, s := range b.written[lettersOf(name)] {
+	for _, s := range b.written[catalog.Letters(name)] {
 		for i := s.start; i < s.end; i++ {
 			linked[i] = true
 			if !slices.Contains(l.exact, i) {

@@ -7,7 +7,7 @@ import (
 )
 
 // form says how a cell of a kind is written: which unit stands beside a number
-// (an index of units), or the parts of a date (dateForm). 0 is the plain form.
+// (an index of units, and formExact), or the parts of a date (dateForm). 0 is the plain form.
 type form uint8
 
 // formPadded is the form of a cell of paddedKinds with blanks around it: DuckDB
@@ -64,6 +64,11 @@ func classifyCell(b []byte) (kind, form) {
 	if isDigit(b[0]) {
 		if k, f := classifyYearLast(b); k != kindText {
 			return k, f
+		}
+		if colon := bytes.IndexByte(b, ':'); colon == 1 || colon == 2 {
+			if index, ok := classifyClock(append([]byte{' '}, b...)); ok {
+				return kindTime, index << formClock
+			}
 		}
 	}
 	if k, f := classifyAmount(b); k != kindText {
@@ -145,6 +150,20 @@ type columnCells struct {
 	// text says that there are so many texts that the kinds of further cells were
 	// not counted.
 	text bool
+	// yearFirst says that an option has dates start with the year, also one of two digits.
+	yearFirst bool
+}
+
+// addValue counts a cell that is not empty.
+func (c *columnCells) addValue(b []byte, line int64) {
+	if c.yearFirst {
+		if k, f := classifyYearFirst(b); k != kindText {
+			c.add(k, f, line)
+			return
+		}
+	}
+	k, f := classifyCell(b)
+	c.add(k, f, line)
 }
 
 // add counts a cell.
@@ -282,6 +301,9 @@ func (c columnKinds) typ() string {
 	}
 	if of := familyOf(c.values); of != nil {
 		return of.typ
+	}
+	if c.values.within(exactNumbers.kinds) {
+		return typeExact
 	}
 	return typeVarchar
 }

@@ -14,16 +14,18 @@ import (
 
 // corpusOptions are the options that files of the corpus are read with.
 var corpusOptions = map[string]storage.IngestOptions{
-	"option-delimiter.csv":      {Delimiter: ":"},
-	"option-encoding.csv":       {Encoding: "windows-1252"},
-	"option-encoding-utf16.csv": {Encoding: "utf-16"},
-	"option-header-none.csv":    {HeaderRow: new(0)},
-	"option-header-row.csv":     {HeaderRow: new(4)},
-	"option-null.csv":           {NullValues: []string{"-999", "unknown"}},
-	"option-type-thousands.csv": {Types: map[string]string{"Einwohner": "BIGINT", "Fläche": "DECIMAL(9,0)"}},
-	"option-type.csv":           {Types: map[string]string{"code": "VARCHAR", "amount": "BIGINT"}},
-	"option-type-fraction.csv":  {Types: map[string]string{"lat": "DOUBLE", "weight": "DECIMAL(10,3)"}},
-	"option-type-misfit.csv":    {Types: map[string]string{"amount": "BIGINT"}},
+	"option-delimiter.csv":         {Delimiter: ":"},
+	"option-encoding.csv":          {Encoding: "windows-1252"},
+	"option-encoding-utf16.csv":    {Encoding: "utf-16"},
+	"option-header-none.csv":       {HeaderRow: new(0)},
+	"option-header-row.csv":        {HeaderRow: new(4)},
+	"option-null.csv":              {NullValues: []string{"-999", "unknown"}},
+	"option-type-thousands.csv":    {Types: map[string]string{"Einwohner": "BIGINT", "Fläche": "DECIMAL(9,0)"}},
+	"option-type.csv":              {Types: map[string]string{"code": "VARCHAR", "amount": "BIGINT"}},
+	"option-type-fraction.csv":     {Types: map[string]string{"lat": "DOUBLE", "weight": "DECIMAL(10,3)"}},
+	"option-type-misfit.csv":       {Types: map[string]string{"amount": "BIGINT"}},
+	"option-type-order.csv":        {Types: map[string]string{"day": "DATE:ymd", "moment": "TIMESTAMP:ymd", "time": "TIME"}},
+	"option-type-order-misfit.csv": {Types: map[string]string{"day": "DATE:ymd"}},
 }
 
 // TestCorpus reads small files, each of which has a trait that files of people

@@ -68,6 +68,10 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 		for _, null := range r.job.Options.NullValues {
 			scanner.nulls = append(scanner.nulls, []byte(null))
 		}
+		for _, name := range names {
+			_, order := r.wantedDate(name)
+			scanner.yearFirst = append(scanner.yearFirst, order == yearFirst)
+		}
 		whole, size := header.block, header.size
 		whole.columns, whole.rows = make([]columnCells, len(names)), 0
 		if err := scanner.scanFile(ctx, in.Path, int64(size), whole, r.progress.checked); err != nil {
@@ -127,7 +131,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 				d = as
 			}
 		}
-		if have := r.numberType(name); typ == "" && d.typ == typeDouble && d.unit == "" && decimalPattern.MatchString(have) && cells[i].kinds().within(exactNumbers.kinds) {
+		if typ == "" && d.typ == typeDouble && !cells[i].kinds().meets(kindSpecial.set()) && decimalPattern.MatchString(r.numberType(name)) {
 			d.typ = typeExact // as the dataset's
 		}
 		if typ != "" {
@@ -143,6 +147,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		decisions[i] = d
 		t.columns = append(t.columns, storage.Column{Name: name, Type: d.typ})
 		t.report.Columns = append(t.report.Columns, d.report)
+		t.spelled = append(t.spelled, d.spelled)
 		if d.warning == "" {
 			continue
 		}

@@ -28,6 +28,8 @@ type csvScanner struct {
 	stop  [256]bool
 	// nulls are further spellings of a missing value.
 	nulls [][]byte
+	// yearFirst says which columns have dates that start with the year, by an option.
+	yearFirst []bool
 	// onField, unless nil, gets the fields as they stand in the text, those of a
 	// record that the buffer cuts off again. Stray says that a field holds a quote
 	// that is not doubled, last that it ends its record.
@@ -71,7 +73,11 @@ func newCSVScanner(separator byte, names []string) *csvScanner {
 }
 
 func (s *csvScanner) newBlock() *csvBlock {
-	return &csvBlock{columns: make([]columnCells, len(s.names)), values: make([][]byte, len(s.names))}
+	b := &csvBlock{columns: make([]columnCells, len(s.names)), values: make([][]byte, len(s.names))}
+	for i := range s.yearFirst {
+		b.columns[i].yearFirst = s.yearFirst[i]
+	}
+	return b
 }
 
 // scan reads whole records, at most limit, and gives how many bytes they have.
@@ -255,8 +261,7 @@ func (s *csvScanner) count(b *csvBlock, line int64) {
 		case len(value) == 0 || slices.ContainsFunc(s.nulls, func(null []byte) bool { return bytes.Equal(null, value) }):
 			c.empty++
 		case !c.text:
-			k, f := classifyCell(value)
-			c.add(k, f, line)
+			c.addValue(value, line)
 		case value[0] == ' ' && isBlank(value):
 			c.add(kindMissing, formBlank, line)
 		}

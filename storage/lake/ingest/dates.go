@@ -185,6 +185,19 @@ func classifyYearLast(b []byte) (kind, form) {
 	return kindText, 0
 }
 
+// classifyYearFirst detects dates whose year is first and has two digits: 24/01/31.
+func classifyYearFirst(b []byte) (kind, form) {
+	n, widths, separator, rest, ok := threeNumbers(bytes.Trim(b, " "))
+	if !ok || widths[0] != 2 || widths[2] > 2 || !isDate(centuryOf(n[0]), n[1], n[2]) {
+		return kindText, 0
+	}
+	clock, ok := classifyClock(rest)
+	if !ok {
+		return kindText, 0
+	}
+	return kindDate, form(strings.IndexByte(dateSeparators, separator)) | formYear2 | clock<<formClock
+}
+
 // centuryOf gives the year that two digits mean, as strptime reads them.
 func centuryOf(year int) int {
 	if year < 69 {
@@ -309,7 +322,7 @@ func plainNamed(s string) string {
 }
 
 // layout gives what strptime reads a date by, and how reports show it. First is
-// the order of day and month.
+// what dates of numbers start with: d, m or y.
 func (f form) layout(k kind, first string) (layout, shown string) {
 	clock := clocks[f>>formClock]
 	if k == kindNamedMonth {
@@ -320,9 +333,13 @@ func (f form) layout(k kind, first string) (layout, shown string) {
 		}
 	} else {
 		separator := dateSeparators[f&formOrder : f&formOrder+1]
-		layout, shown = "%d/%m/%Y", "d/m/y"
-		if first == "m" {
+		switch first {
+		case "m":
 			layout, shown = "%m/%d/%Y", "m/d/y"
+		case "y":
+			layout, shown = "%Y/%m/%d", "y/m/d"
+		default:
+			layout, shown = "%d/%m/%Y", "d/m/y"
 		}
 		shown = strings.ReplaceAll(shown, "/", separator)
 	}

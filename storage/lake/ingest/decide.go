@@ -18,6 +18,8 @@ type decision struct {
 	missing bool
 	// blank says that cells of blanks alone are NULL, also where the column is text.
 	blank bool
+	// spelled counts the cells that spell a missing value, which are values of a text.
+	spelled int64
 	// report says how the column was read; its name is not set.
 	report storage.ColumnReport
 	// warning says why a column is text that could be something else, if it can.
@@ -40,7 +42,7 @@ func decide(c *columnCells, by conventions) decision {
 		if i < 0 {
 			return decideText(c, by, values, all)
 		}
-		d.reading = all[i]
+		d.reading, d.spelled = all[i], c.missing()-c.blank()
 	}
 	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
@@ -62,7 +64,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		d.missing, d.report.Missing = false, c.empty+c.blank()
 		return d, 0, true
 	}
-	by.decimal = by.decimalFor(c.kinds(), typ)
+	by.decimal, by.times = by.decimalFor(c.kinds(), typ), typ == typeTime
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
 		// DuckDB refuses other numbers than these, which checkFit finds.
@@ -119,11 +121,10 @@ func misfitLines(r reading, values []cellGroup) []int64 {
 
 // holds reports whether a type has the values of another.
 func holds(typ, other string) bool {
-	switch {
-	case typ == other, typ == typeDouble && isNumber(other), typ == typeTimestamp && other == typeDate:
-		return true
+	if typ == typeDouble || decimalPattern.MatchString(typ) {
+		return isNumber(other) || other == typeExact
 	}
-	return decimalPattern.MatchString(typ) && isNumber(other)
+	return typ == other || typ == typeTimestamp && other == typeDate
 }
 
 func fitsAll(r reading, groups []cellGroup) bool {
@@ -173,7 +174,7 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 func unitsOf(values []cellGroup) (names []string) {
 	counts := map[form]int64{}
 	for _, g := range values {
-		counts[g.form] += g.count
+		counts[g.form.unit()] += g.count
 	}
 	forms := slices.SortedFunc(maps.Keys(counts), func(a, b form) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	for _, f := range forms {
@@ -186,13 +187,13 @@ func unitsOf(values []cellGroup) (names []string) {
 // type in which it is to read the file, and the SQL of the value.
 func (d *decision) sql(cell, typ string) (read, expr string) {
 	switch {
+	case d.typ == typeNull:
+		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", physical(typ))
 	case d.typ == typeVarchar || physical(typ) == typeVarchar:
 		if d.blank {
 			cell = unlessBlank(cell)
 		}
 		return typeVarchar, convert(cell, typeVarchar, typ)
-	case d.typ == typeNull:
-		return typeVarchar, fmt.Sprintf("CAST(NULL AS %s)", typ)
 	case d.expr == nil && !d.missing && !decimalPattern.MatchString(typ):
 		return typ, cell
 	case d.expr == nil:

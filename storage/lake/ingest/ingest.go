@@ -166,6 +166,8 @@ type table struct {
 	decoded int64
 	// report says how the source was read, its columns in their order.
 	report storage.IngestReport
+	// spelled counts, by column, the cells that are missing unless the column becomes text.
+	spelled []int64
 	// read gives the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// With sequential, the source is read on one core.

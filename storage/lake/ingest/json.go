@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,8 +36,13 @@ type jsonFile struct {
 	index, folded map[string]int
 	// nulls are spellings of a missing value that an option gives.
 	nulls []string
-	// wants reports whether an option gives a column a type.
-	wants func(column string) bool
+	// wanted gives the type and the order of dates that an option gives a column, "" without.
+	wanted func(column string) (typ, order string)
+	// out gets the rows with quotes at marks, which are the ends of numbers in the row, if
+	// quoted names their columns.
+	out    *bufio.Writer
+	quoted []bool
+	marks  []int
 }
 
 type jsonColumn struct {
@@ -51,6 +57,10 @@ type jsonColumn struct {
 	// converted is how they are read, nil as they are.
 	cells     *columnCells
 	converted *decision
+	// digits are those of its numbers. Exact says that they are read from texts, with all
+	// their digits.
+	digits digitCount
+	exact  bool
 }
 
 // checkJSON checks that a file is objects and finds its columns from all of
@@ -63,7 +73,7 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	defer file.Close()
 	f := &jsonFile{
 		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
-		wants: func(column string) bool { return r.wantedType(column) != "" },
+		wanted: r.wantedDate,
 	}
 	var reported int64
 	f.in = source.ReaderFunc(func(p []byte) (int, error) {
@@ -84,9 +94,10 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range f.columns {
-		t.columns = append(t.columns, storage.Column{Name: names[i], Type: c.typ()})
-		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: c.typ(), Missing: f.rows - c.filled})
+	for i := range f.columns {
+		typ := r.jsonType(f, t, i, names[i])
+		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", in.Name)
@@ -97,6 +108,12 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 		form = "array"
 	case f.lines:
 		form = "newline_delimited"
+	}
+	if quoted := f.quotedColumns(t); slices.Contains(quoted, true) {
+		form = "unstructured"
+		if in.Path, err = r.quoteNumbers(ctx, in.Path, quoted); err != nil {
+			return nil, err
+		}
 	}
 	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.Path, form, want) }
 	if err := r.convertJSON(ctx, f, t); err != nil {
@@ -121,7 +138,7 @@ func (f *jsonFile) names(report *storage.IngestReport) (names []string, err erro
 func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
 	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
 	for i, c := range f.columns {
-		if keys[i].Name = c.name; c.nulled || c.converted != nil {
+		if keys[i].Name = c.name; c.nulled || c.converted != nil || c.exact {
 			types[i] = typeVarchar
 		}
 	}
@@ -132,6 +149,8 @@ func (f *jsonFile) read(path, form string, want []string) (from string, exprs []
 			exprs[i] = c.converted.sqlJSON(exprs[i], f.nulls, want[i])
 		case c.nulled:
 			exprs[i] = readUnlessNull(exprs[i], f.nulls, want[i])
+		case c.exact:
+			exprs[i] = convert(exprs[i], typeVarchar, want[i])
 		}
 	}
 	return from, exprs
@@ -245,6 +264,9 @@ func (f *jsonFile) row(c byte) error {
 	}
 	f.lines = f.lines && f.line == f.rowLine
 	f.rows++
+	if f.out != nil {
+		return f.writeRow()
+	}
 	return nil
 }
 
@@ -269,11 +291,8 @@ func (f *jsonFile) member(key []byte) error {
 	if err == nil && len(f.nulls) > 0 && f.spellsNull(f.buf[f.start+from:f.pos], kinds) {
 		kinds, f.columns[i].nulled = columnKinds{}, true
 	}
-	if kinds.values != 0 {
-		f.columns[i].filled++
-		if err == nil && f.columns[i].cells != nil {
-			f.addCell(f.columns[i].cells, f.buf[f.start+from:f.pos])
-		}
+	if kinds.values != 0 && err == nil {
+		f.addValue(&f.columns[i], i, from, kinds)
 	}
 	f.columns[i].values |= kinds.values
 	f.columns[i].elements |= kinds.elements
@@ -287,7 +306,7 @@ func (f *jsonFile) spellsNull(raw []byte, kinds columnKinds) bool {
 		if json.Unmarshal(raw, &text) != nil {
 			return false
 		}
-	} else if kinds.values != kindInt.set() {
+	} else if kinds.values.plain() != kindInt.set() {
 		return false
 	}
 	return slices.Contains(f.nulls, text)
@@ -322,8 +341,8 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 		i = len(f.columns)
 		f.folded[storage.FoldColumn(name)] = i
 		f.columns = append(f.columns, jsonColumn{name: name})
-		if f.wants(name) {
-			f.columns[i].cells = &columnCells{}
+		if typ, order := f.wanted(name); typ != "" {
+			f.columns[i].cells = &columnCells{yearFirst: order == yearFirst}
 		}
 	}
 	f.index[key] = i

@@ -200,7 +200,7 @@ func (s *jsonScanner) list(depth int) (columnKinds, error) {
 		if element.values.meets(nestedKinds) {
 			list.values = kindNested.set()
 		} else {
-			list.elements |= element.values
+			list.elements |= element.values.plain()
 		}
 		return err
 	})
@@ -227,7 +227,7 @@ func (s *jsonScanner) number() (columnKinds, error) {
 		s.pos = s.start + start
 		return columnKinds{}, s.unexpected("a number")
 	}
-	return columnKinds{values: classifyNumber(s.buf[s.start+start : s.pos]).plain().set()}, nil
+	return columnKinds{values: classifyNumber(s.buf[s.start+start : s.pos]).set()}, nil
 }
 
 // skip skips one of some bytes.

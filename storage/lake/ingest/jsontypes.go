@@ -23,8 +23,7 @@ func (f *jsonFile) addCell(c *columnCells, raw []byte) {
 	if f.array || f.anonymous {
 		line = f.rows
 	}
-	k, form := classifyCell(raw)
-	c.add(k, form, line)
+	c.addValue(raw, line)
 }
 
 // convertJSON gives columns the types that options give them, where their values are not of

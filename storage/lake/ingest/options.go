@@ -86,6 +86,9 @@ func (r *run) numberType(column string) string {
 	return ""
 }
 
+// yearFirst is the order of dates that start with the year.
+const yearFirst = "ymd"
+
 // wantedDate is wantedType with the order of day, month and year, "" without one.
 func (r *run) wantedDate(column string) (typ, order string) {
 	for name, typ := range r.job.Options.Types {
@@ -220,7 +223,7 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 			return ctx.Err()
 		}
 		if err != nil && strings.Contains(err.Error(), "Conversion Error") {
-			return refuse("%s: a number of column %s does not fit %s", t.name, quote(c.Name), typeName(c.Type))
+			return refuse("%s: a number of column %s does not fit %s; give the column another type, such as number or text", t.name, quote(c.Name), typeName(c.Type))
 		}
 		if err != nil {
 			return fmt.Errorf("check numbers: %w", err)
@@ -251,7 +254,11 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 			case i < 0:
 				joined.Missing += t.rows
 			case i < len(t.report.Columns):
-				if own := t.report.Columns[i]; joinColumn(&joined, own, found) {
+				own := t.report.Columns[i]
+				if c.Type == typeVarchar && i < len(t.spelled) {
+					own.Missing -= t.spelled[i]
+				}
+				if joinColumn(&joined, own, found) {
 					mixed = append(mixed, storage.IngestWarning{Column: c.Name, Message: fmt.Sprintf("not all files have a unit with the numbers of the column; %s has %s", t.name, cmp.Or(own.Unit, "none"))})
 				}
 			}

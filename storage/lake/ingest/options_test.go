@@ -50,9 +50,9 @@ func TestOptions(t *testing.T) {
 			types: "a DATE, b DATE", rows: `{"a":"2024-01-02","b":"2024-01-31"}`},
 
 		{name: "not zero and one", content: "a,b\n1,x\n2,y\n", options: typed("a", "BOOLEAN"),
-			refusal: `x.csv: a number of column "a" does not fit boolean`},
+			refusal: `x.csv: a number of column "a" does not fit boolean; give the column another type, such as number or text`},
 		{name: "long code", content: "a,b\n000123456789012345678901,x\n", options: typed("a", "BIGINT"),
-			refusal: `x.csv: a number of column "a" does not fit integer`},
+			refusal: `x.csv: a number of column "a" does not fit integer; give the column another type, such as number or text`},
 		{name: "month that is a day", content: "a,b\n1/2/2024,x\n13/2/2024,y\n", options: typed("a", "DATE:mdy"),
 			refusal: `x.csv, line 3, column "a": the cell cannot be read as date:mdy, such as 12/31/2024; name it as a missing value, or give the column another type`},
 		{name: "year that is last", content: "a,b\n1/2/2024,x\n", options: typed("a", "DATE:ymd"),
@@ -62,7 +62,7 @@ func TestOptions(t *testing.T) {
 		{name: "decided by another column", content: "a;b\n1.234;0.5\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),
-			refusal: `x.csv: a number of column "a" does not fit decimal(4,2)`},
+			refusal: `x.csv: a number of column "a" does not fit decimal(4,2); give the column another type, such as number or text`},
 		{name: "unknown column", content: "a,b\n1,2\n", options: typed("c", "BIGINT"),
 			refusal: `there is no column "c" to give a type; x.csv has a, b`},
 		{name: "unknown type", content: "a,b\n1,2\n", options: typed("a", "int"),
@@ -124,7 +124,11 @@ func TestTypesOfJSON(t *testing.T) {
 			refusal: `x.json, line 3, column "b": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "a list", content: `[{"b":[1]}]`, types: map[string]string{"b": "BIGINT"},
 			refusal: `x.json, row 1, column "b": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
-		{name: "too many digits", content: `[{"b":"1234.5"}]`, types: map[string]string{"b": "DECIMAL(4,2)"}, refusal: `x.json: a number of column "b" does not fit decimal(4,2)`},
+		{name: "short years", content: `[{"d":"24/01/02"},{"d":"2024-02-03"}]`, types: map[string]string{"d": "DATE:ymd"}, rows: `{"d":"2024-01-02"} {"d":"2024-02-03"}`},
+		{name: "digits as text", content: `[{"d":12345678901234567.89},{"d":1.50}]`, types: map[string]string{"d": "VARCHAR"}, rows: `{"d":"12345678901234567.89"} {"d":"1.50"}`},
+		{name: "digits as a number", content: `[{"d":12345678901234567.89},{"d":1.50}]`, types: map[string]string{"d": "DOUBLE"}, rows: `{"d":12345678901234568.0} {"d":1.5}`},
+		{name: "digits as a decimal", content: `[{"d":12345678901234567.89},{"d":1.50}]`, types: map[string]string{"d": "DECIMAL(21,3)"}, rows: `{"d":12345678901234567.890} {"d":1.500}`},
+		{name: "too many digits", content: `[{"b":"1234.5"}]`, types: map[string]string{"b": "DECIMAL(4,2)"}, refusal: `x.json: a number of column "b" does not fit decimal(4,2); give the column another type, such as number or text`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -31,6 +31,8 @@ type conventions struct {
 	semicolons bool
 	// forced says that first, which then can be y too, is for all dates of a column.
 	forced bool
+	// times says that 9:30 is a time; it can be a duration.
+	times bool
 }
 
 var (
@@ -110,7 +112,7 @@ func readings(groups []cellGroup, by conventions) []reading {
 		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(setOf(kindFloat, kindExact))
 		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !((f.typ == typeDouble || f.typ == typeExact) && commas) {
 			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
-				return f.kinds.meets(g.kind.set()) && (g.form == 0 || paddedKinds.meets(g.kind.set()))
+				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()))
 			}}
 			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
 				r.expr = readTrimmed
@@ -126,6 +128,9 @@ func readings(groups []cellGroup, by conventions) []reading {
 	}
 	if seen.meets(numberKinds) {
 		all = append(all, numberReadings(groups, by)...)
+	}
+	if seen.meets(kindTime.set()) {
+		all = append(all, timeReading(groups, by))
 	}
 	return append(all, dateReadings(groups, seen, by)...)
 }
@@ -148,17 +153,18 @@ func readBoolean(cell, _ string) string {
 
 // numberReadings are those of numbers with each unit that there is.
 func numberReadings(groups []cellGroup, by conventions) []reading {
-	kinds := map[form]kindSet{}
+	kinds, exact := map[form]kindSet{}, map[form]bool{}
 	for _, g := range groups {
-		if numberKinds.meets(g.kind.set()) {
-			kinds[g.form] |= g.kind.set()
+		if unit := g.form.unit(); numberKinds.meets(g.kind.set()) {
+			kinds[unit] |= g.kind.set()
+			exact[unit] = exact[unit] || g.form&formExact != 0 || exactNumbers.need.meets(g.kind.set())
 		}
 	}
 	var all []reading
 	for unit, seen := range kinds {
 		// With a column of mixed signs, the more frequent one is what it lacks.
 		for _, decimal := range decimals(seen, by) {
-			all = append(all, numberReading(unit, seen, decimal))
+			all = append(all, numberReading(unit, seen, exact[unit], decimal))
 		}
 	}
 	slices.SortFunc(all, func(a, b reading) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(b.from, a.from)) })
@@ -184,24 +190,27 @@ func decimals(seen kindSet, by conventions) string {
 	return "."
 }
 
-// numberReading reads numbers of a unit with a decimal sign.
-func numberReading(unit form, seen kindSet, decimal rune) reading {
-	fractions, groups := setOf(kindFloat, kindPoint3, kindSpecial, kindCommaGroupsPoint), setOf(kindCommaGroups, kindComma3)
+// numberReading reads numbers of a unit with a decimal sign. Exact says that a double does not
+// hold some of them.
+func numberReading(unit form, seen kindSet, exact bool, decimal rune) reading {
+	fractions, groups := setOf(kindFloat, kindExact, kindPoint3, kindSpecial, kindCommaGroupsPoint), setOf(kindCommaGroups, kindComma3)
 	from, to, shown := signs+removed+",", "--", "1,234"
 	if decimal == ',' {
 		fractions, groups = setOf(kindDecimalComma, kindComma3, kindSpecial), setOf(kindPointGroups, kindPoint3)
 		from, to, shown = signs+","+removed+".", "--.", "1.234"
 	}
-	kinds := fractions | groups | setOf(kindInt, kindSpaceGroups)
-	if !seen.meets(fractions) {
-		kinds |= kindLong.set()
+	kinds := fractions | groups | setOf(kindInt, kindLong, kindSpaceGroups)
+	if exact {
+		kinds &^= kindSpecial.set()
 	}
-	r := reading{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form == unit && kinds.meets(g.kind.set()) }}
+	r := reading{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form.unit() == unit && kinds.meets(g.kind.set()) }}
 	if seen.meets(kindSpaceGroups.set()) && !seen.meets(groups|setOf(kindCommaGroupsPoint)) {
 		shown = "1 234"
 	}
 	if seen.meets(fractions) {
-		r.typ = typeDouble
+		if r.typ = typeDouble; exact {
+			r.typ = typeExact
+		}
 		shown += string(decimal) + "56"
 	}
 	if seen.meets(groups|setOf(kindDecimalComma, kindSpaceGroups, kindCommaGroupsPoint)) || decimal == ',' && seen.meets(fractions) {
@@ -212,6 +221,30 @@ func numberReading(unit form, seen kindSet, decimal rune) reading {
 			cell = fmt.Sprintf("replace(%s, %s, '')", cell, sqltext.Text(units[unit]))
 		}
 		return fmt.Sprintf("CAST(translate(%s, %s, %s) AS %s)", cell, sqltext.Text(from), sqltext.Text(to), typ)
+	}
+	return r
+}
+
+// timeReading reads times of 12 hours, such as 9:30 PM, and of 24 hours.
+func timeReading(groups []cellGroup, by conventions) reading {
+	r := reading{typ: typeTime, fits: func(g cellGroup) bool {
+		clock := clocks[g.form>>formClock]
+		return g.kind == kindTime && (g.form <= formPadded || by.times || strings.HasSuffix(clock.shown, "pm"))
+	}}
+	layouts := []string{"'%H:%M'", "'%H:%M:%S'", "'%H:%M:%S.%f'"}
+	most := int64(0)
+	for _, g := range groups {
+		if clock := clocks[g.form>>formClock]; r.fits(g) && g.form > formPadded {
+			layouts = append(layouts, sqltext.Text(clock.layout[1:]))
+			if g.count > most {
+				most, r.from = g.count, clock.shown[1:]
+			}
+		}
+	}
+	slices.Sort(layouts)
+	layouts = slices.Compact(layouts)
+	r.expr = func(cell, typ string) string {
+		return fmt.Sprintf("CAST(strptime(trim(%s), [%s]) AS %s)", cell, strings.Join(layouts, ", "), typ)
 	}
 	return r
 }
@@ -233,6 +266,9 @@ func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
 	if month {
 		all = append(all, dateReading(groups, setOf(kindMonthFirst, kindEitherFirst), "m"))
 	}
+	if by.forced && by.first == 'y' && seen.meets(kindDate.set()) {
+		all = append(all, dateReading(groups, kindDate.set(), "y"))
+	}
 	return all
 }
 
@@ -245,9 +281,13 @@ func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
 		if !r.fits(g) {
 			continue
 		}
-		layout, shown := g.form.layout(g.kind, first)
+		f := g.form
+		if g.kind == kindDate && f == formPadded {
+			f = 0
+		}
+		layout, shown := f.layout(g.kind, first)
 		layouts = append(layouts, sqltext.Text(layout))
-		if g.form>>formClock > 0 {
+		if f>>formClock > 0 {
 			r.typ = typeTimestamp
 		}
 		if g.count > most {

@@ -2,19 +2,21 @@ package reader
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 )
 
-// uniteParts replaces datasets that are parts of one, such as orders_2023 and orders_2024,
-// by a single one with the rows of all, unless one of the questions names a part. Links
+// unionParts replaces datasets that are parts of one, such as orders_2023 and orders_2024,
+// by their union, unless one of the questions names a part, or the parts stay separate. Links
 // follow their datasets.
-func uniteParts(datasets []llm.Dataset, links []llm.Link, questions []string) ([]llm.Dataset, []llm.Link) {
+func unionParts(datasets []llm.Dataset, links []llm.Link, questions, separate []string) ([]llm.Dataset, []llm.Link) {
 	groups := map[string][]int{}
 	for i, d := range datasets {
 		if stem, _ := catalog.SplitPart(d.Name); stem != nil {
@@ -22,26 +24,29 @@ func uniteParts(datasets []llm.Dataset, links []llm.Link, questions []string) ([
 			groups[key] = append(groups[key], i)
 		}
 	}
-	united := map[int]llm.Dataset{} // by the number of the first part
+	unions := map[int]llm.Dataset{} // by the number of the first part
 	nameOf := map[string]string{}   // by the name of a part, in lower case
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		members := groups[key]
 		name, _, _ := strings.Cut(key, "\n")
 		taken := slices.Contains(slices.Collect(maps.Values(nameOf)), name) || slices.ContainsFunc(datasets, func(d llm.Dataset) bool { return strings.EqualFold(d.Name, name) })
-		if len(members) < 2 || taken || slices.ContainsFunc(members, func(i int) bool { return namesPart(questions, datasets[i].Name) }) {
+		isSeparate := func(i int) bool {
+			return slices.Contains(separate, datasets[i].Name) || namesPart(questions, datasets[i].Name)
+		}
+		if len(members) < 2 || taken || slices.ContainsFunc(members, isSeparate) {
 			continue
 		}
-		united[members[0]] = unite(name, datasets, members)
+		unions[members[0]] = union(name, datasets, members)
 		for _, i := range members {
 			nameOf[strings.ToLower(datasets[i].Name)] = name
 		}
 	}
-	if len(united) == 0 {
+	if len(unions) == 0 {
 		return datasets, links
 	}
 	var all []llm.Dataset
 	for i, d := range datasets {
-		if whole, ok := united[i]; ok {
+		if whole, ok := unions[i]; ok {
 			all = append(all, whole)
 		} else if nameOf[strings.ToLower(d.Name)] == "" {
 			all = append(all, d)
@@ -92,8 +97,8 @@ func namesPart(questions []string, name string) bool {
 	return false
 }
 
-// unite makes the dataset with the rows of some.
-func unite(name string, datasets []llm.Dataset, members []int) llm.Dataset {
+// union makes the dataset with the rows of some.
+func union(name string, datasets []llm.Dataset, members []int) llm.Dataset {
 	first := datasets[members[0]]
 	whole := llm.Dataset{Name: name, Description: first.Description}
 	for _, c := range first.Columns {
@@ -118,4 +123,43 @@ func unite(name string, datasets []llm.Dataset, members []int) llm.Dataset {
 		whole.Version = strings.Join(versions, " ")
 	}
 	return whole
+}
+
+// mixedParts returns the parts of unions of which a reading uses a column whose numbers have
+// different units in different parts: amounts in € and in $ have no sum.
+func (f *interpretation) mixedParts(ctx context.Context, task llm.Task) []string {
+	if task.Units == nil || len(f.readings) == 0 {
+		return nil
+	}
+	used := f.readings[0].Tokens
+	if other := f.alternative(); other != nil {
+		used = slices.Concat(used, other.Tokens)
+	}
+	var mixed []string
+	for _, t := range used {
+		if t.Class != ir.ColumnRef {
+			continue
+		}
+		column := &f.source.Columns[t.N]
+		parts := f.source.Tables[column.Table].Parts
+		if len(parts) > 0 && !slices.Contains(mixed, parts[0]) && differentUnits(ctx, task, parts, strings.ToLower(column.Name)) {
+			mixed = append(mixed, parts...)
+		}
+	}
+	return mixed
+}
+
+// differentUnits reports whether a column has different units in some datasets.
+func differentUnits(ctx context.Context, task llm.Task, names []string, column string) bool {
+	first := ""
+	for _, d := range task.Datasets {
+		if !slices.Contains(names, d.Name) {
+			continue
+		}
+		unit := task.Units(ctx, d)[column]
+		if first = cmp.Or(first, unit); unit != "" && unit != first {
+			return true
+		}
+	}
+	return false
 }

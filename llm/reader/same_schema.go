@@ -10,13 +10,13 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// maxSiblings limits the datasets that the asker can choose from.
-const maxSiblings = 6
+// maxChoices limits the datasets that the asker can choose from.
+const maxChoices = 6
 
-// siblings returns the best reading and the same over datasets like the one that it reads,
-// such as sales_north and sales_south, if the question does not say which one it is about;
-// nil if it does, or if the question before may do so.
-func (f *interpretation) siblings(question string) []llm.Reading {
+// sameSchemaReadings returns the best reading and the same query of other datasets with the
+// same schema, such as sales_north and sales_south, if the question does not say which one it
+// is about; nil if it does, or if the question before may do so.
+func (f *interpretation) sameSchemaReadings(question string) []llm.Reading {
 	best := &f.readings[0]
 	tables, _, err := ir.Tables(best.Query, f.source.Catalog)
 	if err != nil || f.followUp {
@@ -26,8 +26,8 @@ func (f *interpretation) siblings(question string) []llm.Reading {
 	for _, t := range tables {
 		all := []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}}
 		for other := range f.source.Tables {
-			if other != t && len(all) < maxSiblings && !slices.Contains(tables, other) && f.isLike(t, other) && !f.isTold(t, other, asked) {
-				if x, ok := f.readingOver(best, t, other); ok {
+			if other != t && len(all) < maxChoices && !slices.Contains(tables, other) && f.haveSameSchema(t, other) && !f.distinguishes(asked, t, other) {
+				if x, ok := f.replaceTable(best, t, other); ok {
 					all = append(all, x)
 				}
 			}
@@ -39,9 +39,9 @@ func (f *interpretation) siblings(question string) []llm.Reading {
 	return nil
 }
 
-// isLike reports whether two tables have the same columns, and names with the same word at
-// the start or at the end.
-func (f *interpretation) isLike(a, b int) bool {
+// haveSameSchema reports whether two tables have the same columns, and names with the same
+// word at the start or at the end.
+func (f *interpretation) haveSameSchema(a, b int) bool {
 	x, y := &f.source.Tables[a], &f.source.Tables[b]
 	if len(x.Columns) != len(y.Columns) || len(x.Words)+len(y.Words) < 3 {
 		return false
@@ -66,16 +66,16 @@ func (f *interpretation) sameColumn(column, table int) int {
 	return f.source.Tables[table].Columns[at]
 }
 
-// isTold reports whether the words of a question tell a table from another one.
-func (f *interpretation) isTold(table, other int, asked []string) bool {
+// distinguishes reports whether the stems of a question name a table and not another one.
+func (f *interpretation) distinguishes(asked []string, table, other int) bool {
 	return slices.ContainsFunc(f.source.Tables[table].Stems(), func(stem string) bool {
 		return slices.Contains(asked, stem) && !slices.Contains(f.source.Tables[other].Stems(), stem)
 	})
 }
 
-// readingOver returns a reading with another table in the place of one; false if there is no
+// replaceTable returns a reading with another table in place of one; false if there is no
 // such query.
-func (f *interpretation) readingOver(x *rank.Reading, from, to int) (llm.Reading, bool) {
+func (f *interpretation) replaceTable(x *rank.Reading, from, to int) (llm.Reading, bool) {
 	tokens := slices.Clone(x.Tokens)
 	for i, t := range tokens {
 		switch {
