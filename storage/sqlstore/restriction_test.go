@@ -211,7 +211,14 @@ func TestTokenHoldsToWhatItsNamesMeant(t *testing.T) {
 		w.must(w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "old"))
 		w.create("alice", "ns", "one")
 		expect("namespace renamed and replaced", "alice/old/first alice/old/one alice/old/two", "alice/old/first")
-		permissions, err := w.TokenPermissions(ctx, alice, one.Restriction)
+		permissions, err := w.TokenPermissions(ctx, one, one.Restriction)
+		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !permissions.Restricted || !slices.Equal(permissions.Scopes, []storage.Scope{want}) {
+			t.Errorf("its own permissions: %+v, %v", permissions, err)
+		}
+		if _, err := w.TokenPermissions(ctx, one, ns.Restriction); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("permissions of another token: got %v, want forbidden", err)
+		}
+		permissions, err = w.TokenPermissions(ctx, alice, one.Restriction)
 		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !slices.Equal(permissions.Scopes, []storage.Scope{want}) {
 			t.Errorf("permissions after renaming: %+v, %v", permissions, err)
 		}

@@ -115,10 +115,11 @@ ORDER BY created_at DESC, id DESC`
 	return each(rows, tokenRow.token), wrap("list tokens", err)
 }
 
-// TokenPermissions gives what a token covers.
+// TokenPermissions gives what a token covers. Of a restricted token, the caller reads that
+// of itself alone.
 func (s *Store) TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error) {
 	var permissions storage.TokenPermissions
-	if err := mayManageTokens(caller); err != nil {
+	if err := mayManageTokens(caller); err != nil && caller.Restriction != id {
 		return permissions, err
 	}
 	err := s.GetContext(ctx, &permissions, `
