@@ -90,7 +90,8 @@ export const readNamespaces = () =>
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
     const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? (await firstWithData(list));
-    if (wanted() && !place.value && first) settle(hrefOf(first.owner, first.name));
+    // The address may have changed already, and the page not been told.
+    if (wanted() && !place.value && location.hash.length < 2 && first) settle(hrefOf(first.owner, first.name));
   });
 
 const readModels = () =>
