@@ -27,6 +27,7 @@ type Store interface {
 	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 	NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error)
+	DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
 	UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error
 	SetLinks(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, links []storage.Link) error
 	ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error

@@ -81,7 +81,7 @@ func main() {
 		os.Exit(code)
 	}
 	ctx, _ := command.UntilSignal(context.Background(), append(command.EndSignals(), syscall.SIGINT)...)
-	os.Exit(run(ctx, os.Args[1:], command.Env{Stdout: stdout(), Stderr: os.Stderr, Version: version}))
+	os.Exit(run(ctx, os.Args[1:], command.Env{Stdout: os.Stdout, Stderr: os.Stderr, Version: version}))
 }
 
 // run is the program. It returns the exit code.

@@ -214,6 +214,15 @@ func TestTokenHoldsToWhatItsNamesMeant(t *testing.T) {
 		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !slices.Equal(token.Scopes, []storage.Scope{want}) {
 			t.Errorf("a token after renaming: %+v, %v", token, err)
 		}
+		if own, err := w.Token(ctx, one, one.Restriction); err != nil || !reflect.DeepEqual(own, token) {
+			t.Errorf("a token that reads itself: %+v, %v", own, err)
+		}
+		if _, err := w.Token(ctx, one, ns.Restriction); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("another token: got %v, want forbidden", err)
+		}
+		if _, err := w.Tokens(ctx, one); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("all tokens: got %v, want forbidden", err)
+		}
 		w.must(w.CreateToken(ctx, alice, storage.NewToken{Token: storage.Token{ID: uuid.NewString(), Access: storage.WriteAccess}}))
 		list, err := w.Tokens(ctx, alice)
 		if err != nil || len(list) != 3 || list[2].Restricted || len(list[2].Scopes) > 0 ||

@@ -67,24 +67,6 @@ func TestDataCommands(t *testing.T) {
 	}
 }
 
-// TestClosedOutput has a result that nobody can read be a failure, and one that somebody
-// throws away none.
-func TestClosedOutput(t *testing.T) {
-	t.Parallel()
-	c := e2etest.Shop(t)
-	for _, args := range [][]string{{"ask", "How many orders are there?"}, {"query", "SELECT 1"}, {"datasets", "--json"}, {"tokens", "create", "x"}} {
-		for redirection, want := range map[string]int{">&-": e2etest.ExitFailed, ">/dev/null": e2etest.ExitOK, "<>/dev/null >&0": e2etest.ExitOK} {
-			cmd := talk(c)
-			cmd.Args = append([]string{"bash", "-c", `exec "$0" "$@" ` + redirection, cmd.Path}, args...)
-			cmd.Path = "/bin/bash"
-			got := typed(t, cmd, "")
-			if got.Code != want || strings.Contains(got.Stderr, "standard output is closed") != (want == e2etest.ExitFailed) {
-				t.Errorf("parley %s %s: %d %s", strings.Join(args, " "), redirection, got.Code, got.Stderr)
-			}
-		}
-	}
-}
-
 // TestDownloadCommand writes a dataset into files.
 func TestDownloadCommand(t *testing.T) {
 	t.Parallel()
