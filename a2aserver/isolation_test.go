@@ -106,10 +106,11 @@ func TestReadOnlyTokenCancels(t *testing.T) {
 func readOnly(t *testing.T, store *sqlstore.Store, namespace string) storage.Caller {
 	t.Helper()
 	token := storage.NewToken{
-		Token:      storage.Token{ID: uuid.NewString(), Name: namespace, Access: storage.ReadAccess, ExpiresAt: time.Now().Add(time.Hour)},
-		Hash:       []byte{1},
-		Restricted: true,
-		Scopes:     []storage.Scope{{Owner: "alice", Namespace: namespace}},
+		Token: storage.Token{
+			ID: uuid.NewString(), Name: namespace, Access: storage.ReadAccess, ExpiresAt: time.Now().Add(time.Hour),
+			Restricted: true, Scopes: []storage.Scope{{Owner: "alice", Namespace: namespace}},
+		},
+		Hash: []byte{1},
 	}
 	if err := store.CreateToken(t.Context(), alice, token); err != nil {
 		t.Fatal(err)

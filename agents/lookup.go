@@ -135,7 +135,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 		found.Rows.Units = w.units(ctx, found.Query, result.Columns)
 		found.Chart = chartOf(ctx, found.Instruction, result, found.Rows.Units)
 	case len(found.Rows.Rows) == 0:
-		found.Failure = noPassages
+		found.Failure, found.Rows = noPassages, llm.Rows{} // as when it is taken over
 		found.Reasoning = found.Failure
 	}
 	return nil

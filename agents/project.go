@@ -38,6 +38,7 @@ type resultStep struct {
 	Data        []json.RawMessage `json:"data"`
 	Truncated   bool              `json:"truncated,omitempty"`
 	Total       int64             `json:"totalRows,omitempty"`
+	Columns     []string          `json:"columns,omitempty"`
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
@@ -67,10 +68,14 @@ func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 
 // reportedStep gives a step, whose rows are in an artifact, for readers of runs.
 func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
-	return storage.Step{
+	reported := storage.Step{
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 	}
+	if len(step.Rows.Rows) == 0 {
+		reported.Columns = step.Rows.Columns
+	}
+	return reported
 }
 
 // Response gives the answer of a task of either agent; "" when there is none.

@@ -47,6 +47,13 @@ func charted() *agentstest.Script {
 	return s
 }
 
+// rowless is script with a result that has columns and no rows.
+func rowless() *agentstest.Script {
+	s := script()
+	s.Steps, s.Results[sql] = s.Steps[:1], agentstest.Rows(sql, []string{"z", "a"})
+	return s
+}
+
 func unanswerable() *agentstest.Script {
 	s := script()
 	s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there.") }
@@ -67,7 +74,7 @@ func TestProjections(t *testing.T) {
 		"nl2ql":     func(c agents.Config) a2asrv.AgentExecutor { return nl2ql.New(c) },
 		"assistant": func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) },
 	} {
-		for kind, script := range map[string]func() *agentstest.Script{"answered": script, "charted": charted, "unanswerable": unanswerable, "failing": failing} {
+		for kind, script := range map[string]func() *agentstest.Script{"answered": script, "charted": charted, "rowless": rowless, "unanswerable": unanswerable, "failing": failing} {
 			t.Run(name+"-"+kind, func(t *testing.T) {
 				t.Parallel()
 				s := script()

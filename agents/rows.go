@@ -9,6 +9,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/jsontext"
 	"parley/internal/locale"
 	"parley/llm"
 	"parley/storage"
@@ -22,7 +23,7 @@ const (
 )
 
 // NewRows makes a data part of rows. They are copied unchanged, so that columns keep their
-// order.
+// order. Without rows it names the columns.
 func NewRows(rows llm.Rows) *a2a.Part {
 	var b bytes.Buffer
 	b.WriteString(`{"rows":[`)
@@ -35,6 +36,10 @@ func NewRows(rows llm.Rows) *a2a.Part {
 	fmt.Fprintf(&b, `],"rowCount":%d,"truncated":%t`, len(rows.Rows), rows.Truncated)
 	if rows.Total > 0 {
 		fmt.Fprintf(&b, `,"totalRows":%d`, rows.Total)
+	}
+	if len(rows.Rows) == 0 && len(rows.Columns) > 0 {
+		names, _ := jsontext.Marshal(rows.Columns) // texts have JSON
+		fmt.Fprintf(&b, `,"columns":%s`, names)
 	}
 	b.WriteByte('}')
 	return a2a.NewDataPart(json.RawMessage(b.Bytes()))
@@ -68,9 +73,10 @@ func readRows(artifact *a2a.Artifact) llm.Rows {
 		Rows      []json.RawMessage `json:"rows"`
 		Truncated bool              `json:"truncated"`
 		TotalRows int64             `json:"totalRows"`
+		Columns   []string          `json:"columns"`
 	}
 	if !readData(artifact.Parts, &data) || len(data.Rows) == 0 {
-		return llm.Rows{Truncated: data.Truncated}
+		return llm.Rows{Columns: data.Columns, Truncated: data.Truncated}
 	}
 	rows := llm.Rows{Columns: llm.ColumnsOf(data.Rows[0]), Rows: data.Rows, Truncated: data.Truncated, Total: data.TotalRows}
 	if units, ok := artifact.Metadata["units"]; ok {

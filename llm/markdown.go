@@ -98,10 +98,21 @@ func dropInvisible(r rune) rune {
 	return r
 }
 
+// emojiJoined matches emoji that invisible characters join to one.
+var emojiJoined = regexp.MustCompile(`[\p{So}\x{1F3FB}-\x{1F3FF}]\x{FE0F}?(?:\x{200D}[\p{So}]\x{FE0F}?[\x{1F3FB}-\x{1F3FF}]?)+`)
+
 // decodeEntities decodes entities, which could become part of an address later, and drops
-// invisible characters.
+// invisible characters, but for those that join emoji.
 func decodeEntities(text string) string {
-	return strings.Map(dropInvisible, clean(entity.ReplaceAllStringFunc(text, html.UnescapeString)))
+	text = clean(entity.ReplaceAllStringFunc(text, html.UnescapeString))
+	var out strings.Builder
+	last := 0
+	for _, found := range emojiJoined.FindAllStringIndex(text, -1) {
+		out.WriteString(strings.Map(dropInvisible, text[last:found[0]]) + text[found[0]:found[1]])
+		last = found[1]
+	}
+	out.WriteString(strings.Map(dropInvisible, text[last:]))
+	return out.String()
 }
 
 // sanitizer is one pass over Markdown.

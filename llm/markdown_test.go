@@ -117,6 +117,8 @@ func TestSanitize(t *testing.T) {
 		{"nested brackets with a known link", "[a [b](https://good.example/a/b?c=1) c](https://evil.example)", "a [b](https://good.example/a/b?c=1) c"},
 		{"an unmatched parenthesis", "[a](<https://list.example/p)q>)", "aq)"},
 		{"private characters", "[a](\U000F0000) <\U000F0000> &#983040;", "a <> "},
+		{"emoji that are joined", "👩\u200d👩\u200d👧\u200d👦 👨🏽\u200d🚀 ❤️\u200d🔥 a\u200db👩\u200d.", "👩\u200d👩\u200d👧\u200d👦 👨🏽\u200d🚀 ❤️\u200d🔥 ab👩."},
+		{"emoji in a host", "i👩\u200d👩.ws/secret", "i👩‹address removed›"},
 		{"control characters", "a\x00b\x1bc\u202ed", "abcd"},
 	} {
 		got := dataLinks.sanitize(test.in)

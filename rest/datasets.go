@@ -11,6 +11,9 @@ type datasetJSON struct {
 	Visibility string `json:"visibility"` // always Private: the owner's and of those it is shared with
 }
 
+// maxListedMetadata limits the metadata in a list of datasets, in bytes as stored.
+const maxListedMetadata = 1 << 20
+
 func toDataset(d storage.Dataset) datasetJSON {
 	return datasetJSON{Name: d.Name, Namespace: d.Namespace, Owner: d.Owner, Visibility: "Private"}
 }
@@ -18,6 +21,13 @@ func toDataset(d storage.Dataset) datasetJSON {
 type datasetWithMetadata struct {
 	Dataset  datasetJSON     `json:"dataset"`
 	Metadata datasetMetadata `json:"metadata"`
+}
+
+// listedDataset is a dataset in a list; Metadata is nil where it was not asked for, or did
+// not fit.
+type listedDataset struct {
+	datasetJSON
+	Metadata *datasetMetadata `json:"metadata,omitempty"`
 }
 
 type datasetMetadata struct {
@@ -52,17 +62,18 @@ func (s *Server) createDataset(r *request, ref storage.DatasetRef) (any, error) 
 
 func (s *Server) getDataset(r *request, ref storage.DatasetRef) (any, error) {
 	d, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
-	return datasetWithMetadata{
-		Dataset: toDataset(d),
-		Metadata: datasetMetadata{
-			ColumnNames:      toList(d.Columns, func(c storage.Column) string { return c.Name }),
-			Columns:          toList(d.Columns, toColumn),
-			RowCount:         d.RowCount,
-			DataDescription:  d.Definition.Description,
-			SchemaDefinition: d.Definition.Schema,
-			Access:           d.Access.Strongest(),
-		},
-	}, err
+	return datasetWithMetadata{Dataset: toDataset(d), Metadata: toMetadata(d)}, err
+}
+
+func toMetadata(d storage.Dataset) datasetMetadata {
+	return datasetMetadata{
+		ColumnNames:      toList(d.Columns, func(c storage.Column) string { return c.Name }),
+		Columns:          toList(d.Columns, toColumn),
+		RowCount:         d.RowCount,
+		DataDescription:  d.Definition.Description,
+		SchemaDefinition: d.Definition.Schema,
+		Access:           d.Access.Strongest(),
+	}
 }
 
 func (s *Server) getDatasets(r *request) (any, error) {
@@ -71,8 +82,23 @@ func (s *Server) getDatasets(r *request) (any, error) {
 }
 
 func (s *Server) getNamespaceDatasets(r *request, ref storage.NamespaceRef) (any, error) {
+	withMetadata := r.Query("metadata")
+	if withMetadata != "" {
+		r.check("metadata", oneOf("true", "false")(withMetadata))
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
 	datasets, err := s.cfg.Store.NamespaceDatasets(r.ctx(), r.caller, ref)
-	return toList(datasets, toDataset), err
+	if err != nil || withMetadata != "true" {
+		return toList(datasets, toDataset), err
+	}
+	described, err := s.cfg.Store.DescribedDatasets(r.ctx(), r.caller, ref, maxListedMetadata)
+	metadata := map[string]*datasetMetadata{}
+	for _, d := range described {
+		metadata[d.Name] = new(toMetadata(d))
+	}
+	return toList(datasets, func(d storage.Dataset) listedDataset { return listedDataset{toDataset(d), metadata[d.Name]} }), err
 }
 
 func (s *Server) putDefinition(r *request, ref storage.DatasetRef) (any, error) {

@@ -35,6 +35,9 @@ alice POST /data/alice/shop/products/rename orders
 alice POST /data/alice/shop/products/rename not a name
 alice POST /data/alice/shop/products/rename {"name":"x"}
 alice GET /schema/self/shop/datasets
+alice GET /schema/self/SHOP/datasets?metadata=true
+alice GET /schema/self/shop/datasets?metadata=all
+alice GET /schema/self/none/datasets?metadata=true
 alice DELETE /data/alice/shop/empty
 alice DELETE /data/alice/shop/empty
 alice DELETE /data/alice/shop/products/balefire
@@ -235,6 +238,8 @@ restricted DELETE /data/alice/archive/old
 restricted DELETE /data/alice/shop/orders
 restricted POST /ingest/new/shop/new {}
 restricted GET /user/tokens
+restricted GET /user/tokens/{restricted-id}/permissions
+restricted GET /user/tokens/{dataset-id}/permissions
 restricted POST /user/token {"name":"wider"}
 restricted DELETE /user/token/{dataset-id}
 # With write access it changes what it covers, and does not share it.

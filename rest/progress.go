@@ -33,6 +33,7 @@ type stepEvent struct {
 	Query     string            `json:"query"`
 	Reasoning string            `json:"reasoning"`
 	Data      []json.RawMessage `json:"data"`
+	Columns   []string          `json:"columns,omitempty"`
 	Chart     any               `json:"chart,omitempty"`
 	Units     map[string]string `json:"units,omitempty"`
 	Verified  bool              `json:"verified,omitempty"`
@@ -57,7 +58,7 @@ func toEvent(p storage.Progress) any {
 	case storage.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case storage.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Chart, p.Step.Units, p.Step.Verified}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Verified}
 	case storage.Answered:
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:

@@ -69,6 +69,8 @@ type queryMetadata struct {
 	OriginalQuery   string  `json:"originalQuery"`
 	StartingDataset *string `json:"startingDataset"`
 	FinalDataset    *string `json:"finalDataset"`
+	// Columns are the names of the columns of a result without rows.
+	Columns []string `json:"columns,omitempty"`
 	// Reading says how a question was read.
 	Reading string `json:"reading,omitempty"`
 }
@@ -126,7 +128,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
 			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
-			metadata.Reading = progress.Step.Reasoning
+			metadata.Reading, metadata.Columns = progress.Step.Reasoning, progress.Step.Columns
 		}
 	})
 	if err != nil {
@@ -151,6 +153,9 @@ func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in stor
 func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
 	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
+	if len(result.Rows) == 0 && len(result.Columns) > 0 {
+		metadata.Columns = toList(result.Columns, func(c storage.Column) string { return c.Name })
+	}
 	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
 }
 

@@ -121,6 +121,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/query/runs/:runId/feedback", http.StatusNoContent, s.rateRun)
 
 	s.handle(http.MethodPost, "/query/runs/:runId/share", http.StatusOK, on(pathID("runId"), s.shareRun))
+	s.handle(http.MethodGet, "/query/runs/:runId/share", http.StatusOK, on(pathID("runId"), s.getRunShare))
 	s.handle(http.MethodDelete, "/query/runs/:runId/share", http.StatusNoContent, do(pathID("runId"), store.EndRunShare))
 	s.handle(http.MethodGet, "/shared/:shareId", http.StatusOK, on(pathID("shareId"), s.getShared))
 

@@ -199,7 +199,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /shared/:shareId", "GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
-		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId",
+		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId", "GET /query/runs/:runId/share",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",

@@ -216,12 +216,21 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 			t.Errorf("sharing again gives %s, not %s", again, share)
 		}
 		path := "/query/runs/" + run + "/share"
+		links := func(want string) {
+			t.Helper()
+			if got := s.send("alice", http.MethodGet, path, "", ""); got.status != http.StatusOK || strings.TrimSpace(got.body) != want {
+				t.Errorf("the link is %d %s, want %s", got.status, got.body, want)
+			}
+		}
+		links(`{"id":"` + share + `"}`)
 		for _, step := range []struct {
 			script string
 			status int
 			want   string
 		}{
 			{"vi POST " + path, 404, "alice one reading vi"},
+			{"vi GET " + path, 404, "alice one reading vi"},
+			{"reading GET " + path, 200, "alice one reading vi"},
 			{"vi DELETE " + path, 404, "alice one reading vi"},
 			{"reading POST " + path, 403, "alice one reading vi"},
 			{"reading DELETE " + path, 403, "alice one reading vi"},
@@ -237,6 +246,8 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 				t.Errorf("after %s it is read by %q, want %q", step.script, got, step.want)
 			}
 		}
+
+		links(`{"id":null}`)
 
 		// A dataset of the same name is another one, and what was deleted is nobody's to read.
 		linked, old := s.answered("", "shop", "SELECT n FROM orders"), s.answered("", "shop", "SELECT n FROM orders")

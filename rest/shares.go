@@ -105,6 +105,18 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 	return createdID{ID: share}, err
 }
 
+type runShareJSON struct {
+	ID *string `json:"id"`
+}
+
+func (s *Server) getRunShare(r *request, id string) (any, error) {
+	share, err := s.cfg.Store.RunShare(r.ctx(), r.caller, id)
+	if share == "" {
+		return runShareJSON{}, err
+	}
+	return runShareJSON{&share}, err
+}
+
 func (s *Server) getShared(r *request, id string) (any, error) {
 	shared, err := s.cfg.Store.SharedRun(r.ctx(), r.caller, id)
 	if err != nil {

@@ -27,6 +27,7 @@ type Store interface {
 	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
 	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
 	NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error)
+	DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
 	UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error
 	SetLinks(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, links []storage.Link) error
 	ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error
@@ -57,6 +58,6 @@ type Store interface {
 
 	CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error
 	Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error)
-	TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error)
+	Token(ctx context.Context, caller storage.Caller, id string) (storage.Token, error)
 	DeleteToken(ctx context.Context, caller storage.Caller, id string) error
 }

@@ -19,6 +19,8 @@ type tokenJSON struct {
 	Access    storage.TokenAccess `json:"access"`
 	CreatedAt time.Time           `json:"created_at"`
 	ExpiresAt time.Time           `json:"expires_at"`
+	// RestrictedTo is nil for a token without restriction.
+	RestrictedTo []scopeJSON `json:"accessRestrictedTo,omitzero"`
 }
 
 type newTokenJSON struct {
@@ -89,13 +91,24 @@ func (f fields) scope() storage.Scope {
 
 func (s *Server) getTokens(r *request) (any, error) {
 	tokens, err := s.cfg.Store.Tokens(r.ctx(), r.caller)
-	return toList(tokens, func(t storage.Token) tokenJSON { return tokenJSON(t) }), err
+	return toList(tokens, toToken), err
+}
+
+func toToken(t storage.Token) tokenJSON {
+	token := tokenJSON{ID: t.ID, Name: t.Name, Access: t.Access, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
+	if t.Restricted {
+		token.RestrictedTo = toScopes(t.Scopes)
+	}
+	return token
+}
+
+func toScopes(scopes []storage.Scope) []scopeJSON {
+	return toList(scopes, func(scope storage.Scope) scopeJSON { return scopeJSON(scope) })
 }
 
 func (s *Server) getTokenPermissions(r *request, id string) (any, error) {
-	p, err := s.cfg.Store.TokenPermissions(r.ctx(), r.caller, id)
-	scopes := toList(p.Scopes, func(scope storage.Scope) scopeJSON { return scopeJSON(scope) })
-	return permissionsJSON{Restricted: p.Restricted, Access: p.Access, Permissions: scopes}, err
+	token, err := s.cfg.Store.Token(r.ctx(), r.caller, id)
+	return permissionsJSON{Restricted: token.Restricted, Access: token.Access, Permissions: toScopes(token.Scopes)}, err
 }
 
 func (s *Server) deleteToken(r *request, id string) (any, error) {

@@ -31,7 +31,7 @@ type Dataset struct {
 	Definition Definition
 	Columns    []Column
 	RowCount   int64
-	// Access is what the reader may do to it; zero in lists.
+	// Access is what the reader may do to it; zero in lists without columns.
 	Access Access
 }
 

@@ -74,6 +74,28 @@ func ingestType(name string) (string, bool) {
 	return typ, ok
 }
 
+// TypeWord gives the name that options have for the type of a column; the type itself where
+// they have none.
+func TypeWord(typ string) string {
+	switch typ {
+	case "VARCHAR":
+		return "text"
+	case "BIGINT":
+		return "integer"
+	case "DOUBLE":
+		return "number"
+	}
+	if word := strings.ToLower(typ); knownType(word) {
+		return word
+	}
+	return typ
+}
+
+func knownType(name string) bool {
+	_, ok := ingestType(name)
+	return ok
+}
+
 // Normalize gives encodings and types their usual names, and returns what is wrong with
 // the options.
 func (o *IngestOptions) Normalize() []FieldError {

@@ -8,6 +8,28 @@ import (
 	"parley/storage"
 )
 
+// TestTypeWord has options take the words for the types of columns.
+func TestTypeWord(t *testing.T) {
+	t.Parallel()
+	for typ, want := range map[string]string{
+		"VARCHAR": "text", "BIGINT": "integer", "DOUBLE": "number", "DECIMAL(18,2)": "decimal(18,2)", "BOOLEAN": "boolean", "DATE": "date",
+		"TIME": "time", "TIMESTAMP": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
+	} {
+		options := storage.IngestOptions{Types: map[string]string{"a": storage.TypeWord(typ)}}
+		if got := options.Types["a"]; got != want {
+			t.Errorf("%s is %q", typ, got)
+		}
+		if wrong := options.Normalize(); len(wrong) > 0 || options.Types["a"] != typ {
+			t.Errorf("%s becomes %s, %v", want, options.Types["a"], wrong)
+		}
+	}
+	for _, typ := range []string{"VARCHAR[]", `STRUCT("Name" VARCHAR)`, "HUGEINT"} {
+		if got := storage.TypeWord(typ); got != typ {
+			t.Errorf("%s is %q", typ, got)
+		}
+	}
+}
+
 func TestIngestOptions(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)

@@ -51,6 +51,8 @@ type Step struct {
 	Data      []json.RawMessage
 	Truncated bool
 	Total     int64
+	// Columns are the names of the columns of a step without rows.
+	Columns []string
 	// Chart is a Vega-Lite specification of the rows, a JSON object; nil for none. Units has
 	// the units of numbers, by column.
 	Chart any

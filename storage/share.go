@@ -70,6 +70,8 @@ type RunShares interface {
 	// ShareRun shares a run of the caller's that read and named the datasets with these ids,
 	// and gives the id of the link. A run has one link.
 	ShareRun(ctx context.Context, caller Caller, runID string, read, named []string) (id string, err error)
+	// RunShare gives the id of the link to a run of the caller's, "" for none.
+	RunShare(ctx context.Context, caller Caller, runID string) (id string, err error)
 	// EndRunShare ends the link; ErrNotFound when there is none.
 	EndRunShare(ctx context.Context, caller Caller, runID string) error
 	// SharedRun gives a run by its link. ErrNotFound to those who may not read all its data.

@@ -9,6 +9,10 @@ type Token struct {
 	Access    TokenAccess
 	CreatedAt time.Time
 	ExpiresAt time.Time
+	// Restricted says that the token covers only Scopes: by the names of now, without what
+	// its user may no longer see.
+	Restricted bool
+	Scopes     []Scope
 }
 
 // TokenAccess is what a token may be used for.
@@ -36,21 +40,10 @@ type Scope struct {
 	Dataset string
 }
 
-// TokenPermissions is what a token covers, by the names of now, without what its
-// user may no longer see.
-type TokenPermissions struct {
-	Restricted bool
-	Access     TokenAccess
-	Scopes     []Scope
-}
-
 // NewToken is a token to be stored. Hash is the SHA-256 of the token's text.
 type NewToken struct {
 	Token
-	Hash       []byte
-	Restricted bool
-	// Scopes is what a restricted token covers.
-	Scopes []Scope
+	Hash []byte
 }
 
 // KeyPurpose is what a key is for.

@@ -76,7 +76,25 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
+	if d := r.emptyDataset(tokens, rows); d != "" {
+		return llm.Query{}, dialog.NoRows(d)
+	}
 	return llm.Query{}, r.refusal(ctx, &result, question)
+}
+
+// emptyDataset returns the name of a dataset without rows that a question names; "" for
+// none.
+func (r *Reader) emptyDataset(tokens []link.Token, datasets []llm.Dataset) string {
+	for _, d := range datasets {
+		words := r.namesOf(d).table
+		isNamed := func(word string) bool {
+			return slices.ContainsFunc(tokens, func(t link.Token) bool { return t.Stem == catalog.Stem(word) })
+		}
+		if d.Rows == 0 && len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !isNamed(word) }) {
+			return d.Name
+		}
+	}
+	return ""
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,19 @@ func sweets(tb testing.TB) (*ducktest.Duck, []llm.Dataset) {
 			"(1, 'Truffle', 12.5, 'open', '2025-01-03'), (2, 'Nougat', 8, 'open', '2025-02-11'), (3, 'Truffle', 4, 'closed', '2025-02-20'), (4, 'Praline', 40, 'open', '2024-12-01')"),
 		d.Table("bars", "bar_id BIGINT, title VARCHAR, price DOUBLE, maker VARCHAR", "(1, 'Dark', 3, 'Ada'), (2, 'Milk', 2, 'Bo'), (3, 'White', 5, 'Ada')"),
 		d.Table("makers", "maker VARCHAR, town VARCHAR", "('Ada', 'Rome'), ('Bo', 'Oslo')"),
+	}
+}
+
+// TestEmptyDataset asks about a dataset without rows, whose name is no word.
+func TestEmptyDataset(t *testing.T) {
+	t.Parallel()
+	d, datasets := sweets(t)
+	datasets = append(datasets, llm.Dataset{Name: "leer", Version: "1"})
+	for question, want := range map[string]string{"How many leer are there?": "leer has no rows.", "How many orders are there?": ""} {
+		_, err := reader.New().WriteQuery(t.Context(), step(d, datasets, question))
+		if got := fmt.Sprint(err); want != "" && !strings.Contains(got, want) || want == "" && err != nil {
+			t.Errorf("%s: %s, want %q", question, got, want)
+		}
 	}
 }
 

@@ -168,17 +168,19 @@ FROM namespaces n
 WHERE n.owner = $1
 	AND lower(n.name) = lower($2)`
 
-// tokenScopes is what token :token covers of what the caller may see, by the names
-// of now.
+// tokenScopes is what the caller's tokens, or :token alone, cover of what the caller may
+// see, by the names of now.
 var tokenScopes = parse(`
-SELECT n.owner, n.name AS namespace, COALESCE(d.name, '') AS dataset
-FROM token_targets s
+SELECT s.token_id, n.owner, n.name AS namespace, COALESCE(d.name, '') AS dataset
+FROM tokens k
+JOIN token_targets s ON s.token_id = k.id
 JOIN namespaces n ON n.id = s.namespace_id
 LEFT JOIN datasets d ON d.id = s.dataset_id
-WHERE s.token_id = :token
+WHERE k.owner = :caller
+	AND (:token = '' OR k.id = :token)
 	AND s.namespace_id IN (SELECT n.id` + fromNamespaces + `)
 	AND (s.dataset_id IS NULL OR s.dataset_id IN (SELECT d.id` + fromDatasets + `))
-ORDER BY s.position`)
+ORDER BY s.token_id, s.position`)
 
 // mayCancel holds for the caller's runs r that the caller's token may end: a
 // read-only one ends what was asked with it.

@@ -84,6 +84,14 @@ func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, nam
 var (
 	selectDataset = parse(`
 SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,` + datasetAccess + fromDatasets + namedDataset)
+	// The bytes of a dataset and of those before it decide whether it is in the list.
+	describeDatasets = parse(`
+SELECT x.owner, x.namespace, x.name, x.description, x.field_descriptions, x.columns, x.row_count, x.role, x.writable
+FROM (
+	SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,
+		SUM(octet_length(v.columns) + COALESCE(octet_length(d.description), 0) + COALESCE(octet_length(d.field_descriptions), 0)) OVER (ORDER BY d.id) AS total,` +
+		datasetAccess + fromDatasets + namedNamespace + `) x
+WHERE x.total <= :max_bytes`)
 	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets
 	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
 	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
@@ -110,6 +118,17 @@ func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, re
 		return nil, wrap("find namespace", err)
 	}
 	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
+}
+
+// DescribedDatasets gives datasets of a namespace that the caller may read, with their
+// definitions, columns and access, in no order: the first ones whose texts are not larger
+// than maxBytes together.
+func (s *Store) DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error) {
+	a := inNamespace(caller, ref)
+	a["max_bytes"] = maxBytes
+	var rows []datasetRow
+	err := describeDatasets.list(ctx, s, &rows, a)
+	return each(rows, datasetRow.dataset), wrap("describe datasets", err)
 }
 
 func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {

@@ -3,7 +3,10 @@ package sqlstore_test
 import (
 	"errors"
 	"maps"
+	"reflect"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +60,46 @@ func TestDatasetLife(t *testing.T) {
 		w.must(w.DeleteNamespace(ctx, alice, nsRef("alice", "ns"), true))
 		if got := w.visibleNamespaces(alice); got != "" {
 			t.Errorf("after deleting all: got %q", got)
+		}
+	})
+}
+
+// TestDescribedDatasets gives as many datasets as fit, with what their reader may do.
+func TestDescribedDatasets(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, ctx := newWorld(t, store), t.Context()
+		description := strings.Repeat("é", 500)
+		w.must(w.UpdateDefinition(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.DefinitionPatch{
+			Definition: storage.Definition{Description: &description, Schema: map[string]string{"n": "A number"}}, SetDescription: true, SetSchema: true}))
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		reading := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		for _, test := range []struct {
+			caller   storage.Caller
+			maxBytes int
+			want     string
+		}{
+			{user("alice"), 1 << 20, "one:owner two:owner"},
+			{reading, 1 << 20, "one:viewer two:viewer"},
+			{user("bob"), 1 << 20, "one:editor"},
+			{user("eve"), 1 << 20, ""},
+			{user("alice"), 1000, ""},
+			{user("alice"), 1030, "one:owner two:owner"},
+		} {
+			list, err := w.DescribedDatasets(ctx, test.caller, nsRef("alice", "NS"), test.maxBytes)
+			w.must(err)
+			var got []string
+			for _, d := range list {
+				got = append(got, d.Name+":"+string(d.Access.Strongest()))
+				alone, err := w.Dataset(ctx, test.caller, dsRef(d.Owner, d.Namespace, d.Name))
+				if err != nil || !reflect.DeepEqual(d, alone) {
+					t.Errorf("%+v, alone %+v, %v", d, alone, err)
+				}
+			}
+			slices.Sort(got)
+			if got := strings.Join(got, " "); got != test.want {
+				t.Errorf("%+v with %d bytes: %q, want %q", test.caller, test.maxBytes, got, test.want)
+			}
 		}
 	})
 }

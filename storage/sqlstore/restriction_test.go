@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,10 +19,8 @@ import (
 func newToken(access storage.TokenAccess, scopes ...storage.Scope) storage.NewToken {
 	id := uuid.NewString()
 	return storage.NewToken{
-		Token:      storage.Token{ID: id, Name: "test", Access: access, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)},
-		Hash:       []byte(id),
-		Restricted: true,
-		Scopes:     scopes,
+		Token: storage.Token{ID: id, Name: "test", Access: access, CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour), Restricted: true, Scopes: scopes},
+		Hash:  []byte(id),
 	}
 }
 
@@ -211,9 +210,24 @@ func TestTokenHoldsToWhatItsNamesMeant(t *testing.T) {
 		w.must(w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "old"))
 		w.create("alice", "ns", "one")
 		expect("namespace renamed and replaced", "alice/old/first alice/old/one alice/old/two", "alice/old/first")
-		permissions, err := w.TokenPermissions(ctx, alice, one.Restriction)
-		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !slices.Equal(permissions.Scopes, []storage.Scope{want}) {
-			t.Errorf("permissions after renaming: %+v, %v", permissions, err)
+		token, err := w.Token(ctx, alice, one.Restriction)
+		if want := (storage.Scope{Owner: "alice", Namespace: "old", Dataset: "first"}); err != nil || !slices.Equal(token.Scopes, []storage.Scope{want}) {
+			t.Errorf("a token after renaming: %+v, %v", token, err)
+		}
+		if own, err := w.Token(ctx, one, one.Restriction); err != nil || !reflect.DeepEqual(own, token) {
+			t.Errorf("a token that reads itself: %+v, %v", own, err)
+		}
+		if _, err := w.Token(ctx, one, ns.Restriction); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("another token: got %v, want forbidden", err)
+		}
+		if _, err := w.Tokens(ctx, one); !errors.Is(err, storage.ErrForbidden) {
+			t.Errorf("all tokens: got %v, want forbidden", err)
+		}
+		w.must(w.CreateToken(ctx, alice, storage.NewToken{Token: storage.Token{ID: uuid.NewString(), Access: storage.WriteAccess}}))
+		list, err := w.Tokens(ctx, alice)
+		if err != nil || len(list) != 3 || list[2].Restricted || len(list[2].Scopes) > 0 ||
+			!slices.ContainsFunc(list, func(other storage.Token) bool { return reflect.DeepEqual(other, token) }) {
+			t.Errorf("tokens after renaming: %+v, %v", list, err)
 		}
 		w.must(w.DeleteDataset(ctx, alice, dsRef("alice", "old", "first")))
 		w.create("alice", "old", "first")
@@ -224,9 +238,9 @@ func TestTokenHoldsToWhatItsNamesMeant(t *testing.T) {
 		if err := w.CreateDataset(ctx, ns, "old", "x", storage.Definition{}); !errors.Is(err, storage.ErrForbidden) {
 			t.Errorf("create in a namespace of the same name: got %v, want forbidden", err)
 		}
-		permissions, err = w.TokenPermissions(ctx, alice, ns.Restriction)
-		if err != nil || !permissions.Restricted || len(permissions.Scopes) > 0 {
-			t.Errorf("permissions after deleting: %+v, %v", permissions, err)
+		token, err = w.Token(ctx, alice, ns.Restriction)
+		if err != nil || !token.Restricted || len(token.Scopes) > 0 {
+			t.Errorf("a token after deleting: %+v, %v", token, err)
 		}
 	})
 }
@@ -253,8 +267,8 @@ func TestTokenScopesMustExist(t *testing.T) {
 		token := w.readOnly("bob", one)
 		w.must(w.RevokeDatasetShare(ctx, user("alice"), dsRef("alice", "ns", "one"), "bob"))
 		w.must(w.RenameDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), "secret"))
-		if permissions, err := w.TokenPermissions(ctx, bob, token.Restriction); err != nil || len(permissions.Scopes) > 0 {
-			t.Errorf("permissions on what is no longer shared: %+v, %v", permissions, err)
+		if found, err := w.Token(ctx, bob, token.Restriction); err != nil || len(found.Scopes) > 0 {
+			t.Errorf("a token for what is no longer shared: %+v, %v", found, err)
 		}
 	})
 }

@@ -168,6 +168,7 @@ SELECT s.id, s.datasets
 FROM runs r
 JOIN run_shares s ON s.run_id = r.id
 WHERE r.id = :run AND ` + ownRun)
+	selectShareID   = parse(`SELECT COALESCE((SELECT s.id FROM run_shares s WHERE s.run_id = r.id), '') FROM runs r WHERE r.id = :run AND ` + ownRun)
 	selectSharedRun = parse(`
 SELECT s.id, s.datasets, s.created_at, r.id AS run_id, r.owner AS asked_by, r.agent, r.question, r.namespace_id,
 	(SELECT n.owner FROM namespaces n WHERE n.id = r.namespace_id) AS owner,
@@ -254,6 +255,12 @@ ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(
 		return err
 	})
 	return id, err
+}
+
+// RunShare implements storage.RunShares.
+func (s *Store) RunShare(ctx context.Context, caller storage.Caller, runID string) (id string, err error) {
+	err = selectShareID.get(ctx, s, &id, by(caller, args{"run": runID}))
+	return id, wrap("find share of run", err)
 }
 
 // EndRunShare implements storage.RunShares.

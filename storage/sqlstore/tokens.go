@@ -102,35 +102,51 @@ func findTarget(ctx context.Context, q queryer, caller storage.Caller, scope sto
 
 // Tokens lists the caller's, newest first.
 func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error) {
-	if err := mayManageTokens(caller); err != nil {
+	return s.tokens(ctx, caller, "")
+}
+
+// Token gives one of the caller's tokens. A restricted token reads itself alone.
+func (s *Store) Token(ctx context.Context, caller storage.Caller, id string) (storage.Token, error) {
+	found, err := s.tokens(ctx, caller, id)
+	if err != nil {
+		return storage.Token{}, err
+	}
+	if len(found) == 0 {
+		return storage.Token{}, storage.ErrNotFound
+	}
+	return found[0], nil
+}
+
+// tokens lists the caller's tokens, newest first, or the one with an id.
+func (s *Store) tokens(ctx context.Context, caller storage.Caller, id string) ([]storage.Token, error) {
+	if err := mayManageTokens(caller); err != nil && (id == "" || id != caller.Restriction) {
 		return nil, err
 	}
 	const query = `
-SELECT id, name, access, created_at, expires_at
+SELECT id, name, access, restricted, created_at, expires_at
 FROM tokens
 WHERE owner = $1
+	AND ($2 = '' OR id = $2)
 ORDER BY created_at DESC, id DESC`
 	var rows []tokenRow
-	err := s.SelectContext(ctx, &rows, query, caller.Username)
-	return each(rows, tokenRow.token), wrap("list tokens", err)
-}
-
-// TokenPermissions gives what a token covers.
-func (s *Store) TokenPermissions(ctx context.Context, caller storage.Caller, id string) (storage.TokenPermissions, error) {
-	var permissions storage.TokenPermissions
-	if err := mayManageTokens(caller); err != nil {
-		return permissions, err
+	if err := s.SelectContext(ctx, &rows, query, caller.Username, id); err != nil {
+		return nil, wrap("list tokens", err)
 	}
-	err := s.GetContext(ctx, &permissions, `
-SELECT restricted, access
-FROM tokens
-WHERE id = $1
-	AND owner = $2`, id, caller.Username)
-	if err != nil {
-		return permissions, wrap("read token", err)
+	var scopes []struct {
+		TokenID string
+		storage.Scope
 	}
-	err = tokenScopes.list(ctx, s, &permissions.Scopes, by(caller, args{"token": id}))
-	return permissions, wrap("read what a token covers", err)
+	if err := tokenScopes.list(ctx, s, &scopes, by(caller, args{"token": id})); err != nil {
+		return nil, wrap("read what tokens cover", err)
+	}
+	covered := map[string][]storage.Scope{}
+	for _, scope := range scopes {
+		covered[scope.TokenID] = append(covered[scope.TokenID], scope.Scope)
+	}
+	return each(rows, func(row tokenRow) storage.Token {
+		row.Scopes = covered[row.ID]
+		return row.token()
+	}), nil
 }
 
 // DeleteToken revokes a token: it is refused from then on.

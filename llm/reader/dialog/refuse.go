@@ -51,6 +51,11 @@ func NoData() error {
 	return llm.Unanswerable("There is no data to answer from. Add a dataset, or have one shared with you, and ask again.")
 }
 
+// NoRows refuses a question about a dataset that has no rows.
+func NoRows(dataset string) error {
+	return llm.Unanswerable("%s has no rows. Add some, and ask again.", dataset)
+}
+
 // NoPreviousQuestion refuses a question that points at one that was not asked: [HasBackReference].
 func NoPreviousQuestion() error {
 	return llm.Unanswerable("The question points at something that was not named before. Ask in full, with the name of what you mean.")

@@ -56,7 +56,8 @@ async function reason(response: Response): Promise<string> {
     const said = [body.message, body.error_message].filter(Boolean).join('; ');
     const more = (body.sub_errors ?? []).filter((e: { message: string }) => !said.includes(e.message));
     const text = [said, ...more.map((e: { code: string; message: string }) => `${e.code}: ${e.message}`)].filter(Boolean).join('; ');
-    if (text) return text.charAt(0).toUpperCase() + text.slice(1) + '.';
+    // The first word of a sentence, not the name of a file or a field.
+    if (text) return (/^\p{L}+[ ,;]/u.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text) + '.';
   } catch {
     // Something between us and the server has answered.
   }
@@ -101,6 +102,15 @@ export interface Metadata {
 
 /** mayEdit says whether the rows and the description of a dataset may be changed. */
 export const mayEdit = (m: Metadata | undefined): boolean => m?.access === 'owner' || m?.access === 'editor';
+
+/** What a token covers: all that its user may read where it is not restricted. */
+export interface Permissions {
+  restricted: boolean;
+  access: 'read' | 'write';
+  permissions: { username: string; namespace: string; dataset?: string }[];
+}
+
+export const permissionsOf = (token: string) => call<Permissions>('GET', path`user/tokens/${token}/permissions`);
 
 export interface Share {
   username: string;
@@ -188,6 +198,14 @@ export const previewOf = (file: Sent, options: Options, signal: AbortSignal) => 
 export const namespaces = () => call<Namespace[]>('GET', 'schema/self/namespaces');
 
 export const allDatasets = () => call<Dataset[]>('GET', 'schema/datasets/all');
+
+/** A dataset and, once it is read, what is in it. */
+export interface Described extends Dataset {
+  metadata?: Metadata;
+}
+
+/** describedOf is datasetsOf with their metadata, as far as it fits into an answer. */
+export const describedOf = (n: Namespace) => call<Described[]>('GET', path`schema/${n.owner}/${n.name}/datasets?metadata=true`);
 
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 
@@ -334,6 +352,7 @@ export interface SharedRun {
 }
 
 export const shareRun = (run: string) => call<{ id: string }>('POST', path`query/runs/${run}/share`);
+export const shareOf = async (run: string) => (await call<{ id: string | null }>('GET', path`query/runs/${run}/share`)).id;
 export const endShare = (run: string) => call<void>('DELETE', path`query/runs/${run}/share`);
 export const sharedRun = (share: string, signal: AbortSignal) => call<SharedRun>('GET', path`shared/${share}`, undefined, signal);
 

@@ -3,7 +3,7 @@ import { asKind, kindsOf, toSpec, type Spec } from './chart/spec';
 import { copied, toCSV } from './csv';
 import { plain } from './entities';
 import { lex } from './lex';
-import { datasetName, distinct, isUUID, tableName, uuid } from './names';
+import { datasetName, distinct, isUUID, shortened, shortName, tableName, uuid } from './names';
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
@@ -239,6 +239,15 @@ test('a file names its dataset', () => {
   expect(tableName('x'.repeat(128), '日本')).toBe(`${'x'.repeat(114)}_data_9f26ee51`);
   expect(tableName('book', 'May')).toBe('book_May');
   expect(distinct(['a', 'A', 'b', 'a'])).toEqual(['a', 'A_2', 'b', 'a_3']);
+});
+
+test('a long name is cut between characters', () => {
+  const family = '👩\u200d👩\u200d👧\u200d👦';
+  expect(shortened('short', 5)).toBe('short');
+  expect(shortened('longer', 5)).toBe('long…');
+  expect(shortened(family.repeat(5), 5)).toBe(family.repeat(5));
+  expect(shortened(family.repeat(6), 5)).toBe(`${family.repeat(4)}…`);
+  expect(shortName('x'.repeat(250))).toHaveLength(60);
 });
 
 test('rows are copied as spreadsheets take them', () => {

@@ -11,6 +11,31 @@ const pattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const isUUID = (text: string): boolean => pattern.test(text);
 
+const characters = new Intl.Segmenter();
+
+/** shortened cuts a text that has more characters than these, and none of them in two. */
+export function shortened(text: string, most: number): string {
+  let cut = '';
+  let count = 0;
+  for (const { segment, index } of characters.segment(text)) {
+    if (++count < most) cut += segment;
+    else if (index + segment.length < text.length) return `${cut}…`;
+    else break;
+  }
+  return text;
+}
+
+/** The most characters of a column's name that are shown. */
+export const longestName = 60;
+
+export const shortName = (name: string): string => shortened(name, longestName);
+
+/** listWords names the first of some things, and says how many more there are. */
+export function listWords(names: string[]): string {
+  const more = names.length > 4 ? [`${names.length - 3} more`] : [];
+  return new Intl.ListFormat('en').format([...names.slice(0, more.length ? 3 : 4), ...more]);
+}
+
 /** datasetName makes a name of a file's. */
 export const datasetName = (filename: string): string => cleanName(filename.replace(/\.(gz|gzip|zip)$/i, '').replace(/\.[^.]+$/, ''));
 

@@ -10,34 +10,34 @@ function storage(): Storage {
   } as Storage;
 }
 
-const jwt = (sub: string) => ['e30', btoa(JSON.stringify({ sub })).replace(/=+$/, ''), 'x'].join('.');
+const jwt = (sub: string, more: object = {}) => ['e30', btoa(JSON.stringify({ sub, ...more })).replace(/=+$/, ''), 'x'].join('.');
 
 /** The page at an address, with nobody signed in. */
 async function page(hash: string) {
   const location = { pathname: '/', search: '', hash };
   vi.stubGlobal('location', location);
-  vi.stubGlobal('history', { replaceState: (_: unknown, __: string, address: string) => (location.hash = address.slice(1)) });
+  vi.stubGlobal('history', { replaceState: (_: unknown, __: string, address: string) => (location.hash = /#.*/.exec(address)?.[0] ?? '') });
   const listeners: (() => void)[] = [];
   vi.stubGlobal('addEventListener', (_: string, listener: () => void) => listeners.push(listener));
-  const [session, place, store, ratings] = await Promise.all([import('./session'), import('./place'), import('./store'), import('./ratings')]);
+  const [session, place, store, ratings, rights] = await Promise.all([import('./session'), import('./place'), import('./store'), import('./ratings'), import('./rights')]);
   place.listen(session.takeFragment);
   const open = (hash: string) => {
     location.hash = hash;
     for (const listener of listeners) listener();
   };
-  return { ...session, ...store, ...ratings, place: place.place, address: () => location.hash, open };
+  return { ...session, ...store, ...ratings, ...rights, place: place.place, address: () => location.hash, open };
 }
 
 /** Requests that are answered when a test says so. */
 function held() {
-  const requests: { path: string; token: string; answer: (body: unknown, status?: number) => Promise<void> }[] = [];
+  const requests: { path: string; token: string; body: string; answer: (body: unknown, status?: number) => Promise<void> }[] = [];
   vi.stubGlobal('fetch', (address: URL, init: RequestInit) => new Promise<Response>((resolve) => {
     const answer = async (body: unknown, status = 200) => {
       resolve(new Response(JSON.stringify(body), { status }));
       for (let i = 0; i < 20; i++) await Promise.resolve();
       await new Promise((done) => setTimeout(done));
     };
-    requests.push({ path: new URL(address).pathname, token: new Headers(init.headers).get('Authorization')!, answer });
+    requests.push({ path: new URL(address).pathname, token: new Headers(init.headers).get('Authorization')!, body: String(init.body), answer });
   }));
   return requests;
 }
@@ -138,6 +138,65 @@ describe('what comes after signing out', () => {
   });
 });
 
+describe('a token', () => {
+  const signedIn = async (answer: unknown, status = 200) => {
+    const requests = held();
+    const p = await page('#/alice/shop');
+    p.watch();
+    p.signIn(jwt('alice', { iss: 'parley/user-token', jti: 'the-id' }));
+    expect([p.unrestricted.value, p.mayWrite.value, p.mayAdd.value]).toEqual([false, false, false]);
+    await requests.find((r) => r.path.endsWith('/user/tokens/the-id/permissions'))!.answer(answer, status);
+    return p;
+  };
+  test('of another issuer may do what its user may', async () => {
+    const requests = held();
+    const p = await page('#/alice/shop');
+    p.watch();
+    p.signIn(jwt('alice'));
+    expect(requests.some((r) => r.path.includes('/user/tokens/'))).toBe(false);
+    expect([p.unrestricted.value, p.mayWrite.value, p.mayAdd.value, p.mayAddTo('any')]).toEqual([true, true, true, true]);
+    p.signOut();
+    expect(p.rights.value).toBeUndefined();
+  });
+  test('that is not restricted may, too', async () => {
+    const p = await signedIn({ restricted: false, access: 'write', permissions: [] });
+    expect([p.unrestricted.value, p.mayAddTo('any')]).toEqual([true, true]);
+  });
+  test('that reads changes nothing', async () => {
+    const p = await signedIn({ restricted: true, access: 'read', permissions: [{ username: 'alice', namespace: 'shop' }] });
+    expect([p.unrestricted.value, p.mayWrite.value, p.mayAdd.value, p.mayAddTo('shop')]).toEqual([false, false, false, false]);
+  });
+  test('adds to its user’s namespaces that it covers', async () => {
+    const permissions = [{ username: 'alice', namespace: 'shop' }, { username: 'alice', namespace: 'lab', dataset: 'plants' }, { username: 'bob', namespace: 'garden' }];
+    const p = await signedIn({ restricted: true, access: 'write', permissions });
+    expect([p.unrestricted.value, p.mayWrite.value, p.mayAdd.value]).toEqual([false, true, true]);
+    expect(['SHOP', 'lab', 'garden'].map(p.mayAddTo)).toEqual([true, false, false]);
+  });
+  test('that may not even read what it covers is taken for one that reads', async () => {
+    const p = await signedIn({}, 403);
+    expect([p.rights.value, p.problem.value]).toEqual([p.leastRights, '']);
+  });
+});
+
+test('the datasets of a namespace come with their metadata, at once as far as it fits', async () => {
+  const requests = held();
+  const p = await page('#/alice/shop');
+  p.watch();
+  p.signIn(jwt('alice'));
+  const metadata = { columns: [], rowCount: 3, dataDescription: null, schemaDefinition: null, access: 'owner' };
+  const list = [{ owner: 'alice', namespace: 'shop', name: 'orders', metadata }, { owner: 'alice', namespace: 'shop', name: 'wide' }];
+  await requests.find((r) => r.path.endsWith('/datasets'))!.answer(list);
+  const single = requests.filter((r) => r.path.includes('/data/'));
+  expect(single.map((r) => r.path.split('/').at(-1))).toEqual(['wide']);
+  await single[0]!.answer({ metadata: { ...metadata, rowCount: 4 } });
+  expect(p.datasets.value?.map((d) => d.metadata?.rowCount)).toEqual([3, 4]);
+  const [orders] = p.datasets.value!;
+  void p.readDatasets(true);
+  await requests.findLast((r) => r.path.endsWith('/datasets'))!.answer([{ ...list[0], metadata: { ...metadata } }]);
+  expect(p.datasets.value?.map((d) => d.metadata)).toEqual([orders!.metadata]);
+  expect(p.datasets.value?.[0]?.metadata).toBe(orders!.metadata); // so that what is on the screen stays
+});
+
 describe('a question that the server has not taken', () => {
   const asked = async () => {
     const requests = held();
@@ -145,12 +204,28 @@ describe('a question that the server has not taken', () => {
     p.watch();
     p.signIn(jwt('alice'));
     p.ask('assistant', 'Why?');
-    return { p, request: requests.find((r) => r.path.endsWith('a2a'))! };
+    return { p, requests, request: requests.find((r) => r.path.endsWith('a2a'))! };
   };
   test('is kept when the token has expired, for its user', async () => {
     const { p, request } = await asked();
     await request.answer({}, 401);
     expect([p.user.value, p.draft.value]).toEqual(['', { user: 'alice', text: 'Why?' }]);
+  });
+  test('leads to the start page when its user has signed in again', async () => {
+    const { p, request, requests } = await asked();
+    p.open(p.address()); // as the browser tells
+    expect(p.place.value?.view).toBe('conversation');
+    await request.answer({}, 401);
+    let done = requests.length;
+    p.signIn(jwt('alice'));
+    for (; done < requests.length; done++) {
+      const { path, body, answer } = requests[done]!;
+      const url = `http://localhost${path.replace('/card', '')}`;
+      if (path.endsWith('/a2a')) await answer(['assistant', 'nl2ql'].map((name) => ({ name, agentCard: `${url}/${name}/card` })));
+      else if (path.endsWith('/card')) await answer({ name: 'agent', capabilities: {}, skills: [], supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] });
+      else if (path.includes('/a2a/')) await answer({ jsonrpc: '2.0', id: JSON.parse(body).id, result: { tasks: [], nextPageToken: '', pageSize: 20, totalSize: 0 } });
+    }
+    expect([p.place.value?.view, p.problem.value, p.draft.value.text]).toEqual(['new', '', 'Why?']);
   });
   test('can be canceled', async () => {
     const { p } = await asked();

@@ -18,15 +18,27 @@ export const notice = signal('');
 export const user = computed(() => usernameOf(token.value, settings.usernameClaim));
 
 export function usernameOf(jwt: string, claim: string): string {
+  const claims = claimsOf(jwt);
+  const name = isOwn(claims) ? claims.sub : claim ? claims[claim] : (claims.preferred_username ?? claims.sub);
+  return typeof name === 'string' ? name.trim().toLowerCase().normalize('NFC') : '';
+}
+
+/** ownID is the id of a token that a user has made, which can be restricted; '' of another one. */
+export function ownID(jwt: string): string {
+  const claims = claimsOf(jwt);
+  return isOwn(claims) && typeof claims.jti === 'string' ? claims.jti : '';
+}
+
+const isOwn = (claims: Record<string, unknown>): boolean => claims.iss === 'parley/user-token';
+
+/** claimsOf gives what a token says of itself, as far as it can be read. */
+function claimsOf(jwt: string): Record<string, unknown> {
   try {
     const payload = jwt.split('.')[1]!.replace(/-/g, '+').replace(/_/g, '/');
     const bytes = Uint8Array.from(atob(payload), (c) => c.charCodeAt(0));
-    const claims = JSON.parse(new TextDecoder().decode(bytes));
-    const own = claims.iss === 'parley/user-token';
-    const name = own ? claims.sub : claim ? claims[claim] : (claims.preferred_username ?? claims.sub);
-    return typeof name === 'string' ? name.trim().toLowerCase().normalize('NFC') : '';
+    return Object(JSON.parse(new TextDecoder().decode(bytes))) as Record<string, unknown>;
   } catch {
-    return '';
+    return {};
   }
 }
 

@@ -6,7 +6,8 @@ import { lost } from './connection';
 import { models, modelToAsk } from './models';
 import { uuid } from './names';
 import { go, here, hrefOf, lastPlace, leave, place, settle, type Place } from './place';
-import { token, user } from './session';
+import { allRights, leastRights, rights } from './rights';
+import { ownID, token, user } from './session';
 import { Turn } from './turn';
 
 export const namespaces = signal<api.Namespace[] | undefined>(undefined);
@@ -16,10 +17,7 @@ const problems = signal<Record<string, string>>({});
 export const problem = computed(() => Object.values(problems.value).find(Boolean) ?? '');
 const report = (what: string, words: string) => (problems.value = { ...problems.value, [what]: words });
 
-/** A dataset and, once it is read, what is in it. */
-export interface Described extends api.Dataset {
-  metadata?: api.Metadata;
-}
+export type Described = api.Described;
 
 export const datasets = signal<Described[] | undefined>(undefined);
 export const conversations = signal<api.Summary[] | undefined>(undefined);
@@ -46,6 +44,8 @@ export function askedBefore(): string[] {
 
 /** What a user has written and not asked yet, kept while they sign in again. */
 export const draft = signal({ user: '', text: '' });
+/** The conversation of a question that was not heard, so that there may be none. */
+let unheard = '';
 /** Who asked the questions that are open. */
 let asker = '';
 /** Ended when the conversation that is being opened is left. */
@@ -90,13 +90,26 @@ export const readNamespaces = () =>
     list.sort((a, b) => Number(mine(b.owner)) - Number(mine(a.owner)) || a.owner.localeCompare(b.owner) || a.name.localeCompare(b.name));
     namespaces.value = list;
     const first = list.find((n) => `${n.owner}/${n.name}` === lastPlace()) ?? (await firstWithData(list));
-    if (wanted() && !place.value && first) settle(hrefOf(first.owner, first.name));
+    // The address may have changed already, and the page not been told.
+    if (wanted() && !place.value && location.hash.length < 2 && first) settle(hrefOf(first.owner, first.name));
   });
 
 const readModels = () =>
   attempt('models', who, async (wanted) => {
     const list = await api.models();
     if (wanted()) models.value = list;
+  });
+
+/** readRights reads what the token covers, where it can be restricted. */
+const readRights = () =>
+  attempt('rights', who, async (wanted) => {
+    const id = ownID(token.peek());
+    if (!id) return void (rights.value = allRights);
+    const found = await api.permissionsOf(id).catch((error) => {
+      if (error instanceof api.Refusal && error.status === 403) return leastRights;
+      throw error;
+    });
+    if (wanted()) rights.value = found;
   });
 
 /** firstWithData is the first namespace of a list that has a dataset, else the first one. */
@@ -118,15 +131,18 @@ export function readDatasets(quiet = false): Promise<void> {
     const namespace = current();
     const at = place.value;
     if (!namespace) return void (datasets.value = undefined);
-    const list: Described[] = await api.datasetsOf(namespace).catch((error) => {
+    const list = await api.describedOf(namespace).catch((error) => {
       if (wanted() && isMissing(error)) datasets.value = undefined;
       return nowhere(error);
     });
     if (!wanted()) return;
     const before = datasets.value ?? [];
-    datasets.value = list.map((d) => ({ ...d, metadata: before.find((b) => b.name === d.name)?.metadata }));
+    datasets.value = list.map((d) => {
+      const known = before.find((b) => b.name === d.name)?.metadata;
+      return { ...d, metadata: !d.metadata || (quiet && isSame(d.metadata, known)) ? known : d.metadata };
+    });
     readAt.value = at;
-    const queue = [...list];
+    const queue = list.filter((d) => !d.metadata);
     await Promise.all(Array.from({ length: 6 }, async () => {
       for (let d = queue.shift(); d; d = queue.shift()) {
         const { name } = d;
@@ -191,7 +207,9 @@ function closeConversation(): void {
   opening.abort();
   for (const turn of turns.peek() ?? []) {
     turn.leave();
-    if (turn.unheard) draft.value = { user: asker, text: turn.question.text };
+    if (!turn.unheard) continue;
+    draft.value = { user: asker, text: turn.question.text };
+    unheard = turn.question.contextId;
   }
   turns.value = [];
 }
@@ -206,6 +224,7 @@ async function openConversation(id: string, namespace: string): Promise<void> {
     // Ids of tasks count up with the time.
     const list = found.flat().sort((a, b) => (a.task.id < b.task.id ? -1 : 1));
     turns.value = list.map(({ agent, task }) => Turn.of(agent, task, namespace));
+    if (!list.length && id === unheard && place.value) return settle(hrefOf(place.value.owner, place.value.namespace));
     report('conversation', list.length ? '' : 'There is no such conversation any more. Ask a new question.');
   } catch (error) {
     if (signal.aborted) return;
@@ -237,11 +256,13 @@ export async function rename(id: string, title: string): Promise<void> {
 export function watch(): void {
   effect(() => {
     if (!token.value) {
-      namespaces.value = datasets.value = conversations.value = models.value = undefined;
+      namespaces.value = datasets.value = conversations.value = models.value = rights.value = undefined;
       problems.value = {};
       return;
     }
     untracked(() => {
+      rights.value = undefined;
+      void readRights();
       void readNamespaces();
       void readModels();
     });
@@ -263,7 +284,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readNamespaces(), readModels(), readDatasets(), readConversations()]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readRights(), readNamespaces(), readModels(), readDatasets(), readConversations()]));
     away = lost.value;
   });
   effect(() => {

@@ -1,5 +1,6 @@
 // Questions that the datasets of a namespace can answer, to begin with and to go on with.
 import type { Column } from './api';
+import { longestName } from './names';
 import { fieldsOf } from './rows';
 import type { Step } from './run';
 import type { Described } from './store';
@@ -11,7 +12,8 @@ const isTime = (c: Column) => /^(DATE|TIMESTAMP)/i.test(c.type);
 const isLabel = (c: Column) => isText(c) && !/(^|_)(id|name|title|email|mail|phone|address|street|url|link|description|comments?|notes?|text|code|number)$/i.test(c.name);
 const words = (name: string) => name.replace(/[_.-]+/g, ' ').trim();
 
-const columnsOf = (d: Described): Column[] => d.metadata?.columns ?? [];
+/** columnsOf gives the columns that a question can name. */
+const columnsOf = (d: Described): Column[] => (d.metadata?.columns ?? []).filter((c) => c.name.length <= longestName);
 
 /** askable tells of a dataset whose name is the word for its rows. */
 function askable(d: Described): boolean {

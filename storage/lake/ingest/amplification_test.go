@@ -20,6 +20,7 @@ import (
 // written anywhere.
 func TestAmplification(t *testing.T) {
 	t.Parallel()
+	skipRaced(t)
 	l := setup(t)
 	sparse := `{"k0":1`
 	for i := range 1_000 {
@@ -59,6 +60,7 @@ func TestAmplification(t *testing.T) {
 // Readers of XML hold a whole row or text in memory, with the spaces and comments around it.
 func TestLongXML(t *testing.T) {
 	t.Parallel()
+	skipRaced(t)
 	plain := book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, "x"}, []any{2, "y"}) })
 	blank := strings.Repeat(" ", 17<<20)
 	before := func(mark, text string) func(string) string {

@@ -142,10 +142,10 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		if !seen.meets(kindComma3.set()) {
 			shown = "1.234"
 		}
-		d.warning = fmt.Sprintf("the column is text: %s can be 1234 or the fraction 1.234, and no cell decides; the type integer reads 1234, the type number the fraction", shown)
+		d.warning = fmt.Sprintf("the column is text: %s can be 1234 or the fraction 1.234, and no cell decides; choose the type whole number (integer) for 1234, or number for the fraction", shown)
 		return d
 	case seen.within(kindEitherFirst.set()):
-		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; the type date:dmy or date:mdy decides"
+		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; choose the type date, day first (date:dmy), or date, month first (date:mdy)"
 		return d
 	case c.text || seen.meets(kindCode.set()):
 		return d

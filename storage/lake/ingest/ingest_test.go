@@ -17,6 +17,7 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/worker"
 )
 
 // lake is a folder and an engine for one test.
@@ -25,6 +26,23 @@ type lake struct {
 	db  *sql.DB
 	dir string
 	out int
+}
+
+// raced gives how many of a number of files are read: with the race detector, which makes
+// each take many times longer, one in ten.
+func raced(files int) int {
+	if worker.RaceEnabled {
+		return files / 10
+	}
+	return files
+}
+
+// skipRaced skips a test that is slow with the race detector and has one goroutine.
+func skipRaced(t *testing.T) {
+	t.Helper()
+	if worker.RaceEnabled {
+		t.Skip("takes minutes with the race detector")
+	}
 }
 
 func setup(t testing.TB) *lake {

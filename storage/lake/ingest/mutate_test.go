@@ -117,10 +117,7 @@ func TestMutatedFiles(t *testing.T) {
 }
 
 func readMutations(t *testing.T, name, sample string) {
-	count := mutations
-	if worker.RaceEnabled {
-		count /= 10 // each takes many times longer
-	}
+	count := raced(mutations)
 	l := setup(t)
 	read := 0
 	for i := range count {

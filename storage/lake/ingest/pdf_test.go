@@ -39,6 +39,7 @@ func pdf(pages ...[]string) string {
 
 func TestPDF(t *testing.T) {
 	t.Parallel()
+	skipRaced(t)
 	l := setup(t)
 	source := l.file("report.pdf", pdf([]string{"Hello world.", "Second line."}, []string{"Page two."}))
 	l.readsPart(source, "", "document VARCHAR, passage BIGINT, text VARCHAR",

@@ -186,6 +186,7 @@ func TestWorkbookHidden(t *testing.T) {
 // A sheet whose rows have all different styles is read without units, in bounded memory.
 func TestWorkbookManyStyles(t *testing.T) {
 	t.Parallel()
+	skipRaced(t)
 	l := setup(t)
 	content := book(t, func(f *excelize.File) {
 		rows := [][]any{{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o"}}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,7 +92,7 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 		reply, err = roundTrip(p.channel, request, progress)
 		return err
 	})
-	if errors.Is(err, io.EOF) {
+	if Gone(err) {
 		// The exit status of a worker that ends by itself goes into the error.
 		_ = p.channel.Close()
 		select {
@@ -105,7 +104,7 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 	switch {
 	case ctx.Err() != nil:
 		return IngestReply{}, context.Cause(ctx)
-	case errors.Is(err, io.EOF) && len(request.Files) == 0 && outOfMemory.MatchString(p.CrashReport()):
+	case Gone(err) && len(request.Files) == 0 && outOfMemory.MatchString(p.CrashReport()):
 		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
 	case err != nil:
 		return IngestReply{}, fmt.Errorf("an ingest worker ended: %w: %v: %s", err, p.exit, p.CrashReport())

@@ -62,7 +62,7 @@ func TestWrongSettings(t *testing.T) {
 		{"wrong measuring", []string{"PARLEY_LLM=nonsense"}, []string{"eval", "x", "--agent=spy", "--limit=-1", "--parallel=many", "--failures=x", "--pairs=one", "--server=https://me:hunter2@x"}, []string{
 			"--agent must", "--limit must", "--parallel must", "--failures must", "--pairs must",
 			"--server (PARLEY_SERVER)", "--token (PARLEY_TOKEN) goes with --server", "--llm (PARLEY_LLM)"}},
-		{"no tasks", []string{"PARLEY_TOKEN=x"}, []string{"tasks", "--limit", "0"}, []string{"--limit must be 1 to 1000"}},
+		{"no tasks", []string{"PARLEY_TOKEN=x"}, []string{"tasks", "--limit", "0"}, []string{"--limit must be a number from 1 on"}},
 		{"no conversation", []string{"PARLEY_TOKEN=x"}, []string{"ask", "--context", "nope", "What?"}, []string{"--context must be the id of a conversation"}},
 		{"no address", []string{"PARLEY_TOKEN=x"}, []string{"datasets", "--server", "localhost:8080"}, []string{"--server (PARLEY_SERVER) must be an http or https address", `"localhost:8080"`}},
 		{"half an address", []string{"PARLEY_TOKEN=x", "PARLEY_SERVER=http://"}, []string{"tasks"}, []string{"--server (PARLEY_SERVER) must be an http or https address"}},

@@ -28,11 +28,19 @@ func TestDataCommands(t *testing.T) {
 		{[]string{"query", "--format=markdown", "SELECT item, price FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "| item | price |\n| --- | ---: |\n| apple | 1.5 |\n"},
 		{[]string{"query", "--format=markdown", "SELECT '—' AS dash, 'a|b' AS bar"}, e2etest.ExitOK, "| dash | bar |\n| --- | --- |\n| — | a\\|b |\n"},
 		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "…{\"item\":\"apple\","},
+		{[]string{"query", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "city  p\n----  -\n(0 rows)\n"},
+		{[]string{"query", "-f", "csv", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "city,p\n"},
+		{[]string{"query", "-f", "markdown", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "| city | p |\n| --- | --- |\n"},
+		{[]string{"query", "-f", "json", "SELECT city FROM orders WHERE false"}, e2etest.ExitOK, "[]\n"},
 		{[]string{"query", "DROP TABLE orders"}, e2etest.ExitFailed, "…query alice/shop: "},
 		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…there are alice/shop"},
 		{[]string{"query"}, e2etest.ExitUsage, "…parley query --help"},
 		{[]string{"head", "shop/orders", "-n", "1", "--sort", "price", "--desc"}, e2etest.ExitOK, "city    item  price\n------  ----  -----\nBerlin  fig       3\n(1 row)\n"},
 		{[]string{"head", "shop/orders", "-n", "0"}, e2etest.ExitUsage, "…--rows"},
+		{[]string{"head", "orders", "-n", "-1"}, e2etest.ExitUsage, "…--rows must be a number from 1 on, not \"-1\"\n  DATASET must be"},
+		{[]string{"tasks", "", "--limit", "-1"}, e2etest.ExitUsage, "…--limit must be a number from 1 on, not \"-1\"\n  ID is empty\n"},
+		{[]string{"tokens", "create", "x", "--ttl", "-5h", "--only", ""}, e2etest.ExitUsage, "…--ttl must be a duration such as 30s or 24h, not \"-5h\"\n  --only must be"},
+		{[]string{"ingest", "x.csv", "--header-row", "-1", "--mode", "guess", "-d", "shop/x"}, e2etest.ExitUsage, "…--mode must be append or replace, not \"guess\"\n  --header-row must be a number from 0 on, not \"-1\"\n"},
 		{[]string{"head", "orders"}, e2etest.ExitUsage, "…NAMESPACE/NAME"},
 		{[]string{"datasets"}, e2etest.ExitOK, "namespace  name    rows  owner\n---------  ------  ----  -----\nshop       orders     3  alice\n"},
 		{[]string{"datasets", "-f", "csv"}, e2etest.ExitOK, "namespace,name,rows,owner\nshop,orders,3,alice\n"},
@@ -123,8 +131,11 @@ func TestTokenCommands(t *testing.T) {
 	}
 	list := e2etest.RunCommand(t, dir, env, "tokens", "-f", "csv")
 	lines := strings.Split(strings.TrimSpace(list.Stdout), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[1], ",report,read,") {
+	if len(lines) != 2 || !strings.Contains(lines[1], ",report,read,shop/orders,") {
 		t.Fatalf("%d %s%s", list.Code, list.Stdout, list.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, env, "tokens", "--json"); !strings.Contains(got.Stdout, `"accessRestrictedTo":[{"username":"alice","namespace":"shop","dataset":"orders"}]`) {
+		t.Errorf("%d %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	id, _, _ := strings.Cut(lines[1], ",")
 	if got := e2etest.RunCommand(t, dir, env, "tokens", "revoke", id); got.Code != e2etest.ExitOK {
@@ -140,6 +151,9 @@ func TestTokenCommands(t *testing.T) {
 	plain := e2etest.RunCommand(t, dir, env, "tokens", "create", "plain", "--json")
 	if err := json.Unmarshal([]byte(plain.Stdout), &lasting); err != nil {
 		t.Fatalf("%v: %s%s", err, plain.Stdout, plain.Stderr)
+	}
+	if got := e2etest.RunCommand(t, dir, env, "tokens", "-f", "ndjson"); got.Code != e2etest.ExitOK || strings.Contains(got.Stdout, "accessRestrictedTo") {
+		t.Errorf("a token without restriction: %d %s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	help := e2etest.RunCommand(t, dir, nil, "tokens", "create", "--help")
 	if days := lasting.Expires.Sub(lasting.Created).Round(time.Hour).Hours() / 24; !strings.Contains(strings.Join(strings.Fields(help.Stdout), " "), fmt.Sprintf("By default, %.0f days.", days)) {

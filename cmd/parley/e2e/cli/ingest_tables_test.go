@@ -146,7 +146,7 @@ func TestIngestTablesAgain(t *testing.T) {
 		}
 	})
 	args := []string{"ingest", "x.zip", "-d", "shop/x"}
-	if got := i.run(e2etest.ExitUnavailable, args...); !strings.Contains(got.Stderr, "\n  stored: a in shop/x_a\n") {
+	if got := i.run(e2etest.ExitUnavailable, args...); !strings.Contains(got.Stderr, "\n  stored: a in shop/x_a\n  run the same command again to resume\n") {
 		t.Errorf("said %s", got.Stderr)
 	}
 	i.gate.watch(func(*http.Request) {})

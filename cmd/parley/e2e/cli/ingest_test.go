@@ -178,7 +178,7 @@ func TestIngestGoesOn(t *testing.T) {
 					t.Errorf("no %q in:\n%s", want, got.Stderr)
 				}
 			}
-			if want := strconv.Itoa(bigRows) + " rows"; !strings.Contains(got.Stdout, want) || !strings.Contains(got.Stdout, "price   DOUBLE") {
+			if want := strconv.Itoa(bigRows) + " rows"; !strings.Contains(got.Stdout, want) || !strings.Contains(got.Stdout, "price   number") {
 				t.Errorf("no %q in:\n%s", want, got.Stdout)
 			}
 		})
@@ -352,9 +352,9 @@ What we \x1b[31msold
 
 column  type
 ------  -------
-id      BIGINT
-item    VARCHAR
-price   DOUBLE
+id      integer
+item    text
+price   number
 `
 	if diff := cmp.Diff(want, got.Stdout); diff != "" {
 		t.Errorf("- want, + got:\n%s", diff)

@@ -26,7 +26,7 @@ func TestIngestOnTerminal(t *testing.T) {
 	i.parts.forget()
 	s = onScreen(t, e2etest.Command(t, i.dir, i.env, ingestBig...))
 	s.sees("were there already")
-	s.sees("price   DOUBLE")
+	s.sees("price   number")
 	if code := s.ends(); code != e2etest.ExitOK {
 		t.Errorf("exit code %d", code)
 	}

@@ -23,6 +23,7 @@ func TestShare(t *testing.T) {
 	}
 	say(e2etest.ExitOK, "shop is shared with nobody", "share", "shop")
 	say(e2etest.ExitOK, "bob can read shop/big now", "share", "shop/big", "Bob")
+	say(e2etest.ExitOK, "user  role    dataset\n----  ------  -------\nbob   viewer  big\n", "share", "shop")
 	i.env = bob
 	say(e2etest.ExitOK, "shop       big      1  alice", "datasets")
 	say(e2etest.ExitOK, "shop       big      1  alice", "datasets", "alice/shop")
@@ -35,7 +36,9 @@ func TestShare(t *testing.T) {
 	say(e2etest.ExitNotFound, "parley datasets", "share", "shop", "carol")
 	i.env = alice
 	say(e2etest.ExitOK, "bob can read and change shop now", "share", "shop", "bob", "--role", "editor")
-	say(e2etest.ExitOK, "bob   editor", "share", "shop")
+	say(e2etest.ExitOK, "bob   editor  —\nbob   viewer  big\n", "share", "shop")
+	say(e2etest.ExitOK, `[{"username":"bob","role":"editor"},{"username":"bob","role":"viewer","dataset":"big"}]`, "share", "shop", "--json")
+	say(e2etest.ExitOK, "user,role\nbob,viewer\n", "share", "shop/big", "-f", "csv")
 	say(e2etest.ExitOK, `[{"username":"bob","role":"viewer"}]`, "share", "shop/big", "--json")
 	i.env = bob
 	say(e2etest.ExitOK, "alice/shop/big: 2 rows", "ingest", "good.csv", "--dataset", "alice/shop/big")

@@ -68,7 +68,7 @@ var documented = map[string][]block{
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
 		{begins: "parley datasets", prints: []string{"shop/orders: ", "price"}},
 		{begins: "parley tokens create", prints: []string{"report", "/#token="}},
-		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "viewer"}},
+		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "carol  editor  orders"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n"}},
 		{begins: "source <(parley completion bash)"},

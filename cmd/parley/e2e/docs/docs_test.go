@@ -69,6 +69,8 @@ func newReader(t *testing.T, path string) *reader {
 	case "README.md":
 		url, token := demonstration(t)
 		r.env = append(r.env, "PARLEY_SERVER="+url, "PARLEY_TOKEN="+token)
+	case "docs/a2a.md": // its questions name their namespace
+		r.NewDataset("other", "things")
 	case "docs/cli.md":
 		r.env = append(r.env, "PARLEY_SERVER="+r.URL, "PARLEY_TOKEN="+r.Token)
 	case "docs/eval.md":

@@ -27,11 +27,16 @@ const violations = `(async (runOnly) => {
 	return found.violations.flatMap((rule) => rule.nodes.map((node) => rule.id + ': ' + node.target.join(' ') + ': ' + node.failureSummary)).join('\n')
 })(%s)`
 
-// schemes are the color schemes with the rules that axe-core applies. The dark one differs
-// from the light one in colors alone.
-var schemes = []struct{ name, rules string }{
-	{"light", `['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']`},
-	{"dark", `['color-contrast', 'link-in-text-block']`},
+// schemes are the color schemes with the widths and the rules that axe-core applies. The
+// dark one differs from the light one in colors alone, and those not between tablets and
+// wide windows.
+var schemes = []struct {
+	name   string
+	widths []int64
+	rules  string
+}{
+	{"light", []int64{1440, 768, 390}, `['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']`},
+	{"dark", []int64{390, 1440}, `['color-contrast', 'link-in-text-block']`},
 }
 
 // awaited evaluates an expression that is a promise of a text.
@@ -67,7 +72,7 @@ func accessible(b *tab) (looks func(view string)) {
 			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 				{Name: "prefers-color-scheme", Value: scheme.name}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			}})
-			for _, width := range []int64{1440, 768, 390} {
+			for _, width := range scheme.widths {
 				b.do(chromedp.EmulateViewport(width, 900))
 				b.fits(view)
 				found := ""

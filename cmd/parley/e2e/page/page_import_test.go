@@ -161,12 +161,20 @@ func TestPageSeveralFiles(t *testing.T) {
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.sees(".suggestions", "orders")
-	b.is(`(() => {
-		const dataTransfer = new DataTransfer();
-		for (const name of ['a.csv', 'b.csv']) dataTransfer.items.add(new File(['n\n' + name + '\n'], name));
-		return document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true })) !== undefined;
-	})()`)
-	b.sees("dialog .first-rows", "a.csv")
+	drop := func() {
+		b.is(`(() => {
+			const dataTransfer = new DataTransfer();
+			for (const name of ['a.csv', 'b.csv']) dataTransfer.items.add(new File(['n\n' + name + '\n'], name));
+			return document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true })) !== undefined;
+		})()`)
+		b.sees("dialog .first-rows", "a.csv")
+		b.sees("dialog .hint", "File 1 of 2. Next: b.csv.")
+	}
+	drop()
+	b.press("Close")
+	b.sees("dialog", "b.csv waits to be imported")
+	b.closes()
+	drop()
 	b.imports()
 	b.sees("dialog [role=status]", "shop/a: 1 row")
 	b.press("Next file: b.csv")

@@ -22,9 +22,9 @@ func lighthouse(t testing.TB, url, category string) (score float64, failed []str
 	if err != nil {
 		servertest.Lacking(t, "this test needs npm packages: %v", err)
 	}
-	chromium, err := exec.LookPath("chromium")
+	chromium, err := exec.LookPath(chromiumProgram)
 	if err != nil {
-		servertest.Lacking(t, "the tests of the page need chromium: %v", err)
+		servertest.Lacking(t, "the tests of the page need %s: %v", chromiumProgram, err)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "node_modules/lighthouse/cli/index.js"), url, "--quiet", "--output=json",
 		"--only-categories="+category, "--throttling-method=simulate", "--chrome-flags=--headless --no-sandbox --disable-gpu --disable-dev-shm-usage")

@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -50,6 +51,31 @@ func TestPageVerified(t *testing.T) {
 	if bob.count(`[aria-label="Remove from verified"], [aria-label="Save as verified"], [aria-label="Pin to the board"]`) != 0 {
 		t.Error("a viewer sees what an editor may do")
 	}
+
+	var restricted struct{ Token string }
+	scope := e2etest.Object{"username": "self", "namespace": "shop"}
+	c.Ask("POST", "/user/token", e2etest.Object{"name": "page", "accessRestrictedTo": []e2etest.Object{scope}}, &restricted)
+	reader := browse(t, c.URL)
+	reader.signIn(restricted.Token)
+	reader.sees(".sidebar-user", "alice (read-only)")
+	reader.asks("nl2ql", "How many orders are there per city?")
+	reader.sees(".badge", "Verified")
+	reader.sees(".conversations", "How many orders")
+	offers := func(shown string) {
+		t.Helper()
+		reader.is(`document.querySelector('` + shown + `')`)
+		offered := get[string](reader, `[...document.querySelectorAll('button')].map((e) => e.title || e.textContent).join(', ')`)
+		for _, refused := range []string{"Add", "Share", "Rename", "Describe", "Delete", "Save as", "Pin to"} {
+			if strings.Contains(offered, refused) {
+				t.Errorf("a read-only token is offered %s: %s", refused, offered)
+			}
+		}
+	}
+	offers("article.turn")
+	reader.press("Data")
+	offers(".dataset .columns")
+	reader.press("orders")
+	offers(".rows-frame td")
 
 	b.pressIn(b.last("article.turn"), "Remove from verified")
 	b.is(`!document.querySelector('[aria-label="Remove from verified"]')`)
@@ -131,8 +157,15 @@ func TestPageSharesAnswers(t *testing.T) {
 	b.signIn(c.Token)
 	b.asks("assistant", "How many orders are there per city?")
 	b.press("Share this answer")
+	b.sees("dialog footer", "Make a link")
+	if b.count("dialog footer button") != 1 {
+		t.Error("sharing can be stopped before there is a link")
+	}
 	b.press("Make a link")
 	b.sees("dialog [role=status]", "The link is made")
+	b.closes()
+	b.press("Share this answer")
+	b.sees("dialog footer", "Stop sharing")
 	link := get[string](b, `document.querySelector('dialog input').value`)
 	b.press("Copy")
 	b.sees("dialog [role=status]", "copied")

@@ -32,6 +32,8 @@ type replicas struct {
 
 	mu   sync.Mutex
 	gets map[string]int
+	// stall, unless nil, says which requests of the bucket get no answer.
+	stall func(*http.Request) bool
 }
 
 func newReplicas(t *testing.T) *replicas {
@@ -44,10 +46,15 @@ func newReplicas(t *testing.T) *replicas {
 	}
 	forward := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target); p.Out.Host = p.In.Host }}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.mu.Lock()
 		if q.Method != http.MethodHead {
-			r.mu.Lock()
 			r.gets[q.Method+" "+filepath.Base(q.URL.Path)]++
-			r.mu.Unlock()
+		}
+		stalled := r.stall != nil && r.stall(q)
+		r.mu.Unlock()
+		if stalled {
+			<-q.Context().Done()
+			return
 		}
 		forward.ServeHTTP(w, q)
 	}))

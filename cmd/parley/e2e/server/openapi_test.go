@@ -94,6 +94,7 @@ func (d *described) datasets() {
 	d.call("alice getLinks 200")
 	d.call("alice getDatasets 200")
 	d.call("alice getNamespaceDatasets 200")
+	d.call("alice getNamespaceDatasets 200", query("metadata=true"))
 	d.call("alice getNamespaces 200")
 }
 
@@ -270,7 +271,9 @@ func (d *described) questions() {
 
 	d.savedQueries()
 	var share struct{ ID string }
+	d.call("alice getRunShare 200", run)
 	d.call("alice shareRun 200", run).into(d.t, &share)
+	d.call("alice getRunShare 200", run)
 	d.call("alice getShared 200", param("shareId", share.ID))
 	d.call("bob getShared 200", param("shareId", share.ID))
 	d.call("carol getShared 404", param("shareId", share.ID))

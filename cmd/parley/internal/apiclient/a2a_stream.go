@@ -10,10 +10,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/retry"
@@ -67,6 +68,8 @@ type follower struct {
 	size int
 	// since is when the stream broke; zero while it is connected.
 	since time.Time
+	// connected says that the last attempt had a connection.
+	connected atomic.Bool
 }
 
 // listen yields the events of one connection, to the end of the task or to a question.
@@ -100,6 +103,8 @@ func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) er
 
 // attempt finds the task if the question may have started one, and listens.
 func (f *follower) attempt(ctx context.Context, yield func(Event, error) bool) error {
+	f.connected.Store(false)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { f.connected.Store(true) }})
 	if f.task == "" && !f.since.IsZero() && f.question.TaskID == "" {
 		task, err := f.find(ctx)
 		if err != nil {
@@ -126,15 +131,17 @@ func (f *follower) find(ctx context.Context) (*Task, error) {
 }
 
 // transient reports whether to retry. A server that is unreachable or overloaded at the
-// first attempt is reported at once.
+// first attempt is reported at once, and one that has never sent an HTTP response at the
+// second: it may have died with the question, but then there is no connection either.
 func (f *follower) transient(err error) bool {
 	started := f.task != "" || !f.since.IsZero()
 	var refused *RPCError
-	var dialing *net.OpError
 	switch {
 	case errors.As(err, &refused):
 		return started && refused.Code == InternalError // it is going down
-	case !started && (Status(err) != 0 || errors.As(err, &dialing) && dialing.Op == "dial"):
+	case !started && (Status(err) != 0 || !f.connected.Load()):
+		return false
+	case started && f.connected.Load() && !f.agent.client.responded.Load():
 		return false
 	}
 	return Unavailable(err)
@@ -187,9 +194,9 @@ func (a Agent) open(ctx context.Context, method string, params any, resume bool,
 	if resume {
 		request.Header.Set("Last-Event-ID", strconv.FormatInt(after, 10))
 	}
-	response, err := a.client.http.Do(request)
+	response, err := a.client.send(request)
 	if err != nil {
-		return nil, unreachable(request, err)
+		return nil, err
 	}
 	response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
 	kind := response.Header.Get("Content-Type")
@@ -221,7 +228,10 @@ func noStream(request *http.Request, status int, body io.Reader) error {
 		return broken(request, err)
 	}
 	if status/100 != 2 {
-		return refusal(status, nil, text)
+		return ofParley(request, refusal(status, nil, text))
+	}
+	if !json.Valid(text) {
+		return &ForeignError{serverOf(request), "no JSON"}
 	}
 	var answer rpcAnswer
 	if err := json.Unmarshal(text, &answer); err != nil || answer.Error == nil {

@@ -95,10 +95,12 @@ type Data struct {
 	// counted.
 	Truncated bool
 	TotalRows int
-	Steps     []string
-	Options   []Option
-	Code      string
-	Query     string
+	// Columns are those of a result without rows.
+	Columns []string
+	Steps   []string
+	Options []Option
+	Code    string
+	Query   string
 }
 
 // Option is a possible answer to a question to the user.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"sync"
@@ -144,7 +145,7 @@ func TestAskThroughBreaks(t *testing.T) {
 		"a server that is going down": {[]turn{events(1), says(200, `{"error":{"code":-32603,"message":"internal"}}`), events(2, 3, 4)},
 			[]string{"SendStreamingMessage", "SubscribeToTask 1", "SubscribeToTask 1"}},
 		"half an event":                     {[]turn{streams("id: 1\ndata: " + event(1)[:20]), lists(true), events(1, 2, 3, 4)}, []string{"SendStreamingMessage", "ListTasks", "SubscribeToTask 0"}},
-		"before its task was known":         {[]turn{hangUp, hangUp, lists(true), events(1, 2, 3, 4)}, []string{"SendStreamingMessage", "ListTasks", "ListTasks", "SubscribeToTask 0"}},
+		"before its task was known":         {[]turn{hangUp, says(503, ""), hangUp, lists(true), events(1, 2, 3, 4)}, []string{"SendStreamingMessage", "ListTasks", "ListTasks", "ListTasks", "SubscribeToTask 0"}},
 		"before it became a task":           {[]turn{events(), lists(false), events(1, 2, 3, 4)}, []string{"SendStreamingMessage", "ListTasks", "SendStreamingMessage"}},
 		"events that are not numbered":      {[]turn{streams("data: " + event(1) + "\n\ndata: " + event(2) + "\n\ndata: " + event(3) + "\n\ndata: " + event(4) + "\n\n")}, []string{"SendStreamingMessage"}},
 		"an event of several lines of data": {[]turn{streams("id:1\ndata: " + strings.Replace(event(1), ",", ",\ndata:", 1) + "\n\n"), events(2, 3, 4)}, []string{"SendStreamingMessage", "SubscribeToTask 1"}},
@@ -175,7 +176,10 @@ func TestAskFails(t *testing.T) {
 		"an unknown token":  {[]turn{says(401, `{"error_code":"UNAUTHORIZED","message":"no"}`)}, func(err error) bool { return Status(err) == 401 }},
 		"too much to do":    {[]turn{says(429, `{}`)}, Unavailable},
 		"deleted meanwhile": {[]turn{events(1), says(200, `{"error":{"code":-32001,"message":"no"}}`)}, func(err error) bool { return rpcCode(err) == TaskNotFound }},
-		"no agent":          {[]turn{says(200, `<html>`)}, func(err error) bool { return errors.Is(err, errNoEvent) }},
+		"no agent":          {[]turn{says(200, `{}`)}, func(err error) bool { return errors.Is(err, errNoEvent) }},
+		"another server":    {[]turn{says(200, `<html>`)}, isForeign},
+		"another page":      {[]turn{says(404, `<html>`)}, isForeign},
+		"no HTTP":           {[]turn{hangUp, hangUp}, Unavailable},
 		"no events":         {[]turn{streams("data: hello\n\n")}, func(err error) bool { return errors.Is(err, errNoEvent) }},
 		"empty events":      {[]turn{streams("data: {\"result\":{}}\n\n")}, func(err error) bool { return errors.Is(err, errNoEvent) }},
 		"an error in the stream": {[]turn{streams(`data: {"error":{"code":-32602,"message":"no"}}` + "\n\n")},
@@ -194,6 +198,11 @@ func TestAskFails(t *testing.T) {
 	if !Unavailable(err) || strings.Contains(err.Error(), "/api") {
 		t.Errorf("nobody there: %v", err)
 	}
+}
+
+func isForeign(err error) bool {
+	_, ok := errors.AsType[*ForeignError](err)
+	return ok
 }
 
 func rpcCode(err error) int {
@@ -320,6 +329,7 @@ func TestAskOfHungServer(t *testing.T) {
 		start, tries := time.Now(), 0
 		c := New("http://server", "token", 1)
 		c.http.Transport = roundTrips(func(r *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(r.Context()).GotConn(httptrace.GotConnInfo{})
 			if tries++; tries == 1 {
 				return nil, io.ErrUnexpectedEOF
 			}

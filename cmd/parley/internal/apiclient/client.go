@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/baseurl"
@@ -33,6 +34,8 @@ type Client struct {
 	base   string
 	token  string
 	locale string
+	// responded says that something at the address speaks HTTP.
+	responded atomic.Bool
 }
 
 // New returns a client of a server, whose address may have the path of the interface,
@@ -62,7 +65,7 @@ func (c *Client) CallText(ctx context.Context, method, path, text string) error 
 	}
 	request.Header.Set("Content-Type", "text/plain")
 	_, _, err = c.Do(request)
-	return err
+	return ofParley(request, err)
 }
 
 // callWithin is Call with another limit.
@@ -87,7 +90,10 @@ func (c *Client) callUnlimited(ctx context.Context, method, path string, body, i
 	}
 	_, answer, err := c.Do(request)
 	if err != nil || into == nil {
-		return err
+		return ofParley(request, err)
+	}
+	if !json.Valid(answer) {
+		return &ForeignError{serverOf(request), "no JSON"}
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
 		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
@@ -110,9 +116,9 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 // Do sends a request without adding a token, and reads the response. An error response
 // is a *StatusError.
 func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
-	response, err := c.http.Do(request)
+	response, err := c.send(request)
 	if err != nil {
-		return nil, nil, unreachable(request, err)
+		return nil, nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
@@ -125,6 +131,16 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 		return response.Header, answer, nil
 	}
 	return nil, nil, refusal(response.StatusCode, response.Header, answer)
+}
+
+// send sends a request and returns the response, whose body is not read yet.
+func (c *Client) send(request *http.Request) (*http.Response, error) {
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, unreachable(request, err)
+	}
+	c.responded.Store(true)
+	return response, nil
 }
 
 // Status returns the HTTP status of a *StatusError; 0 for another error.

@@ -39,7 +39,28 @@ func unreachable(request *http.Request, err error) error {
 	} else if cause != nil {
 		return fmt.Errorf("ask the server: %w", request.Context().Err())
 	}
-	return &UnreachableError{Server: request.URL.Scheme + "://" + request.URL.Host, Err: err}
+	return &UnreachableError{Server: serverOf(request), Err: err}
+}
+
+// serverOf is the address of a request's server, without a path.
+func serverOf(request *http.Request) string { return request.URL.Scheme + "://" + request.URL.Host }
+
+// ForeignError is a response of something that is no Parley server.
+type ForeignError struct{ Server, Response string }
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("no Parley server is at %s: the response is %s", e.Server, e.Response)
+}
+
+// ofParley returns the error of a response: a ForeignError if the path or the method is
+// unknown there and the body is not that of a Parley server.
+func ofParley(request *http.Request, err error) error {
+	refused, ok := errors.AsType[*StatusError](err)
+	unknown := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+	if ok && refused.Code == "" && slices.Contains(unknown, refused.Status) {
+		return &ForeignError{serverOf(request), fmt.Sprintf("%d %s", refused.Status, refused.Message)}
+	}
+	return err
 }
 
 // Unavailable reports whether a later attempt may succeed.

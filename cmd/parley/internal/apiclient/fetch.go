@@ -52,11 +52,11 @@ func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int6
 		return nil, 0, err
 	}
 	file := &download{request: request, cancel: cancel, silence: time.AfterFunc(finishLimit, func() { cancel(errSilent) })}
-	response, err := c.http.Do(request)
+	response, err := c.send(request)
 	if err != nil {
 		file.silence.Stop()
 		defer cancel(nil)
-		return nil, 0, unreachable(request, err)
+		return nil, 0, err
 	}
 	file.body = response.Body
 	if response.StatusCode != http.StatusOK {
@@ -65,7 +65,7 @@ func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int6
 		if err != nil {
 			return nil, 0, err
 		}
-		return nil, 0, refusal(response.StatusCode, response.Header, answer)
+		return nil, 0, ofParley(request, refusal(response.StatusCode, response.Header, answer))
 	}
 	return file, response.ContentLength, nil
 }

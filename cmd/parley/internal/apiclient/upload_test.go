@@ -107,13 +107,13 @@ func TestSendFileGivesUp(t *testing.T) {
 		"nothing":            {uploading{parts: `{}`}, "0123456789", 0, "do not match the file"},
 		"out of order":       {uploading{parts: parts(fmt.Sprintf(part, 2, 10))}, "0123456789", 0, "part 2"},
 		"empty parts":        {uploading{parts: parts(fmt.Sprintf(part, 1, 0))}, "0123456789", 0, "0 bytes"},
-		"no JSON":            {uploading{parts: `<html>`}, "0123456789", 0, "read the answer"},
+		"no JSON":            {uploading{parts: `<html>`}, "0123456789", 0, "no Parley server is at"},
 		"no address":         {uploading{parts: parts(`{"partNumber":1,"partSize":10,"url":":"}`)}, "0123456789", 0, "an invalid address for a part"},
 		"a part refused":     {uploading{parts: twoParts, put: refused(http.StatusUnprocessableEntity)}, "0123456789", 1, "422"},
 		"a wrong token":      {uploading{status: http.StatusUnauthorized}, "0123456789", 0, "401"},
 		"a shorter file":     {uploading{parts: twoParts, put: stored}, "01234", 1, "became shorter"},
 		"an upload aborted":  {uploading{status: http.StatusUnprocessableEntity}, "0123456789", 0, ErrUploadGone.Error()},
-		"an upload unknown":  {uploading{status: http.StatusNotFound}, "0123456789", 0, ErrUploadGone.Error()},
+		"an upload unknown":  {uploading{status: http.StatusNotFound, parts: `{"error_code":"NOT_FOUND"}`}, "0123456789", 0, ErrUploadGone.Error()},
 		"far too many parts": {uploading{parts: parts(strings.Repeat(fmt.Sprintf(part, 1, 1)+",", maxParts) + fmt.Sprintf(part, 1, 1))}, "0123456789", 0, "10001 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {

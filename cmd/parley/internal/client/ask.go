@@ -31,7 +31,7 @@ type Ask struct {
 	Model     string         `placeholder:"NAME" help:"The language model, if the server has several."`
 	NeverAsk  command.Toggle `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
 	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
-	Verbose   command.Toggle `env:"-" short:"v" help:"Also print the queries."`
+	Verbose   command.Toggle `env:"-" short:"v" help:"Also print the queries and how the question was read."`
 	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }

@@ -163,6 +163,8 @@ type stepReport struct {
 	RowCount    int               `json:"rowCount"`
 	Truncated   bool              `json:"truncated"`
 	TotalRows   int               `json:"totalRows,omitempty"`
+	// Columns are those of a step without rows.
+	Columns []string `json:"columns,omitempty"`
 }
 
 // reportOf returns the report of a task, ended or not.
@@ -193,7 +195,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 			step.Instruction, step.Query = task.Question().Parts.Text(), query
 		}
 		data := artifact.Parts.Data()
-		step.Rows, step.RowCount, step.Truncated, step.TotalRows = data.Rows, data.RowCount, data.Truncated, data.TotalRows
+		step.Rows, step.RowCount, step.Truncated, step.TotalRows, step.Columns = data.Rows, data.RowCount, data.Truncated, data.TotalRows, data.Columns
 		if step.Rows == nil {
 			step.Rows = []json.RawMessage{}
 		}

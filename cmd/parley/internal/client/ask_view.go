@@ -16,7 +16,7 @@ type askView struct {
 	result, progress           io.Writer
 	resultStyle, progressStyle console.Style
 	live                       console.Live
-	// quiet shows only problems, verbose the queries, too.
+	// quiet shows only problems, verbose also the queries and how the question was read.
 	quiet, verbose bool
 	// disconnected says that a broken stream was reported.
 	disconnected bool
@@ -96,10 +96,13 @@ func (v *askView) query(text string) {
 	}
 }
 
-// madeQuery shows a query that was run.
-func (v *askView) madeQuery(text string) {
+// madeQuery shows a query that was run, and how its question was read.
+func (v *askView) madeQuery(artifact apiclient.Artifact) {
+	if v.verbose && !artifact.Unanswered() && artifact.Metadata.Reasoning != "" {
+		fmt.Fprintf(v.progress, "  %s\n", console.Line(artifact.Metadata.Reasoning))
+	}
 	if v.verbose {
-		v.query(text)
+		v.query(artifact.Parts.Text())
 	}
 }
 
@@ -113,8 +116,8 @@ func (v *askView) failedQuery(text string) {
 func (v *askView) artifact(artifact apiclient.Artifact) error {
 	switch text := artifact.Parts.Text(); artifact.ArtifactID {
 	case agents.GeneratedQuery:
-		v.madeQuery(text)
-		if artifact.Metadata.Alternative != "" {
+		v.madeQuery(artifact)
+		if artifact.Metadata.Alternative != "" && !v.verbose {
 			fmt.Fprintln(v.progress, console.Line(artifact.Metadata.Reasoning))
 		}
 		v.live.Set("… running the query")
@@ -129,7 +132,7 @@ func (v *askView) artifact(artifact apiclient.Artifact) error {
 	default:
 		v.shown++
 		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(artifact.Metadata.Instruction))))
-		v.madeQuery(text)
+		v.madeQuery(artifact)
 		if artifact.Unanswered() {
 			return nil
 		}
@@ -147,14 +150,12 @@ func writeRows(w io.Writer, style console.Style, data apiclient.Data, limit int)
 	if limit > 0 && len(shown) > limit {
 		shown = shown[:limit]
 	}
-	table, err := console.Rows(shown)
+	table, err := console.Rows(shown, data.Columns)
 	if err != nil {
 		return err
 	}
-	if len(table.Columns) > 0 {
-		if err := table.Write(w, style); err != nil {
-			return err
-		}
+	if err := table.WriteAs(w, console.FormatTable, style); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintln(w, style.Dim(rowsNote(len(shown), data)))
 	return err

@@ -191,7 +191,7 @@ func (v datasetView) columns() console.Table {
 		table.Columns = append(table.Columns, console.Column{Name: "description"})
 	}
 	for _, column := range v.Metadata.Columns {
-		table.Rows = append(table.Rows, []string{column.Name, column.Type, v.Metadata.SchemaDefinition[column.Name]})
+		table.Rows = append(table.Rows, []string{column.Name, storage.TypeWord(column.Type), v.Metadata.SchemaDefinition[column.Name]})
 	}
 	return table
 }

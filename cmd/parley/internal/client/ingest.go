@@ -76,6 +76,9 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%w: run the same command again to resume", command.ErrInterrupted)
 		}
+		if _, saved := job.state.load(len(job.files)); saved && apiclient.Unavailable(err) {
+			err = fmt.Errorf("%w\n  run the same command again to resume", err)
+		}
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -125,7 +128,7 @@ func (j *ingestJob) ingest(ctx context.Context, description string, noWait, asJS
 	}
 	ended, err := j.wait(ctx, id)
 	if err != nil && !errors.Is(err, apiclient.ErrNotIngested) {
-		return fmt.Errorf("ingest into %s, which the server may complete (run the same command again to see): %w", j.ref, err)
+		return fmt.Errorf("ingest into %s, which the server may complete: %w", j.ref, err)
 	}
 	j.state.remove()
 	if err != nil {

@@ -26,7 +26,9 @@ func (f ingestFlags) options(c *command.Checker) storage.IngestOptions {
 		Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, NullValues: f.Null, Union: c.Bool("union", f.Union),
 	}
 	if f.HeaderRow != "" {
-		options.HeaderRow = new(c.CountOrZero("header-row", f.HeaderRow))
+		if row := c.CountOrZero("header-row", f.HeaderRow); row >= 0 {
+			options.HeaderRow = &row
+		}
 	}
 	if strings.EqualFold(options.Delimiter, "tab") || options.Delimiter == `\t` {
 		options.Delimiter = "\t"

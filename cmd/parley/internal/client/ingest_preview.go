@@ -52,7 +52,7 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 				}
 				examples += string(example)
 			}
-			columns.Rows = append(columns.Rows, []string{column.Name, column.Type, fmt.Sprint(column.Missing), examples})
+			columns.Rows = append(columns.Rows, []string{column.Name, storage.TypeWord(column.Type), fmt.Sprint(column.Missing), examples})
 		}
 		printReport(j.env.Stderr, report)
 		if len(columns.Rows) == 0 {
@@ -61,12 +61,12 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 		if err := columns.Write(w, console.StyleOf(w)); err != nil {
 			return err
 		}
-		rows, err := console.Rows(table.Rows)
+		rows, err := console.Rows(table.Rows, nil)
 		if err != nil {
 			return fmt.Errorf("read the server's answer: %w", err)
 		}
 		fmt.Fprintln(w)
-		if err := rows.Write(w, console.StyleOf(w)); err != nil {
+		if err := rows.WriteAs(w, console.FormatTable, console.StyleOf(w)); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

@@ -50,5 +50,5 @@ func columnNotes(c storage.ColumnReport) string {
 	if len(notes) == 0 {
 		return ""
 	}
-	return c.Type + ", " + strings.Join(notes, ", ")
+	return storage.TypeWord(c.Type) + ", " + strings.Join(notes, ", ")
 }

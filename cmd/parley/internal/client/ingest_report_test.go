@@ -20,8 +20,8 @@ func TestPrintReport(t *testing.T) {
 		Warnings: []storage.IngestWarning{{Line: 12, Column: "id", Message: "looks like a total"}, {Message: "a hidden sheet is left out"}},
 	})
 	want := `read as windows-1252
-price: DOUBLE, read from 1.234,56, in €
-day\x1b[2J: VARCHAR, 2 cells did not fit a narrower type, the first in line 7
+price: number, read from 1.234,56, in €
+day\x1b[2J: text, 2 cells did not fit a narrower type, the first in line 7
 warning: line 12: id: looks like a total
 warning: a hidden sheet is left out
 `

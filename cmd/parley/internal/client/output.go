@@ -49,12 +49,14 @@ type queryAnswer struct {
 	Metadata struct {
 		Truncated bool
 		TotalRows int
+		// Columns are those of an answer without rows.
+		Columns []string
 	}
 }
 
 // write prints the rows; a table says below it how many there are.
 func (a queryAnswer) write(env command.Env, format console.Format) error {
-	if err := console.WriteRows(env.Stdout, format, a.Data); err != nil {
+	if err := console.WriteRows(env.Stdout, format, a.Data, a.Metadata.Columns); err != nil {
 		return err
 	}
 	switch {

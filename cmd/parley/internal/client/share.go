@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
@@ -27,6 +29,8 @@ type Share struct {
 type shareEntry struct {
 	Username string       `json:"username"`
 	Role     storage.Role `json:"role"`
+	// Dataset is "" for a share of what was asked about.
+	Dataset string `json:"dataset,omitempty"`
 }
 
 // Run shares, takes back or lists.
@@ -38,17 +42,14 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return err
 	}
-	path := what.Path("/permissions/namespaces") + "/shares"
-	if what.Name != "" {
-		path = what.Path("/permissions/datasets") + "/shares"
-	}
+	path := sharesPath(what)
 	switch {
 	case s.User == nil:
-		err = listShares(ctx, client, env, what, path, format)
+		err = listShares(ctx, client, env, what, format)
 	case revoke:
-		err = client.Call(ctx, http.MethodDelete, path, shareEntry{*s.User, storage.Role(s.Role)}, nil)
+		err = client.Call(ctx, http.MethodDelete, path, shareEntry{Username: *s.User, Role: storage.Role(s.Role)}, nil)
 	default:
-		err = client.Call(ctx, http.MethodPost, path, shareEntry{*s.User, storage.Role(s.Role)}, nil)
+		err = client.Call(ctx, http.MethodPost, path, shareEntry{Username: *s.User, Role: storage.Role(s.Role)}, nil)
 	}
 	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
 		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
@@ -90,20 +91,72 @@ func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 	return what
 }
 
-func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, path string, format console.Format) error {
+func sharesPath(what apiclient.Ref) string {
+	if what.Name != "" {
+		return what.Path("/permissions/datasets") + "/shares"
+	}
+	return what.Path("/permissions/namespaces") + "/shares"
+}
+
+// listShares lists the shares of a dataset, or of a namespace and its datasets.
+func listShares(ctx context.Context, client *apiclient.Client, env command.Env, what apiclient.Ref, format console.Format) error {
 	shares := []shareEntry{}
-	if err := client.Call(ctx, http.MethodGet, path, nil, &shares); err != nil {
+	if err := client.Call(ctx, http.MethodGet, sharesPath(what), nil, &shares); err != nil {
 		return err
+	}
+	table := console.Table{Columns: []console.Column{{Name: "user"}, {Name: "role"}}}
+	if what.Name == "" {
+		of, err := datasetShares(ctx, client, what)
+		if err != nil {
+			return err
+		}
+		shares = append(shares, of...)
+		table.Columns = append(table.Columns, console.Column{Name: "dataset"})
 	}
 	if len(shares) == 0 && format == console.FormatTable {
 		fmt.Fprintf(env.Stdout, "%s is shared with nobody.\n", what)
 		return nil
 	}
-	table := console.Table{Columns: []console.Column{{Name: "user"}, {Name: "role"}}}
 	for _, share := range shares {
-		table.Rows = append(table.Rows, []string{share.Username, string(share.Role)})
+		dataset := console.None
+		if share.Dataset != "" {
+			dataset = share.Dataset
+		}
+		table.Rows = append(table.Rows, []string{share.Username, string(share.Role), dataset})
 	}
 	return writeList(env, format, shares, table)
+}
+
+// datasetShares lists the shares of the datasets of a namespace.
+func datasetShares(ctx context.Context, client *apiclient.Client, namespace apiclient.Ref) (all []shareEntry, err error) {
+	var datasets []datasetEntry
+	if err := client.Call(ctx, http.MethodGet, namespace.Path("/schema")+"/datasets", nil, &datasets); err != nil {
+		return nil, err
+	}
+	shares := make([][]shareEntry, len(datasets))
+	var group errgroup.Group
+	group.SetLimit(connections)
+	for i, dataset := range datasets {
+		ref := namespace
+		ref.Name = dataset.Name
+		group.Go(func() error {
+			err := client.Call(ctx, http.MethodGet, sharesPath(ref), nil, &shares[i])
+			if apiclient.Status(err) == http.StatusNotFound {
+				return nil // deleted meanwhile
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, of := range shares {
+		for _, share := range of {
+			share.Dataset = datasets[i].Name
+			all = append(all, share)
+		}
+	}
+	return all, nil
 }
 
 // done describes the change.

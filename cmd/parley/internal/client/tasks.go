@@ -34,9 +34,9 @@ const maxTasks = 1000
 func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	format := t.read(c)
-	limit := c.CountOrZero("limit", t.Limit)
-	if limit < 1 || limit > maxTasks {
-		c.Refuse("limit", "must be 1 to %d", maxTasks)
+	limit := c.Count("limit", t.Limit)
+	if limit > maxTasks {
+		c.Refuse("limit", "must be at most %d", maxTasks)
 	}
 	if t.ID != nil {
 		c.NotEmpty("ID", *t.ID)

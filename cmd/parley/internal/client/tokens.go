@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,6 +35,20 @@ type tokenEntry struct {
 	Access    string     `json:"access"`
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at"`
+	// RestrictedTo is nil for a token without restriction.
+	RestrictedTo []tokenTarget `json:"accessRestrictedTo,omitzero"`
+}
+
+// only gives what the token is restricted to, as --only takes it.
+func (t tokenEntry) only(user tokenUser) string {
+	if t.RestrictedTo == nil {
+		return console.None
+	}
+	targets := make([]string, len(t.RestrictedTo))
+	for i, target := range t.RestrictedTo {
+		targets[i] = target.only(user)
+	}
+	return cmp.Or(strings.Join(targets, ","), "(nothing that exists)")
 }
 
 // Run lists the caller's tokens.
@@ -52,13 +67,13 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 		fmt.Fprintln(env.Stderr, "You have no tokens. `parley tokens create NAME` makes one.")
 		return nil
 	}
-	table := console.Table{Columns: []console.Column{{Name: "id", Whole: true}, {Name: "name"}, {Name: "access"}, {Name: "created"}, {Name: "expires"}}}
+	table := console.Table{Columns: []console.Column{{Name: "id", Whole: true}, {Name: "name"}, {Name: "access"}, {Name: "only"}, {Name: "created"}, {Name: "expires"}}}
 	for _, token := range list {
 		expires := console.None
 		if token.ExpiresAt != nil {
 			expires = token.ExpiresAt.Format(time.DateTime)
 		}
-		table.Rows = append(table.Rows, []string{token.ID, token.Name, token.Access, token.CreatedAt.Format(time.DateTime), expires})
+		table.Rows = append(table.Rows, []string{token.ID, token.Name, token.Access, token.only(t.user()), token.CreatedAt.Format(time.DateTime), expires})
 	}
 	return writeList(env, format, list, table)
 }
@@ -78,6 +93,21 @@ type tokenTarget struct {
 	Username  string `json:"username"`
 	Namespace string `json:"namespace"`
 	Dataset   string `json:"dataset,omitempty"`
+}
+
+// only gives the target as --only takes it, without its owner if that is the user.
+func (t tokenTarget) only(user tokenUser) string {
+	name := t.Namespace
+	if t.Dataset != "" {
+		name += "/" + t.Dataset
+	}
+	switch {
+	case user.is(t.Username):
+		return name
+	case t.Dataset == "":
+		name += "/"
+	}
+	return t.Username + "/" + name
 }
 
 // Run creates a token and prints it.

@@ -62,6 +62,7 @@ func ExitCode(ctx context.Context, err error) int {
 	var usage UsageError
 	var missing NotFoundError
 	var refused *apiclient.RPCError
+	var foreign *apiclient.ForeignError
 	switch status := apiclient.Status(err); {
 	case errors.As(err, &usage):
 		return ExitUsage
@@ -71,7 +72,7 @@ func ExitCode(ctx context.Context, err error) int {
 		return ExitNotSignedIn
 	case errors.As(err, &missing), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
 		return ExitNotFound
-	case apiclient.Unavailable(err):
+	case apiclient.Unavailable(err), errors.As(err, &foreign):
 		return ExitUnavailable
 	case errors.Is(err, ErrNoAnswer):
 		return ExitNoAnswer

@@ -58,7 +58,7 @@ func rows(t *testing.T, text string) Table {
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		t.Fatal(err)
 	}
-	table, err := Rows(rows)
+	table, err := Rows(rows, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ abcde…  abcde…
 			}
 		})
 	}
-	if _, err := Rows([]json.RawMessage{json.RawMessage(`7`)}); err == nil {
+	if _, err := Rows([]json.RawMessage{json.RawMessage(`7`)}, nil); err == nil {
 		t.Error("a number is a row")
 	}
 }
@@ -219,7 +219,7 @@ func TestCSV(t *testing.T) {
 			list = append(list, json.RawMessage(row))
 		}
 		var out strings.Builder
-		if err := WriteRows(&out, FormatCSV, list); err != nil || out.String() != want {
+		if err := WriteRows(&out, FormatCSV, list, nil); err != nil || out.String() != want {
 			t.Errorf("%s:\n%s%v", rows, out.String(), err)
 		}
 	}

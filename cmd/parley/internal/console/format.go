@@ -22,9 +22,9 @@ const (
 	FormatMarkdown Format = "markdown"
 )
 
-// WriteRows prints rows, which are JSON objects, in a format. Of a row's internal keys only
-// JSON has what there is.
-func WriteRows(w io.Writer, format Format, rows []json.RawMessage) error {
+// WriteRows prints rows, which are JSON objects, in a format, or the names of their columns if
+// there are none. Of a row's internal keys only JSON has what there is.
+func WriteRows(w io.Writer, format Format, rows []json.RawMessage, names []string) error {
 	out := bufio.NewWriter(w)
 	switch format {
 	case FormatJSON:
@@ -41,7 +41,7 @@ func WriteRows(w io.Writer, format Format, rows []json.RawMessage) error {
 			_, _ = out.Write(append(JSON(row), '\n'))
 		}
 	default:
-		table, err := Rows(rows)
+		table, err := Rows(rows, names)
 		if err != nil {
 			return err
 		}
@@ -53,6 +53,9 @@ func WriteRows(w io.Writer, format Format, rows []json.RawMessage) error {
 // WriteAs prints the table, or CSV or Markdown, which have every cell whole, and an empty
 // one for a missing value.
 func (t Table) WriteAs(w io.Writer, format Format, style Style) error {
+	if len(t.Columns) == 0 {
+		return nil
+	}
 	switch format {
 	case FormatCSV:
 		return t.writeCSV(w, style)
@@ -84,9 +87,6 @@ func (t Table) cells(row []string) []string {
 
 // writeCSV writes cells as they are, but to a terminal, which would obey them.
 func (t Table) writeCSV(w io.Writer, style Style) error {
-	if len(t.Columns) == 0 {
-		return nil
-	}
 	out := csv.NewWriter(w)
 	var failed error
 	write := func(cells []string) {

@@ -16,10 +16,15 @@ import (
 const internalKey = "__"
 
 // Rows returns a table of the rows of a result: columns in the order of their first
-// appearance, numbers on the right, and a score if the rows match only in part. A row
-// that is not a JSON object is an error.
-func Rows(rows []json.RawMessage) (Table, error) {
+// appearance, numbers on the right, and a score if the rows match only in part. Without rows
+// it has the columns with these names. A row that is not a JSON object is an error.
+func Rows(rows []json.RawMessage, names []string) (Table, error) {
 	var t Table
+	if len(rows) == 0 {
+		for _, name := range names {
+			t.Columns = append(t.Columns, Column{Name: name})
+		}
+	}
 	columns := map[string]int{}
 	scores, ranked := make([]string, len(rows)), false
 	for i, row := range rows {

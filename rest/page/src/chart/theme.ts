@@ -29,14 +29,14 @@ export function themeOf(width: number, dark: boolean): Config {
     range: { category: series[dark ? 'dark' : 'light'] },
     axis: {
       labelColor: soft, titleColor: ink, gridColor: line, domainColor: line, tickColor: line,
-      labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, titlePadding: 10, labelLimit: small ? 110 : 220,
+      labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600, titlePadding: 10, titleLimit: 240, labelLimit: small ? 110 : 220,
     },
     axisX: { titleLimit: width },
     axisXQuantitative: { tickCount: small ? 4 : 8 },
     axisXTemporal: { grid: false },
     axisBand: { grid: false, ticks: false, labelPadding: 6 },
     legend: {
-      labelColor: soft, titleColor: ink, labelFontSize: 12, titleFontSize: 12, labelLimit: small ? 120 : 180, symbolStrokeWidth: 2,
+      labelColor: soft, titleColor: ink, labelFontSize: 12, titleFontSize: 12, titleLimit: small ? 240 : 180, labelLimit: small ? 120 : 180, symbolStrokeWidth: 2,
       ...(small && { orient: 'bottom', columns: 2 }),
     },
     title: { color: ink, subtitleColor: soft, fontSize: 14, fontWeight: 600, subtitleFontSize: 12, offset: 12, limit: width },

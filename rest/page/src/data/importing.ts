@@ -11,8 +11,9 @@ import { ingest, make, unmake } from './upload';
 /** What is being added: a file, one to be chosen or one that was sent before, to a dataset or to any. */
 export interface Adding {
   file?: File;
-  /** The files that come after it. */
+  /** The files that come after it, and how many there are with those before. */
   next?: File[];
+  total?: number;
   into?: Dataset;
   /** An ingestion that is to be done again, with other types or options. */
   again?: { sent: Sent; filename: string; options: Options };
@@ -23,9 +24,15 @@ export interface Adding {
 /** adding is what the dialog for files is open for; undefined while it is not. */
 export const adding = signal<Adding | undefined>(undefined);
 
-/** add begins with the first of some files. */
-export function add([file, ...next]: File[], into?: Dataset): void {
-  if (file) adding.value = { file, next, into };
+/** add begins with the first of some files, which may be the last ones of more. */
+export function add([file, ...next]: File[], into?: Dataset, total = next.length + 1): void {
+  if (file) adding.value = { file, next, total, into };
+}
+
+/** waitingWords says which file of several it is that is being added, and which is next; '' for one file. */
+export function waitingWords({ next = [], total = 1 }: Adding): string {
+  if (total < 2) return '';
+  return `File ${inLocale(total - next.length)} of ${inLocale(total)}.${next[0] ? ` Next: ${next[0].name}.` : ''}`;
 }
 
 /** Target is where a table goes, and how it is read. */

@@ -171,3 +171,12 @@ describe('an ingestion', () => {
     await done;
   });
 });
+
+test('files that wait are named', async () => {
+  const { waitingWords } = await import('./importing');
+  const next = [new File([], 'b.csv'), new File([], 'c.csv')];
+  expect(waitingWords({ next, total: 3 })).toBe('File 1 of 3. Next: b.csv.');
+  expect(waitingWords({ next: [], total: 3 })).toBe('File 3 of 3.');
+  expect(waitingWords({ next: [], total: 1 })).toBe('');
+  expect(waitingWords({})).toBe('');
+});

@@ -5,6 +5,7 @@ import { look, lost } from '../connection';
 import { add, adding } from '../data/importing';
 import { pasted } from '../data/paste';
 import { astray, here, hrefOf, lastPlace, place } from '../place';
+import { mayAdd, rights } from '../rights';
 import { accept, offered, token, user, usernameOf } from '../session';
 import { settings } from '../settings';
 import { datasets, namespaces, problem, shortcuts } from '../store';
@@ -26,7 +27,7 @@ export function App(): VNode {
 
 function Console(): VNode {
   const [menu, setMenu] = useState(false);
-  const dragging = useDrop((files) => add([...files]));
+  const dragging = useDrop((files) => mayAdd.value && add([...files]));
   usePaste();
   useShortcuts();
   const opener = useRef<HTMLButtonElement>(null);
@@ -54,7 +55,7 @@ function Console(): VNode {
         <div class="notices"><ReadProblem text={problem.value} /></div>
         <View />
       </main>
-      {dragging && <div class="drop-veil" role="status"><Icon name="file" /> Drop files to add their data</div>}
+      {dragging && <div class="drop-veil" role="status"><Icon name="file" /> {mayAdd.value ? 'Drop files to add their data' : 'This token cannot add data'}</div>}
       {offered.value && <Offer />}
       {shortcuts.value && <Shortcuts />}
       {open && <UploadDialog key={open} adding={open} onClose={() => { if (adding.value === open) adding.value = undefined; }} />}
@@ -102,7 +103,15 @@ function View(): VNode {
       </section>
     );
   }
-  if (!namespaces.value || first) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
+  if (!namespaces.value || first || !rights.value) return <p class="waiting" aria-busy="true">Looking for your data…</p>;
+  if (!mayAdd.value) {
+    return (
+      <section class="welcome">
+        <h1>There is no data here</h1>
+        <p>Your token is restricted, and what it covers was deleted or is no longer shared with you. Sign in with another one.</p>
+      </section>
+    );
+  }
   return (
     <section class="welcome">
       <h1>Begin with a file</h1>
@@ -120,7 +129,7 @@ function usePaste(): void {
       const at = place.value;
       if (at?.view !== 'data' || adding.value || (event.target as Element).closest?.('input, textarea, dialog')) return;
       const into = datasets.value?.find((d) => d.name.toLowerCase() === at.dataset.toLowerCase());
-      if (at.dataset && !mayEdit(into?.metadata)) return;
+      if (at.dataset ? !mayEdit(into?.metadata) : !mayAdd.value) return;
       const file = pasted(event);
       if (file) add([file], into);
     };

@@ -3,10 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { attemptsOf, mayEdit, profileOf, type Attempt, type ColumnProfile, type ColumnReport } from '../api';
 import { adding, type Adding } from '../data/importing';
 import { inLocale } from '../locale';
+import { unrestricted } from '../rights';
 import { cellText, clipped, formatNumber } from '../rows';
 import { explain, type Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
 import { ReadProblem } from './Dialog';
+import { Name } from './Name';
 import { columnNotes } from './Report';
 
 /** ColumnsTab shows what the columns of a dataset hold, and what they were read from. */
@@ -42,7 +44,7 @@ export function ColumnsTab({ dataset }: { dataset: Described }): VNode {
           const notes = report && columnNotes({ ...report, unit: undefined });
           return (
             <li class="card" key={c.name}>
-              <h2>{c.name}</h2>
+              <h2><Name text={c.name} /></h2>
               <p class="hint">{typeWords(c.type)}{c.unit && ` in ${c.unit}`}</p>
               {schemaDefinition?.[c.name] && <p>{schemaDefinition[c.name]}</p>}
               <Drawing column={c} />
@@ -64,12 +66,12 @@ function controller() {
 
 /**
  * again gives what reads a dataset's file again: the one that was kept, where all rows came from it, else one that is
- * chosen. Its rows replace those that there are.
+ * chosen: a restricted token does not see files that came with another one. Its rows replace those that there are.
  */
 function again(dataset: Described, attempts: Attempt[]): Adding {
   const [latest] = attempts;
   const { files = [], options = {}, name = '' } = latest?.attributes ?? {};
-  if (!latest || files.length !== 1 || latest.processedRows !== dataset.metadata!.rowCount) return { into: dataset, mode: 'replace' };
+  if (!latest || !unrestricted.value || files.length !== 1 || latest.processedRows !== dataset.metadata!.rowCount) return { into: dataset, mode: 'replace' };
   const types = options.types && choicesOf(options.types);
   return { into: dataset, mode: 'replace', again: { sent: files[0]!, filename: name, options: { ...options, ...(types && { types }) } } };
 }

@@ -5,8 +5,9 @@ import { agents, type Agent } from '../a2a';
 import { toMarkdown } from '../export';
 import { download } from '../files';
 import { chooseModel, model, models, rulesOnly } from '../models';
-import { datasetName } from '../names';
+import { datasetName, listWords } from '../names';
 import { here, hrefOf, place } from '../place';
+import { mayAdd } from '../rights';
 import { user } from '../session';
 import { ask, askedBefore, conversations, datasets, draft, turns, working } from '../store';
 import { suggest } from '../suggest';
@@ -75,10 +76,10 @@ function Welcome(): VNode {
     <section class="welcome">
       <h1>What would you like to know?</h1>
       {known && known.length === 0 ? (
-        <p>There is no dataset in {here.value} yet. Drop a file on this page to make one.</p>
+        <p>There is no dataset in {here.value} yet.{mayAdd.value && ' Drop a file on this page to make one.'}</p>
       ) : (
         <p>
-          Ask in your own words. The answer comes from {known ? datasetWords(known.map((d) => d.name)) : 'the datasets here'}
+          Ask in your own words. The answer comes from {known ? listWords(known.map((d) => d.name)) : 'the datasets here'}
           {place.value && <>: see <a href={hrefOf(place.value.owner, place.value.namespace, 'data')}>what {known?.length === 1 ? 'it' : 'they'} {known?.length === 1 ? 'holds' : 'hold'}</a></>}.
         </p>
       )}
@@ -89,11 +90,6 @@ function Welcome(): VNode {
       </ul>
     </section>
   );
-}
-
-function datasetWords(names: string[]): string {
-  const more = names.length > 4 ? [`${names.length - 3} more`] : [];
-  return new Intl.ListFormat('en').format([...names.slice(0, more.length ? 3 : 4), ...more]);
 }
 
 function Composer({ working }: { working: Turn | undefined }): VNode {

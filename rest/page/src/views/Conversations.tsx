@@ -3,6 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { Summary } from '../api';
 import { byDay, found } from '../days';
 import { hrefOf, place } from '../place';
+import { mayWrite, unrestricted } from '../rights';
 import { conversations, forget, rename } from '../store';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
@@ -34,8 +35,8 @@ export function Conversations({ onLeave }: { onLeave: () => void }): VNode {
                   aria-current={place.value?.conversation === each.id ? 'page' : undefined}>
                   {each.title}
                 </a>
-                <IconButton icon="edit" label={`Rename “${each.title}”`} onClick={() => setRenaming(each)} />
-                <IconButton icon="trash" label={`Delete “${each.title}”`} onClick={() => setLeaving(each)} />
+                {unrestricted.value && <IconButton icon="edit" label={`Rename “${each.title}”`} onClick={() => setRenaming(each)} />}
+                {mayWrite.value && <IconButton icon="trash" label={`Delete “${each.title}”`} onClick={() => setLeaving(each)} />}
               </li>
             ))}
           </ul>

@@ -3,11 +3,13 @@ import { useState } from 'preact/hooks';
 import { define, mayEdit, metadataOf, remove, Refusal, type Shared } from '../api';
 import { adding } from '../data/importing';
 import { here, hrefOfDataset, place } from '../place';
+import { mayAddTo, unrestricted } from '../rights';
 import { columnsWords, rowsWords } from '../rows';
 import { datasets, mine, problem, readDatasets, removeNamespace, type Described } from '../store';
 import { typeWords } from '../data/types';
 import { Confirm, Dialog, Problem, useWork } from './Dialog';
 import { Icon, IconButton } from './Icon';
+import { Name } from './Name';
 import { SharesDialog } from './Shares';
 
 export function DataView(): VNode {
@@ -15,13 +17,14 @@ export function DataView(): VNode {
   const [deleting, setDeleting] = useState(false);
   const { owner, namespace } = place.value!;
   const list = datasets.value;
+  const adds = mine(owner) && mayAddTo(namespace);
   return (
     <section class="data">
       <header>
         <h1>{mine(owner) ? namespace : here.value}</h1>
-        {mine(owner) && (
+        {mine(owner) && unrestricted.value && <button type="button" onClick={() => setSharing({ owner, name: namespace })}><Icon name="share" /> Share</button>}
+        {adds && (
           <>
-            <button type="button" onClick={() => setSharing({ owner, name: namespace })}><Icon name="share" /> Share</button>
             {list?.length === 0 && <button type="button" onClick={() => setDeleting(true)}><Icon name="trash" /> Delete</button>}
             <button type="button" class="primary" onClick={() => (adding.value = {})}><Icon name="plus" /> Add a file</button>
           </>
@@ -29,7 +32,7 @@ export function DataView(): VNode {
       </header>
       {!mine(owner) && <p class="hint">{owner} shares this with you.</p>}
       {list === undefined && !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
-      {list?.length === 0 && <p class="empty">Nothing here yet. Drop a file on this page to make a dataset of it.</p>}
+      {list?.length === 0 && <p class="empty">Nothing here yet.{adds && ' Drop a file on this page to make a dataset of it.'}</p>}
       {list?.map((d) => <DatasetCard key={`${d.owner}/${d.namespace}/${d.name}`} dataset={d} onShare={() => setSharing(d)} />)}
       {deleting && (
         <Confirm title={`Delete ${namespace}?`} words="The namespace, its board, its verified queries and its shares will be gone, for everybody. Conversations about it are no longer listed." action="Delete"
@@ -53,7 +56,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
         </div>
         {mayEdit(metadata) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
         {mayEdit(metadata) && <IconButton icon="edit" label={`Describe ${name}`} onClick={() => setOpen('edit')} />}
-        {metadata?.access === 'owner' && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
+        {metadata?.access === 'owner' && unrestricted.value && <IconButton icon="share" label={`Share ${name}`} onClick={onShare} />}
         {metadata?.access === 'owner' && <IconButton icon="trash" label={`Delete ${name}`} onClick={() => setOpen('delete')} />}
       </header>
       {metadata?.dataDescription && <p>{metadata.dataDescription}</p>}
@@ -75,7 +78,7 @@ export function Columns({ dataset }: { dataset: Described }): VNode {
         const words = schemaDefinition?.[c.name];
         return (
           <li>
-            <span class="column-name">{c.name}</span> <span class="column-type">{typeWords(c.type)}</span>
+            <span class="column-name"><Name text={c.name} /></span> <span class="column-type">{typeWords(c.type)}</span>
             {words && <span class="column-words">{words}</span>}
           </li>
         );
@@ -109,7 +112,7 @@ export function EditDialog({ dataset, onClose }: { dataset: Described; onClose: 
         <div class="fields">
           {names.map((name, i) => (
             <>
-              <label for={`field-${i}`}>{name}</label>
+              <label for={`field-${i}`}><Name text={name} /></label>
               <input id={`field-${i}`} value={Object.hasOwn(fields, name) ? fields[name] : ''}
                 onInput={(event) => setFields({ ...fields, [name]: event.currentTarget.value })} />
             </>

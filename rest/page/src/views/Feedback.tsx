@@ -4,6 +4,7 @@ import type { Agent } from '../a2a';
 import { rate } from '../api';
 import { rulesOnly } from '../models';
 import { ratingOf, remember } from '../ratings';
+import { unrestricted } from '../rights';
 import type { Run } from '../run';
 import { token } from '../session';
 import { Problem, useWork } from './Dialog';
@@ -40,7 +41,7 @@ export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first:
       <div class="feedback-row" ref={row}>
         <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
-        {first && run.sharable && <ShareButton run={run.id} />}
+        {first && run.sharable && unrestricted.value && <ShareButton run={run.id} />}
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
         <span class="hint agent">{agent}{run.model ? `, ${run.model}` : rulesOnly.value ? ', by rules' : ''}</span>
       </div>

@@ -5,6 +5,7 @@ import { importAll, type Adding, type Imported, type Target } from '../data/impo
 import { datasetName, distinct, tableName } from '../names';
 import { patiently } from '../patience';
 import { place } from '../place';
+import { mayAddTo } from '../rights';
 import { columnsWords, rowsWords } from '../rows';
 import { user } from '../session';
 import { mine, namespaces } from '../store';
@@ -30,8 +31,8 @@ export function ImportForm({ filename, sent, adding, onDone }: ImportProps): VNo
   const [busy, setBusy] = useState('');
   const [failure, setFailure] = useState('');
   const [mode, setMode] = useState<Mode | undefined>(adding.mode);
-  const own = (namespaces.value ?? []).filter((n) => mine(n.owner)).map((n) => n.name);
-  const at = place.value && mine(place.value.owner) ? place.value.namespace : undefined;
+  const own = (namespaces.value ?? []).filter((n) => mine(n.owner) && mayAddTo(n.name)).map((n) => n.name);
+  const at = place.value && mine(place.value.owner) && mayAddTo(place.value.namespace) ? place.value.namespace : undefined;
   const [namespace, setNamespace] = useState(into?.namespace ?? at ?? own[0] ?? 'main');
   const [names, setNames] = useState<Record<string, string>>({});
   const [chosen, setChosen] = useState<Record<string, boolean>>({});

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { linksOf, mayEdit, setLinks, type Link, type Links } from '../api';
+import { shortName } from '../names';
 import { hrefOfDataset } from '../place';
 import { rowsWords } from '../rows';
 import { datasets, explain, type Described } from '../store';
@@ -93,5 +94,5 @@ function AddLink({ dataset, busy, onAdd }: { dataset: Described; busy: boolean; 
 }
 
 function Select({ label, value, of, onChange }: { label: string; value: string; of: string[]; onChange: (value: string) => void }): VNode {
-  return <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>{of.map((each) => <option>{each}</option>)}</select>;
+  return <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>{of.map((each) => <option value={each}>{shortName(each)}</option>)}</select>;
 }

@@ -5,6 +5,7 @@ import { inLocale } from '../locale';
 import { cellText, clipped, rowsWords } from '../rows';
 import { isNumeric, typeChoices, typeWords } from '../data/types';
 import { columnNotes, Warnings } from './Report';
+import { Name } from './Name';
 import { Cell } from './Rows';
 
 interface TableProps {
@@ -43,7 +44,7 @@ function ColumnsTable({ table, types, onType }: TableProps): VNode {
         <tbody>
           {table.columns.map((c) => (
             <tr key={c.name}>
-              <th scope="row">{c.name}</th>
+              <th scope="row"><Name text={c.name} /></th>
               <td>
                 <select aria-label={`Type of ${c.name}`} value={types[c.name] ?? ''} onChange={(event) => onType(c.name, event.currentTarget.value)}>
                   <option value="">{types[c.name] ? 'detect' : `${typeWords(c.type)} (detected)`}</option>
@@ -66,7 +67,7 @@ function FirstRows({ table }: { table: TablePreview }): VNode {
   return (
     <div class="scroll table-frame first-rows" tabIndex={0} role="region" aria-label={`First rows of ${table.name}`}>
       <table>
-        <thead><tr>{fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}>{field.name}</th>)}</tr></thead>
+        <thead><tr>{fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}><Name text={field.name} /></th>)}</tr></thead>
         <tbody>{table.rows.map((row) => <tr>{fields.map((field) => <Cell value={row[field.name]} field={field} />)}</tr>)}</tbody>
       </table>
     </div>

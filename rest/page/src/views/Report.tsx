@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { ColumnReport, Report, Warning } from '../api';
 import { typeWords } from '../data/types';
 import { inLocale } from '../locale';
+import { Name } from './Name';
 
 /** ReportView says how a file was read: what each column became, and what to look at. */
 export function ReportView({ report }: { report: Partial<Report> }): VNode {
@@ -18,7 +19,7 @@ export function ReportView({ report }: { report: Partial<Report> }): VNode {
             <tbody>
               {columns.map((c) => (
                 <tr key={c.name}>
-                  <th scope="row">{c.name}</th>
+                  <th scope="row"><Name text={c.name} /></th>
                   <td>{typeWords(c.type)}</td>
                   <td class="words">{columnNotes(c) || <span class="none">as it is</span>}</td>
                   <td class="number">{inLocale(c.missing)}</td>
@@ -63,7 +64,7 @@ export function Warnings({ list }: { list: Warning[] }): VNode | null {
       {list.slice(0, shownWarnings).map((w) => (
         <li>
           {w.line ? <strong>Line {inLocale(w.line)}: </strong> : null}
-          {w.column && <strong>{w.column}: </strong>}
+          {w.column && <strong><Name text={w.column} />: </strong>}
           {w.message}
         </li>
       ))}

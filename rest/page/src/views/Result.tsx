@@ -9,6 +9,7 @@ import type { Step } from '../run';
 import { format } from '../sql';
 import { ChartView } from './Chart';
 import { IconButton } from './Icon';
+import { Name } from './Name';
 import { QueryView } from './Query';
 import { Cell } from './Rows';
 import { useSave } from './Save';
@@ -90,7 +91,7 @@ function Table({ rows }: { rows: Row[] }): VNode {
         <table>
           <thead>
             <tr>
-              {fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}>{field.name}</th>)}
+              {fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}><Name text={field.name} /></th>)}
               {score && <th scope="col" class="number">score</th>}
             </tr>
           </thead>

@@ -5,6 +5,7 @@ import { copied } from '../csv';
 import { comparisons, countQuery, readFilter, rowsQuery, type Comparison, type Filter } from '../data/filter';
 import { copy } from '../files';
 import { inLocale } from '../locale';
+import { shortName } from '../names';
 import type { Row } from '../rows';
 import { explain, type Described } from '../store';
 import { isNumeric } from '../data/types';
@@ -75,7 +76,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
             <tr>
               {fields.map((field) => (
                 <th scope="col" class={field.numeric ? 'number' : undefined} aria-sort={sort === field.name ? (order === 'asc' ? 'ascending' : 'descending') : 'none'}>
-                  <button type="button" class="sort" title={`Sort by ${field.name}`} onClick={() => sortBy(field.name)}>{field.name}</button>
+                  <button type="button" class="sort" title={`Sort by ${field.name}`} onClick={() => sortBy(field.name)}>{shortName(field.name)}</button>
                 </th>
               ))}
             </tr>
@@ -104,7 +105,7 @@ function FilterForm({ columns, onFilter }: { columns: string[]; onFilter: (filte
   };
   return (
     <form class="filter" onSubmit={apply}>
-      <select aria-label="Column" value={column} onChange={(event) => setColumn(event.currentTarget.value)}>{columns.map((each) => <option>{each}</option>)}</select>
+      <select aria-label="Column" value={column} onChange={(event) => setColumn(event.currentTarget.value)}>{columns.map((each) => <option value={each}>{shortName(each)}</option>)}</select>
       <select aria-label="Comparison" value={is} onChange={(event) => setIs(event.currentTarget.value as Comparison)}>
         {comparisons.map(([each, words]) => <option value={each}>{words}</option>)}
       </select>

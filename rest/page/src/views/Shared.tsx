@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { endShare, say, sharedRun, shareRun, Refusal, type SharedRun } from '../api';
+import { endShare, say, sharedRun, shareOf, shareRun, Refusal, type SharedRun } from '../api';
 import { toSpec } from '../chart/spec';
 import { plain } from '../entities';
 import { copy } from '../files';
@@ -26,10 +26,16 @@ function ShareDialog({ run, onClose }: { run: string; onClose: () => void }): VN
   const [link, setLink] = useState('');
   const [said, setSaid] = useState('');
   const { busy, problem, work } = useWork();
-  const make = () => work(async () => {
+  const show = (id: string) => {
     const { owner, namespace } = place.value!;
-    const { id } = await shareRun(run);
     setLink(new URL(hrefOf(owner, namespace, 'shared', id), document.baseURI).href);
+  };
+  useEffect(() => void work(async () => {
+    const id = await shareOf(run);
+    if (id) show(id);
+  }), []);
+  const make = () => work(async () => {
+    show((await shareRun(run)).id);
     setSaid('The link is made.');
   });
   const end = () => work(async () => {
@@ -51,8 +57,8 @@ function ShareDialog({ run, onClose }: { run: string; onClose: () => void }): VN
       <p class="hint" role="status">{said}</p>
       <Problem text={problem} />
       <footer>
-        <button type="button" disabled={busy} onClick={() => void end()}>Stop sharing</button>
-        <button type="button" class="primary" disabled={busy || !!link} onClick={() => void make()}>Make a link</button>
+        {link ? <button type="button" disabled={busy} onClick={() => void end()}>Stop sharing</button>
+          : <button type="button" class="primary" disabled={busy} onClick={() => void make()}>Make a link</button>}
       </footer>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { go, here, hrefOf, leave, place } from '../place';
+import { mayAdd, mayWrite, rights } from '../rights';
 import { signOut, user } from '../session';
 import { draft, mine, namespaces, refresh, shortcuts } from '../store';
 import { Conversations } from './Conversations';
@@ -43,12 +44,12 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
           <a href={hrefOf(at.owner, at.namespace, 'board')} aria-current={at.view === 'board' ? 'page' : undefined} onClick={onLeave}>
             <Icon name="pin" /> Board
           </a>
-          <button type="button" class="quiet" onClick={onUpload}><Icon name="file" /> Add a file</button>
+          {mayAdd.value && <button type="button" class="quiet" onClick={onUpload}><Icon name="file" /> Add a file</button>}
         </div>
       )}
       <Conversations onLeave={onLeave} />
       <div class="sidebar-user">
-        <span title={user.value}>{user.value || 'signed in'}</span>
+        <span title={user.value}>{user.value || 'signed in'}{rights.value?.restricted && (mayWrite.value ? ' (restricted)' : ' (read-only)')}</span>
         <IconButton icon="keyboard" label="Keyboard shortcuts" onClick={() => (shortcuts.value = true)} />
         <IconButton icon="leave" label="Sign out" onClick={() => { leave(); signOut(); draft.value = { user: '', text: '' }; }} />
       </div>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useErrorBoundary, useMemo, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
+import { shortened } from '../names';
 import type { Run, Step } from '../run';
 import { ask, datasets, focusQuestion, turns, working } from '../store';
 import { followUps } from '../suggest';
@@ -126,13 +127,20 @@ export function StepView({ step, number, last, question }: { step: Step; number:
   );
 }
 
+/** The most characters of a question on a button. */
+const longestQuestion = 160;
+
 /** Suggestions has a button for each question. */
 function Suggestions({ turn, label, questions }: { turn: Turn; label: string; questions: string[] }): VNode | null {
   if (!questions.length) return null;
   return (
     <ul class="suggestions" aria-label={label}>
       {questions.map((question) => (
-        <li key={question}><button type="button" disabled={!!working.value} onClick={() => { ask(turn.agent, question); focusQuestion(); }}>{question}</button></li>
+        <li key={question}>
+          <button type="button" title={question.length > longestQuestion ? question : undefined} disabled={!!working.value} onClick={() => { ask(turn.agent, question); focusQuestion(); }}>
+            {shortened(question, longestQuestion)}
+          </button>
+        </li>
       ))}
     </ul>
   );

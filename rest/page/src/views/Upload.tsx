@@ -1,8 +1,9 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { say, type Dataset, type Sent } from '../api';
-import { add, type Adding, type Imported } from '../data/importing';
+import { add, waitingWords, type Adding, type Imported } from '../data/importing';
 import { inLocale } from '../locale';
+import { listWords } from '../names';
 import { go, hrefOf, hrefOfDataset } from '../place';
 import { cellsFile, pasted } from '../data/paste';
 import { rowsWords } from '../rows';
@@ -17,7 +18,8 @@ type Stage =
   | { is: 'choosing'; why: string }
   | { is: 'sending'; file: File; bytes: number }
   | { is: 'sent'; filename: string; sent: Sent }
-  | { is: 'done'; all: Imported[] };
+  | { is: 'done'; all: Imported[] }
+  | { is: 'left' };
 
 const formats = '.csv,.tsv,.json,.jsonl,.ndjson,.geojson,.parquet,.xlsx,.xlsm,.html,.htm,.sqlite,.sqlite3,.db,.txt,.md,.docx,.pdf,.gz,.zip';
 
@@ -25,7 +27,7 @@ const formats = '.csv,.tsv,.json,.jsonl,.ndjson,.geojson,.parquet,.xlsx,.xlsm,.h
 export function UploadDialog({ adding, onClose }: { adding: Adding; onClose: () => void }): VNode {
   const [stage, setStage] = useState<Stage>({ is: 'choosing', why: '' });
   const stop = useRef(new AbortController());
-  const { into } = adding;
+  const { into, next = [] } = adding;
   const take = async (file: File | undefined) => {
     if (!file) return;
     if (file.size === 0) return setStage({ is: 'choosing', why: `${file.name} is empty. Choose another file.` });
@@ -43,13 +45,32 @@ export function UploadDialog({ adding, onClose }: { adding: Adding; onClose: () 
     if (adding.again) setStage({ is: 'sent', filename: adding.again.filename, sent: adding.again.sent });
     return () => stop.current.abort();
   }, []);
-  const title = stage.is === 'sent' ? 'Check what will be imported' : stage.is === 'done' ? 'Imported' : into ? `Add rows to ${into.name}` : 'Add a file';
+  const goOn = () => add(next, into, adding.total);
+  /** leave closes the dialog. Where files wait that were not shown yet, it says so first. */
+  const leave = () => {
+    if (next.length === 0 || stage.is === 'done' || stage.is === 'left') return onClose();
+    stop.current.abort();
+    setStage({ is: 'left' });
+  };
+  const adds = into ? `Add rows to ${into.name}` : 'Add a file';
+  const titles = { choosing: adds, sending: adds, sent: 'Check what will be imported', done: 'Imported', left: 'More files' };
+  const waiting = waitingWords(adding);
   return (
-    <Dialog title={title} wide={stage.is === 'sent' || stage.is === 'done'} onClose={onClose}>
+    <Dialog key={stage.is === 'left'} title={titles[stage.is]} wide={stage.is === 'sent' || stage.is === 'done'} onClose={leave}>
+      {waiting && stage.is !== 'left' && stage.is !== 'done' && <p class="hint">{waiting}</p>}
       {stage.is === 'choosing' && !adding.again && <Choose onFiles={([file, ...next]) => (next.length > 0 ? add([file!, ...next], into) : void take(file))} why={stage.why} />}
       {stage.is === 'sending' && <Sending file={stage.file} bytes={stage.bytes} />}
       {stage.is === 'sent' && <ImportForm filename={stage.filename} sent={stage.sent} adding={adding} onDone={(all) => setStage({ is: 'done', all })} />}
-      {stage.is === 'done' && <Done all={stage.all} next={adding.next ?? []} into={into} onClose={onClose} />}
+      {stage.is === 'done' && <Done all={stage.all} next={next[0]} onNext={goOn} onClose={onClose} />}
+      {stage.is === 'left' && (
+        <>
+          <p>{listWords(next.map((file) => file.name))} {next.length === 1 ? 'waits' : 'wait'} to be imported.</p>
+          <footer>
+            <button type="button" onClick={onClose}>{next.length === 1 ? 'Leave it out' : 'Leave them out'}</button>
+            <button type="button" class="primary" onClick={goOn}>Next file: {next[0]!.name}</button>
+          </footer>
+        </>
+      )}
     </Dialog>
   );
 }
@@ -83,7 +104,7 @@ function Sending({ file, bytes }: { file: File; bytes: number }): VNode {
   );
 }
 
-function Done({ all, next, into, onClose }: { all: Imported[]; next: File[]; into: Dataset | undefined; onClose: () => void }): VNode {
+function Done({ all, next, onNext, onClose }: { all: Imported[]; next: File | undefined; onNext: () => void; onClose: () => void }): VNode {
   const { to } = all.find((each) => !each.failure)!;
   const leave = (rest?: 'data') => {
     onClose();
@@ -102,8 +123,8 @@ function Done({ all, next, into, onClose }: { all: Imported[]; next: File[]; int
       <footer>
         <button type="button" onClick={onClose}>Close</button>
         <button type="button" onClick={() => leave('data')}>Show the data</button>
-        <button type="button" class={next.length ? undefined : 'primary'} onClick={() => leave()}>Ask about it</button>
-        {next.length > 0 && <button type="button" class="primary" onClick={() => add(next, into)}>Next file: {next[0]!.name}</button>}
+        <button type="button" class={next ? undefined : 'primary'} onClick={() => leave()}>Ask about it</button>
+        {next && <button type="button" class="primary" onClick={onNext}>Next file: {next.name}</button>}
       </footer>
     </div>
   );
