@@ -7,7 +7,7 @@ import { datasetName, distinct, isUUID, shortened, shortName, tableName, uuid } 
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
-import { fieldsOf, scores, shown } from './rows';
+import { fieldsOf, rangeWords, scores, shown } from './rows';
 import { toRun } from './run';
 import { format, piecesOf } from './sql';
 import { suggest } from './suggest';
@@ -269,3 +269,5 @@ test('questions are suggested of what there is', () => {
   expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
   expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);
 });
+
+test.each([['3', '5', '3 to 5'], ['3', '3', '3']])('ranges from %s to %s', (from, to, want) => expect(rangeWords(from, to)).toBe(want));

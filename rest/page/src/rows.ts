@@ -64,6 +64,9 @@ export function formatNumber(value: number): string {
 /** rowsWords says how many rows there are. */
 export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${inLocale(count)} rows`);
 
+/** rangeWords names a range of values, which may be a single one. */
+export const rangeWords = (from: string, to: string): string => (from === to ? from : `${from} to ${to}`);
+
 /** columnsWords says how many columns there are. */
 export const columnsWords = (count: number): string => (count === 1 ? '1 column' : `${inLocale(count)} columns`);
 

@@ -4,7 +4,7 @@ import { attemptsOf, mayEdit, profileOf, type Attempt, type ColumnProfile, type 
 import { adding, type Adding } from '../data/importing';
 import { inLocale } from '../locale';
 import { unrestricted } from '../rights';
-import { cellText, clipped, formatNumber } from '../rows';
+import { cellText, clipped, formatNumber, rangeWords } from '../rows';
 import { explain, type Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
 import { ReadProblem } from './Dialog';
@@ -108,7 +108,7 @@ function Drawing({ column }: { column: ColumnProfile }): VNode | null {
           const height = bin.count ? Math.max(1.5, (bin.count / most) * tall) : 0;
           return (
             <rect x={i * step + 0.5} y={tall - height} width={Math.max(1, step - 1)} height={height}>
-              <title>{`${value(bin.from)} to ${value(bin.to)}: ${inLocale(bin.count)}`}</title>
+              <title>{`${rangeWords(value(bin.from), value(bin.to))}: ${inLocale(bin.count)}`}</title>
             </rect>
           );
         })}
