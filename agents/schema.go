@@ -16,6 +16,7 @@ import (
 const (
 	maxDatasetsText = 2 << 10
 	maxColumnNames  = 8
+	maxColumnName   = 60
 )
 
 // describe converts datasets, with their descriptions, for jobs.
@@ -84,13 +85,17 @@ func DatasetsText(datasets []llm.Dataset) string {
 	}
 	descriptions := make([]string, len(datasets))
 	for i, d := range datasets {
+		if len(d.Columns) == 0 {
+			descriptions[i] = d.Name + " (no rows yet)"
+			continue
+		}
 		names := make([]string, 0, maxColumnNames+1)
 		for j, column := range d.Columns {
 			if j == maxColumnNames {
 				names = append(names, "…")
 				break
 			}
-			names = append(names, oneLine(column.Name, 100))
+			names = append(names, oneLine(column.Name, maxColumnName))
 		}
 		descriptions[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
 	}

@@ -61,7 +61,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// Keys, lists, years and labels are not suggested; nor is a name that says nothing.
+// Keys, lists, years, labels and long names are not suggested; nor is a name that says nothing.
 func TestSuggestionsOfUnusualTables(t *testing.T) {
 	t.Parallel()
 	column := func(name, kind string, distinct int64) catalog.ColumnProfile {
@@ -79,6 +79,7 @@ func TestSuggestionsOfUnusualTables(t *testing.T) {
 		{table("city", column("zip_code", "VARCHAR", 20), column("population", "BIGINT", 99)), "What is the average population of cities?|How many cities are there?"},
 		{table("tbl_emp", column("emp_id", "BIGINT", 100)), "How many employees are there?"},
 		{table("notes", column("author_email", "VARCHAR", 5)), "How many notes are there?"},
+		{table("notes", column(strings.Repeat("long ", 9), "VARCHAR", 5)), "How many notes are there?"},
 		{table("t"), "How many rows are there?"},
 		{catalog.New(nil, nil), ""},
 	} {

@@ -3,6 +3,7 @@ package dialog
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
@@ -19,6 +20,8 @@ const (
 	// minGroups and maxGroups bound the distinct values of a column to group by.
 	minGroups = 2
 	maxGroups = 30
+	// maxName limits the name of a column in a question, in characters.
+	maxName = 40
 )
 
 // Suggestions returns a few simple questions about a catalog, the best first, about tables
@@ -114,11 +117,12 @@ func (s *suggester) countAsked(words []string) int {
 	return n
 }
 
-// isPlainColumn reports whether a column is neither an identifier nor part of a link.
+// isPlainColumn reports whether a column is neither an identifier nor part of a link, and
+// its name is no text.
 func (s *suggester) isPlainColumn(i int) bool {
 	c := &s.cat.Columns[i]
 	last := c.Words[len(c.Words)-1]
-	return s.cat.Tables[c.Table].Key != i && !s.cat.IsReference(i) && !catalog.IdentifierWords[last] &&
+	return utf8.RuneCountInString(c.Name) <= maxName && s.cat.Tables[c.Table].Key != i && !s.cat.IsReference(i) && !catalog.IdentifierWords[last] &&
 		!slices.ContainsFunc(s.cat.Links, func(l catalog.Link) bool { return l.To == i })
 }
 

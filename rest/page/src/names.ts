@@ -26,7 +26,7 @@ export function shortened(text: string, most: number): string {
 }
 
 /** The most characters of a column's name that are shown. */
-export const longestName = 60;
+export const longestName = 40;
 
 export const shortName = (name: string): string => shortened(name, longestName);
 
