@@ -341,7 +341,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	i, taken := f.folded[storage.FoldColumn(name)]
 	switch {
 	case taken && f.columns[i].name != name:
-		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(f.columns[i].name), quote(name)))
+		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(f.columns[i].name), quote(name)))
 	case !taken && len(f.columns) == storage.MaxColumns:
 		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
 	case !taken:
