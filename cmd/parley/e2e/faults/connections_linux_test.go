@@ -256,7 +256,7 @@ func checkHalfOpen(t *testing.T, text string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	healed(p)
-	if grown := p.PeakMemory() - before; !e2etest.RaceDetector && grown > 64<<20 {
+	if grown := p.PeakMemory() - before; !e2etest.RaceDetector && grown > 96<<20 {
 		t.Errorf("%d half-open connections cost %d MiB", count, grown>>20)
 	} else {
 		t.Logf("%d half-open connections cost %d MiB", count, grown>>20)
