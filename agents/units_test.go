@@ -45,6 +45,9 @@ func TestUnits(t *testing.T) {
 			}
 		}
 	}
+	if got := s.Written.Units(t.Context(), s.Written.Datasets[0]); got["total"] != "€" || got["weight gross"] != "kg" {
+		t.Errorf("jobs get %v", got)
+	}
 }
 
 // An attachment has units of its own, and not those of the dataset that it hides.

@@ -21,6 +21,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -57,35 +58,44 @@ type Page struct {
 var _ http.Handler = (*Page)(nil)
 
 type file struct {
-	mediaType     string
-	etag          string
-	plain, packed []byte
+	mediaType string
+	etag      string
+	plain     []byte
+	gzipped   func() []byte
 }
 
-// New returns a Page.
-func New(cfg Config) (*Page, error) {
-	p := &Page{files: map[string]file{}, uploadOrigin: cfg.UploadOrigin}
+const indexFile = "dist/index.html"
+
+// assets are the files but for index.html, by path. Each is compressed when somebody first
+// asks for it, so that a server starts at once.
+var assets = sync.OnceValues(func() (map[string]file, error) {
+	files := map[string]file{}
 	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() || name == indexFile {
 			return err
 		}
 		content, err := dist.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		at := strings.TrimPrefix(name, "dist")
-		if at == "/index.html" {
-			at = "/"
-			if content, err = cfg.insertInto(content); err != nil {
-				return err
-			}
-		}
-		p.files[at], err = newFile(name, content)
+		files[strings.TrimPrefix(name, "dist")] = newFile(name, content)
 		return err
 	})
+	return files, err
+})
+
+// New returns a Page.
+func New(cfg Config) (*Page, error) {
+	files, err := assets()
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
+	content, err := dist.ReadFile(indexFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	if content, err = cfg.insertInto(content); err != nil {
+		return nil, err
+	}
+	p := &Page{files: maps.Clone(files), uploadOrigin: cfg.UploadOrigin}
+	p.files["/"] = newFile(indexFile, content)
 	return p, nil
 }
 
@@ -102,16 +112,16 @@ func (c Config) insertInto(index []byte) ([]byte, error) {
 	return bytes.Replace(index, []byte(placeholder), []byte(meta), 1), nil
 }
 
-func newFile(name string, content []byte) (file, error) {
+func newFile(name string, content []byte) file {
 	sum := sha256.Sum256(content)
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return file{}, err
-	}
-	_, err = w.Write(content)
-	err = errors.Join(err, w.Close())
-	return file{mediaType: mediaType(name), etag: hex.EncodeToString(sum[:16]), plain: content, packed: packed.Bytes()}, err
+	gzipped := sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // a level that exists
+		_, _ = w.Write(content)                               // a buffer takes everything
+		_ = w.Close()
+		return b.Bytes()
+	})
+	return file{mediaType: mediaType(name), etag: hex.EncodeToString(sum[:16]), plain: content, gzipped: gzipped}
 }
 
 // mediaTypes do not depend on the machine's settings.
@@ -152,7 +162,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, etag := f.plain, f.etag
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		header.Set("Content-Encoding", "gzip")
-		content, etag = f.packed, f.etag+"-gzip"
+		content, etag = f.gzipped(), f.etag+"-gzip"
 	}
 	header.Set("ETag", `"`+etag+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))

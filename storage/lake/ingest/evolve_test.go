@@ -110,15 +110,15 @@ func TestAppendRefused(t *testing.T) {
 		want   string
 	}{
 		{storage.Column{Name: "A", Type: "BIGINT[]"}, l.file("1.json", `[{"a":5}]`),
-			`1.json: column "A" holds lists so far and numbers here; no type fits both without loss`},
+			`1.json: column "A" holds lists so far and numbers here; no type fits both without loss; put it into another dataset`},
 		{storage.Column{Name: "a", Type: "VARCHAR[]"}, l.file("2.json", `[{"a":{"x":1}}]`),
-			`2.json: column "a" holds lists so far and nested values here; no type fits both without loss`},
+			`2.json: column "a" holds lists so far and nested values here; no type fits both without loss; put it into another dataset`},
 		{storage.Column{Name: "a", Type: "BLOB"}, l.file("3.csv", "a\nx\n"),
-			`3.csv: column "a" holds binary data so far and text here; no type fits both without loss`},
+			`3.csv: column "a" holds binary data so far and text here; no type fits both without loss; put it into another dataset`},
 		{storage.Column{Name: "a", Type: "BIGINT"}, l.parquet("4.parquet", `SELECT '\x00'::BLOB AS a`),
-			`4.parquet: column "a" holds numbers so far and binary data here; no type fits both without loss`},
+			`4.parquet: column "a" holds numbers so far and binary data here; no type fits both without loss; put it into another dataset`},
 		{storage.Column{Name: "a", Type: "STRUCT(k INTEGER)"}, l.parquet("5.parquet", `SELECT {'l': 1} AS a`),
-			`5.parquet: column "a" holds nested values so far and nested values here; no type fits both without loss`},
+			`5.parquet: column "a" holds nested values so far and nested values here; no type fits both without loss; put it into another dataset`},
 	} {
 		_, err := l.run(ingest.Job{Sources: []ingest.Source{test.source}, Have: []storage.Column{test.have}})
 		if got := refusal(t, err); got != test.want {

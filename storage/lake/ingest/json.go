@@ -76,11 +76,15 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 		wanted: r.wantedDate,
 	}
 	var reported int64
+	var last byte
 	f.in = source.ReaderFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		n, err := file.Read(p)
+		if n > 0 {
+			last = p[n-1]
+		}
 		r.progress.checked(int64(n), f.rows-reported)
 		reported = f.rows
 		return n, err
@@ -111,9 +115,12 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	}
 	if quoted := f.quotedColumns(t); slices.Contains(quoted, true) {
 		form = "unstructured"
-		if in.Path, err = r.quoteNumbers(ctx, in.Path, quoted); err != nil {
-			return nil, err
-		}
+		in.Path, err = r.quoteNumbers(ctx, in.Path, quoted)
+	} else if form == "newline_delimited" && last != '\n' {
+		in.Path, err = r.endLine(ctx, in.Path)
+	}
+	if err != nil {
+		return nil, err
 	}
 	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.Path, form, want) }
 	if err := r.convertJSON(ctx, f, t); err != nil {
@@ -334,7 +341,7 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	i, taken := f.folded[storage.FoldColumn(name)]
 	switch {
 	case taken && f.columns[i].name != name:
-		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column", quote(f.columns[i].name), quote(name)))
+		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(f.columns[i].name), quote(name)))
 	case !taken && len(f.columns) == storage.MaxColumns:
 		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
 	case !taken:

@@ -108,7 +108,7 @@ func TestJSONRefused(t *testing.T) {
 		{"no rows", "x.json", ` [ ] `, `x.json has no rows`},
 		{"no keys", "x.json", `[{},{}]`, `x.json: its objects have no keys`},
 		{"key twice", "x.json", `[{"a":1,"b":2,"\u0061":3}]`, `x.json, row 1: it has the key "a" twice`},
-		{"keys that differ in case", "x.ndjson", "{\"Id\":1}\n{\"id\":2}", `x.ndjson, line 2: the keys "Id" and "id" differ only in case, and would be one column`},
+		{"keys that differ in case", "x.ndjson", "{\"Id\":1}\n{\"id\":2}", `x.ndjson, line 2: the keys "Id" and "id" differ only in case, and would be one column; rename one of them`},
 		{"empty key", "x.json", `[{"":1}]`, `x.json, row 1: it has an empty key`},
 		{"deep", "x.json", `[{"a":` + deep + `}]`, `x.json, row 1: it is not JSON: values are nested more than 64 deep`},
 		{"damaged UTF-8", "x.json", "[{\"a\":\"é caf\xe9 è\"}]", `x.json, row 1: the text is damaged: it is neither UTF-8 nor Windows-1252; save the file as UTF-8`},

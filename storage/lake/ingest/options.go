@@ -115,7 +115,7 @@ func (r *run) checkTypes(tables []*table) error {
 				continue
 			}
 			if both, ok := unite(typ, c.Type); !ok || both != typ {
-				return refuse("%s: column %s holds %s, which cannot be read as %s", t.name, quote(c.Name), describe(c.Type), typeName(typ))
+				return refuse("%s: column %s holds %s, which cannot be read as %s; leave out the type of the column", t.name, quote(c.Name), describe(c.Type), typeName(typ))
 			}
 			c.Type = typ
 		}

@@ -31,7 +31,7 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 			}
 			both, ok := unite(columns[i].Type, c.Type)
 			if !ok {
-				return nil, refuse("%s: column %s holds %s so far and %s here; no type fits both without loss",
+				return nil, refuse("%s: column %s holds %s so far and %s here; no type fits both without loss; put it into another dataset",
 					t.name, quote(columns[i].Name), describe(columns[i].Type), describe(c.Type))
 			}
 			columns[i].Type = both

@@ -2,7 +2,11 @@
 package sqlstoretest
 
 import (
+	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"parley/internal/pgtest"
@@ -24,8 +28,34 @@ func Each(t *testing.T, test func(t *testing.T, store *sqlstore.Store)) {
 // SQLite opens a new store in a folder of the test's own.
 func SQLite(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return Open(t, sqlstore.Config{Path: filepath.Join(t.TempDir(), "parley.db")})
+	database, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "parley.db")
+	if err := os.WriteFile(path, database, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Open(t, sqlstore.Config{Path: path})
 }
+
+// migrated is the file of a new database. A copy of it takes less time than all migrations.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "parley-sqlstore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "parley.db")
+	store, err := sqlstore.Open(context.Background(), sqlstore.Config{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(store.Migrate(context.Background()), store.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // Postgres opens a new store in a database of the test's own.
 func Postgres(t testing.TB) *sqlstore.Store {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"strings"
 
 	"parley/storage/lake/ingest/source"
 )
@@ -58,12 +59,7 @@ func (r *run) quoteNumbers(ctx context.Context, path string, quoted []bool) (str
 	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
 		f := &jsonFile{index: map[string]int{}, folded: map[string]int{}, quoted: quoted, out: bufio.NewWriterSize(to, 1<<20),
 			wanted: func(string) (string, string) { return "", "" }}
-		f.in = source.ReaderFunc(func(p []byte) (int, error) {
-			if err := ctx.Err(); err != nil {
-				return 0, err
-			}
-			return from.Read(p)
-		})
+		f.in = untilDone(ctx, from)
 		if err := f.check(); err != nil {
 			return err
 		}
@@ -82,4 +78,23 @@ func (f *jsonFile) writeRow() error {
 	f.marks = f.marks[:0]
 	_, _ = f.out.Write(row[at:])
 	return f.out.WriteByte('\n')
+}
+
+// endLine writes a file with an end of its last line: without it, DuckDB may give the last
+// row before the others.
+func (r *run) endLine(ctx context.Context, path string) (string, error) {
+	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
+		_, err := io.Copy(to, io.MultiReader(untilDone(ctx, from), strings.NewReader("\n")))
+		return err
+	})
+}
+
+// untilDone reads until the context ends.
+func untilDone(ctx context.Context, from io.Reader) io.Reader {
+	return source.ReaderFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return from.Read(p)
+	})
 }
