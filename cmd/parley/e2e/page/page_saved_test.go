@@ -81,6 +81,10 @@ func TestPageVerified(t *testing.T) {
 	b.is(`!document.querySelector('[aria-label="Remove from verified"]')`)
 	b.asks("nl2ql", "How many orders are there per city?")
 	b.is(`!document.querySelector('article.turn:last-of-type .badge')`)
+	b.do(chromedp.EmulateViewport(1200, 250))
+	b.is(`(document.querySelector('main').scrollTop = 400) && document.querySelector('main').scrollTop === 400`)
+	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data"))
+	b.is(`document.querySelector('.dataset .columns') && document.querySelector('main').scrollTop === 0`)
 }
 
 // TestPageSavesMeanwhile pins a result while it is being saved as verified.

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { mayEdit } from '../api';
 import { look, lost } from '../connection';
 import { add, adding } from '../data/importing';
@@ -34,6 +34,12 @@ function Console(): VNode {
   const main = useRef<HTMLElement>(null);
   const close = () => setMenu(false);
   const open = adding.value;
+  // Conversations scroll by themselves; what else is opened begins at its top.
+  const { view = 'new', dataset, shared } = place.value ?? {};
+  const shown = view === 'new' || view === 'conversation' ? '' : [here.value, view, dataset, shared].join(' ');
+  useLayoutEffect(() => {
+    if (shown) main.current!.scrollTop = 0;
+  }, [shown]);
   const escape = () => {
     close();
     if (menu) opener.current?.focus();
