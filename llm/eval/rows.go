@@ -46,27 +46,34 @@ func (q *Question) Matches(rows [][]any) bool {
 	if q.Match == MatchValues {
 		return q.matchesValues(rows)
 	}
-	return q.matchesRows(q.Answer, rows) ||
-		slices.ContainsFunc(q.Alternatives, func(other [][]any) bool { return q.matchesRows(other, rows) })
+	matches := func(want [][]any) bool { return sameWidth(want, rows) && q.includes(want, rows) }
+	return matches(q.Answer) || slices.ContainsFunc(q.Alternatives, matches)
 }
 
-// matchesRows reports whether rows are equal under some permutation of the columns.
-func (q *Question) matchesRows(want, got [][]any) bool {
+func sameWidth(a, b [][]any) bool { return len(a) == 0 || len(b) == 0 || len(a[0]) == len(b[0]) }
+
+// Includes reports whether rows are a right answer but for further columns.
+func (q *Question) Includes(rows [][]any) bool {
+	return q.includes(q.Answer, rows) || slices.ContainsFunc(q.Alternatives, func(other [][]any) bool { return q.includes(other, rows) })
+}
+
+// includes reports whether some columns of rows, in some order, are equal to the wanted ones.
+func (q *Question) includes(want, got [][]any) bool {
 	if len(want) != len(got) {
 		return false
 	}
 	if len(want) == 0 {
 		return true
 	}
-	width := len(want[0])
+	width, wide := len(want[0]), len(got[0])
 	for i := range want {
-		if len(want[i]) != width || len(got[i]) != width {
+		if len(want[i]) != width || len(got[i]) != wide {
 			return false
 		}
 	}
 	fits := make([][]bool, width) // which columns have the same values, in any order
 	for i := range fits {
-		fits[i] = make([]bool, width)
+		fits[i] = make([]bool, wide)
 		for j := range fits[i] {
 			fits[i][j] = sameMultiset(columns(want, i), columns(got, j))
 		}
@@ -80,7 +87,7 @@ func (q *Question) matchesRows(want, got [][]any) bool {
 			tries++
 			return q.equal(want, columns(got, permutation...))
 		}
-		for j := range width {
+		for j := range wide {
 			if !fits[i][j] || slices.Contains(permutation, j) || tries > maxTries {
 				continue
 			}

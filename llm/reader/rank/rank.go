@@ -56,6 +56,8 @@ type Reading struct {
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	Result
+	// Whole says that it shows all columns, since the question names none.
+	Whole bool
 	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
 	// guessed says that nothing in the query stands for what should be computed, and uncounted
@@ -69,19 +71,35 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
+	score(&question, all)
+	if IsConfident(all[0].Confidence, all[0].Unread) {
+		return all, nil
+	}
+	merged, err := withWholeRows(&question, all, run)
+	if err != nil || len(merged) == 0 || !merged[0].Whole {
+		return all, err
+	}
+	if IsConfident(merged[0].Confidence, merged[0].Unread) || Alternative(all, question.Catalog) == 0 {
+		return merged, nil
+	}
+	return all, nil
+}
+
+// score computes features, shares and confidence of readings, and sorts them by share.
+func score(question *Question, all []Reading) {
 	for i := range all {
 		r := &all[i]
-		c := computeCoverage(&question, r.Tokens)
+		c := computeCoverage(question, r.Tokens)
+		r.Unread = nil
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
 		}
 		r.guessed, r.uncounted = c.guessed, c.uncounted
-		r.Features, r.Circumstances = featuresOf(&question, r, c), circumstances(&question, r)
+		r.Features, r.Circumstances = featuresOf(question, r, c), circumstances(question, r)
 	}
 	setShares(all)
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })
-	setConfidence(&question, all)
-	return all, nil
+	setConfidence(question, all)
 }
 
 // parseCandidates parses the candidates and adds a query for each join path that one may

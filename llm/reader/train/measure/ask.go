@@ -83,7 +83,10 @@ func ask(n *net.Net, db *duck.Database, q *question) (o outcome.Outcome, ok bool
 	o = outcome.Outcome{Question: q.Question.Question, None: q.SQL == "" && q.Answer == nil, Follows: len(q.After) > 0, Answerable: answerable, Took: time.Since(start)}
 	o.Alternative = rank.Alternative(readings, db.Catalog)
 	for _, r := range readings {
-		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && q.Matches(results[r.SQL]), Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
+		// A question that names no columns may be answered with all of them.
+		rows := results[r.SQL]
+		right := q.Matches(rows) || r.Whole && q.Includes(rows)
+		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && right, Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
 	}
 	return o, true
 }
