@@ -87,7 +87,7 @@ func NotUnderstood(r Refusal) error {
 	case len(r.Names) > 0:
 		text += " Did you mean “" + strings.Join(r.Names, "” or “") + "”?"
 	case len(r.Examples) > 0:
-		text += " You can ask, for example: “" + strings.Join(r.Examples, "” or “") + "”"
+		text += canAsk(r.Examples)
 	}
 	questions := slices.Clone(r.Meant)
 	for _, example := range r.Examples {
@@ -96,6 +96,27 @@ func NotUnderstood(r Refusal) error {
 		}
 	}
 	return &llm.UnanswerableError{Reason: text, Words: r.Unread, Suggestions: questions}
+}
+
+// canAsk names questions that can be asked; "" for none.
+func canAsk(examples []string) string {
+	if len(examples) == 0 {
+		return ""
+	}
+	return " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
+}
+
+// maxSamples is how many values a refusal shows of a column.
+const maxSamples = 2
+
+// NoFigure refuses a question for a figure of a column whose texts have none, and names
+// questions that can be asked.
+func NoFigure(c *catalog.Column, table string, examples []string) error {
+	text := "The column “" + c.Name + "” of " + table + " is text"
+	if samples := c.Values[:min(len(c.Values), maxSamples)]; len(samples) > 0 {
+		text += ", such as " + quoteWords(samples)
+	}
+	return &llm.UnanswerableError{Reason: text + ": it has no sum, average, highest or lowest value." + canAsk(examples), Suggestions: examples}
 }
 
 // NothingFound refuses a question whose most likely reading has no rows.

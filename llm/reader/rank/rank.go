@@ -55,6 +55,9 @@ type Reading struct {
 	Share, Confidence float64
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
+	// Unreadable is a column of which the question asks for a figure and whose texts have
+	// none; nil for none.
+	Unreadable *catalog.Column
 	Result
 	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
@@ -71,6 +74,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	}
 	for i := range all {
 		r := &all[i]
+		r.Unreadable = question.unreadable(r)
 		c := computeCoverage(&question, r.Tokens)
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)
