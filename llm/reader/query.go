@@ -230,13 +230,14 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 	return dialog.NotUnderstood(dialog.Refusal{Unread: unread, Guess: guess, Names: names, Meant: meant, Examples: examples})
 }
 
-// unreadable returns the error of a question for a figure of a column whose texts have none.
+// unreadable returns the error of a question for figures of a column that has none, or whose
+// texts cannot be compared.
 func (r *Reader) unreadable(ctx context.Context, s *source, c *catalog.Column, question string) error {
 	examples, err := r.exampleQuestions(ctx, s, link.Tokenize(question))
 	if err != nil {
 		return err
 	}
-	return dialog.NoFigure(c, s.Tables[c.Table].Name, examples)
+	return dialog.Unreadable(c, s.Tables[c.Table].Name, examples)
 }
 
 // meant returns questions that the asker may mean, which the reader answers: corrections, or

@@ -63,3 +63,46 @@ func TestFigureOfText(t *testing.T) {
 		"What is the total number of different ratings?": `{"count":3}`,
 	})
 }
+
+// TestNumbersWithUnits asks about texts that are numbers with different units, and with multipliers.
+func TestNumbersWithUnits(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("parcels", "parcel VARCHAR, city VARCHAR, weight VARCHAR, price BIGINT",
+		"('A1', 'Berlin', '2 kg', 10), ('A2', 'Paris', '500 g', 20), ('A3', 'Rome', '1.5 kg', 30), ('A4', 'Berlin', '750 g', 40)")}
+	checkRefused(t, d, datasets, []string{"What is the total weight?", "Which parcel has the highest weight?", "What is the average weight by city?", "parcels with weight over 100"},
+		"“weight” of parcels is text", "different units", "kg”", " g”")
+	checkAnswered(t, d, datasets, map[string]string{"What is the total price?": `{"total_price":100}`})
+	datasets = []llm.Dataset{d.Table("companies", "name VARCHAR, city VARCHAR, revenue VARCHAR, employees BIGINT",
+		"('Acme', 'Berlin', '$3.4B', 1200), ('Bolt', 'Paris', '$850K', 40), ('Cord', 'Berlin', '$12.5M', 300), ('Dune', 'Rome', '$900M', 700), ('Echo', 'Paris', NULL, 9)")}
+	checkAnswered(t, d, datasets, map[string]string{
+		"Which company has the highest revenue?":                    `{"name":"Acme","__revenue":3400000000.0}`,
+		"What is the total revenue?":                                `{"total_revenue":4313350000.0}`,
+		"How many companies have a revenue of more than 1 million?": `{"count":3}`,
+	})
+	datasets = []llm.Dataset{d.Table("bids", "name VARCHAR, amount VARCHAR", "('Ann', '€5'), ('Bo', '$7'), ('Cy', '€9')")}
+	checkRefused(t, d, datasets, []string{"What is the total amount?", "Which name has the highest amount?"}, "“amount” of bids is text", "different units")
+}
+
+// TestUndecidedForms asks about texts that are numbers or dates in a form that nothing decides.
+func TestUndecidedForms(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("shipments", "shipment VARCHAR, dest VARCHAR, distance VARCHAR, sent VARCHAR",
+		"('S1', 'Berlin', '1.234', '01/02/2024'), ('S2', 'Paris', '2.345', '03/04/2024'), ('S3', 'Rome', '1.500', '05/06/2024')")}
+	checkRefused(t, d, datasets, []string{"What is the total distance?", "Which shipment has the highest distance?", "What is the average distance by dest?"},
+		"“distance” of shipments is text", "“1.234”", "--retype distance=integer")
+	checkRefused(t, d, datasets, []string{"How many shipments were sent in February 2024?", "When was the latest shipment sent?", "How many shipments were sent per month?"},
+		"“sent” of shipments is text", "“01/02/2024”", "--retype sent=date:dmy")
+	d = ducktest.New(t)
+	datasets = []llm.Dataset{d.Table("shipments", "shipment VARCHAR, distance VARCHAR, sent VARCHAR",
+		"('S1', '1.234,5', '01/02/2024'), ('S2', '2.345', '03/04/2024'), ('S3', '1.500', '25/02/2024')")}
+	checkAnswered(t, d, datasets, map[string]string{
+		"What is the total distance?":                    `{"total_distance":5079.5}`,
+		"How many shipments were sent in February 2024?": `{"count":2}`,
+	})
+	// The question decides.
+	datasets = []llm.Dataset{d.Table("games", "game VARCHAR, attendance VARCHAR", "('G1', '29,845'), ('G2', '41,200'), ('G3', '56,001')")}
+	checkRefused(t, d, datasets, []string{"What is the total attendance?"}, "--retype attendance=integer")
+	checkAnswered(t, d, datasets, map[string]string{"How many games have an attendance over 40,000?": `{"count":2}`})
+}

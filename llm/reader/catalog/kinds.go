@@ -104,24 +104,6 @@ func kindOfValues(values []string) (k Kind, integers bool) {
 	return Text, false
 }
 
-var (
-	commaFraction  = regexp.MustCompile(`,\d{1,2}\D*$|\.\d{3}[.,]`)
-	commaThousands = regexp.MustCompile(`,\d{3}|\.\d{1,2}\D*$`)
-)
-
-// decimalComma reports whether numbers have a decimal comma or dots as thousands
-// separators, and none has a comma as thousands separator.
-func decimalComma(values []string) bool {
-	found := false
-	for _, v := range values {
-		if commaThousands.MatchString(v) {
-			return false
-		}
-		found = found || commaFraction.MatchString(v)
-	}
-	return found
-}
-
 // leadingZero reports whether digits are a code rather than a number: 00123.
 func leadingZero(v string) bool {
 	return len(v) > 1 && v[0] == '0' && v[1] >= '0' && v[1] <= '9'

@@ -119,7 +119,7 @@ func (p *printer) disjunction(conds []Cond, several bool) string {
 
 // semijoin prints the condition that a row at the end of a path meets the conditions.
 func (p *printer) semijoin(path []step, conds [][]Cond) string {
-	inner := &printer{cat: p.cat, now: p.now, numbered: -1}
+	inner := &printer{cat: p.cat, now: p.now, doubted: p.doubted, numbered: -1}
 	inner.joins = joins{graph: p.joins.graph, tables: []int{path[0].to}}
 	inner.joins.follow(path[1:])
 	var parts []string
@@ -203,7 +203,7 @@ func (p *printer) neighbour(c Cond) string {
 	if c.Op == "before" {
 		pick, sign = "min", "-"
 	}
-	inner := &printer{cat: p.cat, now: p.now, numbered: table}
+	inner := &printer{cat: p.cat, now: p.now, doubted: p.doubted, numbered: table}
 	inner.joins = joins{graph: p.joins.graph, tables: []int{table}}
 	match := inner.compare(Cond{Left: c.Left, Op: "=", Values: c.Values, Column: -1})
 	if inner.err != nil && p.err == nil {

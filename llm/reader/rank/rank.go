@@ -56,7 +56,7 @@ type Reading struct {
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	// Unreadable is a column of which the question asks for a figure and whose texts have
-	// none; nil for none.
+	// none, or which the query compares and that cannot be converted; nil for none.
 	Unreadable *catalog.Column
 	Result
 	// Share and Confidence are computed from Features and Circumstances.
@@ -74,7 +74,9 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	}
 	for i := range all {
 		r := &all[i]
-		r.Unreadable = question.unreadable(r)
+		if r.Unreadable = question.unreadable(r); r.Unreadable != nil {
+			r.Empty = false // what is compared wrongly says nothing
+		}
 		c := computeCoverage(&question, r.Tokens)
 		for _, token := range c.unread {
 			r.Unread = append(r.Unread, question.Tokens[token].Text)

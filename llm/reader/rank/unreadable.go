@@ -1,10 +1,13 @@
 package rank
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
+	"parley/llm/reader/link"
 )
 
 var (
@@ -15,12 +18,26 @@ var (
 )
 
 // unreadable returns the column of which a question asks for a figure, or a reading computes
-// one, and whose texts have none; nil for none.
+// one, and whose texts have none, or cannot be converted; nil for none.
 func (q *Question) unreadable(r *Reading) *catalog.Column {
 	if c := q.textMeasure(r); c >= 0 {
 		return &q.Catalog.Columns[c]
 	}
+	for _, n := range ir.Doubted(r.Query, q.Catalog, q.Now) {
+		if c := &q.Catalog.Columns[n]; !q.decides(c) {
+			return c
+		}
+	}
 	return nil
+}
+
+var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
+
+// decides reports whether a question writes a number in the form of the texts of a column, which
+// says that the commas separate thousands: over 40,000.
+func (q *Question) decides(c *catalog.Column) bool {
+	return c.Doubt == catalog.EitherDecimal && !slices.ContainsFunc(c.Doubtful, func(v string) bool { return !strings.Contains(v, ",") }) &&
+		slices.ContainsFunc(q.Tokens, func(t link.Token) bool { return thousands.MatchString(t.Text) })
 }
 
 // textMeasure returns the column of texts of which a question asks for a figure: rating of "the
