@@ -45,6 +45,14 @@ func checkAnswered(t *testing.T, d *ducktest.Duck, datasets []llm.Dataset, want 
 	}
 }
 
+// checkRead asks a question whose reading must have words.
+func checkRead(t *testing.T, d *ducktest.Duck, datasets []llm.Dataset, question, words string) {
+	t.Helper()
+	if q, err := reader.New().WriteQuery(t.Context(), step(d, datasets, question)); err != nil || !strings.Contains(q.Reasoning, words) {
+		t.Errorf("%s: %q, %v, want %q", question, q.Reasoning, err, words)
+	}
+}
+
 // TestFigureOfText asks for figures of columns of texts, and for what is no figure of them.
 func TestFigureOfText(t *testing.T) {
 	t.Parallel()

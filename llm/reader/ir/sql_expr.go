@@ -224,6 +224,9 @@ func (p *printer) partNumber(e Expr) string {
 
 // duration prints the days between two dates, or the years since one.
 func (p *printer) duration(kind string, e Expr) string {
+	if kind == "age" && p.cat.Columns[e.Column].IsYear() {
+		return fmt.Sprintf("(%d - %s)", p.now.Year(), p.measure(e.Column))
+	}
 	if !p.isDate(e.Column) || kind == "days" && !p.isDate(e.Other) {
 		return p.fail("%s of a column without dates", kind)
 	}
