@@ -97,9 +97,9 @@ func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery
 	values := question.Input.IRValues()
 	asked := question.askedColumn()
 	for _, c := range candidates {
-		c.Tokens = question.withAge(question.withAskedColumn(c.Tokens, asked))
+		c.Tokens = question.withZero(question.withAge(question.withAskedColumn(c.Tokens, asked)))
 		q, err := ir.Parse(c.Tokens, values)
-		if err != nil || question.cutsDecade(c.Tokens) || degenerate(q) || meaningless(q, question.Catalog) || comparesBirth(q, question.Catalog) || contradicts(q, question.Catalog) {
+		if err != nil || question.cutsDecade(c.Tokens) || question.countsUnasked(c.Tokens) || degenerate(q) || meaningless(q, question.Catalog) || comparesBirth(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
 		all = append(all, question.joinPaths(pathQuery{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)
