@@ -203,6 +203,9 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 	var unread []string
 	guess := ""
 	if len(f.readings) > 0 {
+		if c := f.readings[0].Unreadable; c != nil {
+			return r.unreadable(ctx, f.source, c, question)
+		}
 		likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
 		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= minEmptyProbability {
 			return dialog.NothingFound(f.describe(&likeliest))
@@ -225,6 +228,16 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 		return err
 	}
 	return dialog.NotUnderstood(dialog.Refusal{Unread: unread, Guess: guess, Names: names, Meant: meant, Examples: examples})
+}
+
+// unreadable returns the error of a question for figures of a column that has none, or whose
+// texts cannot be compared.
+func (r *Reader) unreadable(ctx context.Context, s *source, c *catalog.Column, question string) error {
+	examples, err := r.exampleQuestions(ctx, s, link.Tokenize(question))
+	if err != nil {
+		return err
+	}
+	return dialog.Unreadable(c, s.Tables[c.Table].Name, examples)
 }
 
 // meant returns questions that the asker may mean, which the reader answers: corrections, or

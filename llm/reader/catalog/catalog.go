@@ -78,8 +78,12 @@ type Column struct {
 	// can be parsed as such.
 	Native bool
 	// Integers says that all numbers are integers, DecimalComma that the texts have a
-	// decimal comma: 12,50.
-	Integers, DecimalComma bool
+	// decimal comma: 12,50. Multiplies says that letters after the numbers are those of
+	// [Multipliers], and DayFirst that dates are d/m/y.
+	Integers, DecimalComma, Multiplies, DayFirst bool
+	// Doubt says why texts cannot be compared as Kind, and Doubtful are some of these texts.
+	Doubt    Doubt
+	Doubtful []string
 	// Unit is the unit of the numbers, see [Convert]; "" if unknown.
 	Unit string
 	// Values are distinct ones, sorted; Complete says that they are all.
@@ -147,7 +151,12 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 	if c.Kind == Text {
 		c.Kind, c.Integers = kindOfValues(p.Values)
 		c.Native = c.Kind == Text
-		c.DecimalComma = c.Kind == Number && decimalComma(p.Values)
+		switch c.Kind {
+		case Number:
+			c.setNumberForm()
+		case Date:
+			c.setDateForm()
+		}
 	}
 	switch c.Kind {
 	case Number:

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -104,24 +105,6 @@ func kindOfValues(values []string) (k Kind, integers bool) {
 	return Text, false
 }
 
-var (
-	commaFraction  = regexp.MustCompile(`,\d{1,2}\D*$|\.\d{3}[.,]`)
-	commaThousands = regexp.MustCompile(`,\d{3}|\.\d{1,2}\D*$`)
-)
-
-// decimalComma reports whether numbers have a decimal comma or dots as thousands
-// separators, and none has a comma as thousands separator.
-func decimalComma(values []string) bool {
-	found := false
-	for _, v := range values {
-		if commaThousands.MatchString(v) {
-			return false
-		}
-		found = found || commaFraction.MatchString(v)
-	}
-	return found
-}
-
 // leadingZero reports whether digits are a code rather than a number: 00123.
 func leadingZero(v string) bool {
 	return len(v) > 1 && v[0] == '0' && v[1] >= '0' && v[1] <= '9'
@@ -172,4 +155,24 @@ func (c *Column) IsBoolean() bool {
 		yes = yes || TrueTexts[v]
 	}
 	return yes && c.Complete && len(c.Values) <= 2
+}
+
+// The first and the last number that is taken for a year.
+const (
+	firstYear = 1000
+	lastYear  = 2100
+)
+
+// IsYear reports whether all numbers of a column are years.
+func (c *Column) IsYear() bool {
+	least, err := strconv.Atoi(c.Least)
+	most, err2 := strconv.Atoi(c.Most)
+	return c.Kind == Number && c.Integers && err == nil && err2 == nil && least >= firstYear && most <= lastYear
+}
+
+var birthWords = WordSet("birth born dob birthdate birthday birthyear")
+
+// IsBirth reports whether a column has dates or years of birth.
+func (c *Column) IsBirth() bool {
+	return (c.Kind == Date || c.IsYear()) && slices.ContainsFunc(c.Words, func(w string) bool { return birthWords[w] })
 }

@@ -87,7 +87,7 @@ func NotUnderstood(r Refusal) error {
 	case len(r.Names) > 0:
 		text += " Did you mean “" + strings.Join(r.Names, "” or “") + "”?"
 	case len(r.Examples) > 0:
-		text += " You can ask, for example: “" + strings.Join(r.Examples, "” or “") + "”"
+		text += canAsk(r.Examples)
 	}
 	questions := slices.Clone(r.Meant)
 	for _, example := range r.Examples {
@@ -96,6 +96,39 @@ func NotUnderstood(r Refusal) error {
 		}
 	}
 	return &llm.UnanswerableError{Reason: text, Words: r.Unread, Suggestions: questions}
+}
+
+// canAsk names questions that can be asked; "" for none.
+func canAsk(examples []string) string {
+	if len(examples) == 0 {
+		return ""
+	}
+	return " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
+}
+
+// maxSamples is how many values a refusal shows of a column.
+const maxSamples = 2
+
+// Unreadable refuses a question for figures of a column whose texts have none, or cannot be
+// compared, and names questions that can be asked.
+func Unreadable(c *catalog.Column, table string, examples []string) error {
+	text := "The column “" + c.Name + "” of " + table + " is text"
+	samples := c.Doubtful
+	if c.Doubt == catalog.NoDoubt {
+		samples = c.Values
+	}
+	if samples = samples[:min(len(samples), maxSamples)]; len(samples) > 0 {
+		text += ", such as " + quoteWords(samples)
+	}
+	return &llm.UnanswerableError{Reason: text + strings.ReplaceAll(doubtTexts[c.Doubt], "COLUMN", c.Name) + "." + canAsk(examples), Suggestions: examples}
+}
+
+// doubtTexts say why texts cannot be compared, and what to do.
+var doubtTexts = map[catalog.Doubt]string{
+	catalog.NoDoubt:       ": it has no sum, average, highest or lowest value",
+	catalog.MixedUnits:    ": its numbers have different units, so they cannot be compared. Load them in one unit",
+	catalog.EitherDecimal: ": its numbers can be whole or have a fraction. Load the file again with the type, on the page or with parley ingest --retype COLUMN=integer or COLUMN=number",
+	catalog.EitherOrder:   ": its dates can be d/m/y or m/d/y. Load the file again with the type, on the page or with parley ingest --retype COLUMN=date:dmy or COLUMN=date:mdy",
 }
 
 // NothingFound refuses a question whose most likely reading has no rows.

@@ -24,7 +24,7 @@ func (s *describer) compare(lead string, c Cond) (string, string) {
 	plain := c.Left.Kind == "column" && c.Left.Op == ""
 	switch {
 	case strings.Contains(c.Op, "like"):
-	case plain && v.From != "" && s.cat.Columns[c.Left.Column].Kind == catalog.Date, v.Kind == TodayValue:
+	case plain && v.From != "" && (s.cat.Columns[c.Left.Column].Kind == catalog.Date || s.cat.Columns[c.Left.Column].IsYear() && spansYears(v)), v.Kind == TodayValue:
 		if s.isPeriod(c) {
 			lead = ""
 		}

@@ -50,12 +50,23 @@ func TableSource(cat *catalog.Catalog, table int) string {
 // If a query selects the first rows by a measure that it does not show, the measure is the
 // last column, with an internal name: one that starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	p := &printer{cat: cat, now: now, outermost: q.Set == ""}
-	text := p.query(q)
-	if p.err != nil {
-		return "", p.err
+	text, _, err := print(q, cat, now)
+	return text, err
+}
+
+// Doubted returns the columns whose texts a query converts to numbers or dates although there is
+// a [catalog.Doubt].
+func Doubted(q *Query, cat *catalog.Catalog, now time.Time) []int {
+	_, doubted, _ := print(q, cat, now)
+	return doubted
+}
+
+func print(q *Query, cat *catalog.Catalog, now time.Time) (text string, doubted []int, err error) {
+	p := &printer{cat: cat, now: now, outermost: q.Set == "", doubted: &doubted}
+	if text = p.query(q); p.err != nil {
+		return "", doubted, p.err
 	}
-	return text, nil
+	return text, doubted, nil
 }
 
 // Tables returns the tables that a query reads, without those of subqueries, and the links
@@ -116,6 +127,8 @@ type printer struct {
 	measured bool
 	// outermost says that it is no subquery.
 	outermost bool
+	// doubted collects columns of texts that are converted although there is a doubt.
+	doubted *[]int
 }
 
 func (p *printer) fail(format string, args ...any) string {
@@ -127,7 +140,7 @@ func (p *printer) fail(format string, args ...any) string {
 
 // sub prints a subquery; for measured see expr.
 func (p *printer) sub(q *Query, measured bool) string {
-	return p.printInner(&printer{cat: p.cat, now: p.now, measured: measured}, q)
+	return p.printInner(&printer{cat: p.cat, now: p.now, doubted: p.doubted, measured: measured}, q)
 }
 
 func (p *printer) printInner(inner *printer, q *Query) string {
@@ -146,7 +159,7 @@ func (p *printer) query(q *Query) string {
 	if len(q.Order) > 0 || q.Limit > 0 {
 		text = "(" + text + ")"
 	}
-	return text + " " + strings.ToUpper(q.Set) + " " + p.printInner(&printer{cat: p.cat, now: p.now, measured: p.measured}, q.Right)
+	return text + " " + strings.ToUpper(q.Set) + " " + p.printInner(&printer{cat: p.cat, now: p.now, doubted: p.doubted, measured: p.measured}, q.Right)
 }
 
 // selectStatement prints a SELECT without set operations.

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -129,19 +130,35 @@ func (p *printer) measure(column int) string {
 	case c.Native:
 		return ref
 	}
+	if c.Doubt != catalog.NoDoubt && p.doubted != nil {
+		*p.doubted = append(*p.doubted, column)
+	}
 	switch c.Kind {
 	case catalog.Number:
 		digits := "replace(" + ref + ", ',', '')"
 		if c.DecimalComma {
 			digits = "replace(replace(" + ref + ", '.', ''), ',', '.')"
 		}
-		return "TRY_CAST(regexp_extract(translate(" + digits + ", '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
+		number := "TRY_CAST(regexp_extract(translate(" + digits + ", '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)"
+		if c.Multiplies {
+			return multiplied(number, ref)
+		}
+		return number
 	case catalog.Date:
-		return parseDate(ref)
+		return parseDate(ref, c.DayFirst)
 	case catalog.Clock:
 		return parseClock(ref)
 	}
 	return ref
+}
+
+// multiplied prints a number times what the letters after it mean: 3.4B.
+func multiplied(number, ref string) string {
+	text := "CASE lower(regexp_extract(" + ref + ", '[0-9]\\s*([a-zA-Z]*)\\s*$', 1))"
+	for _, m := range slices.Sorted(maps.Keys(catalog.Multipliers)) {
+		text += " WHEN " + Literal(m) + " THEN " + catalog.Multipliers[m]
+	}
+	return "(" + number + " * " + text + " END)"
 }
 
 // dateFormats are the formats of dates in texts.
@@ -149,9 +166,12 @@ var dateFormats = []string{"%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d %B %Y", "%B %d, 
 	"%A %d %B %Y", "%m/%d/%Y", "%d.%m.%Y", "%B %Y", "%b %Y", "%Y", "%B %d", "%d %B", "%b %d", "%d %b"}
 
 // parseDate prints the conversion of a text to a timestamp.
-func parseDate(ref string) string {
+func parseDate(ref string, dayFirst bool) string {
 	formats := make([]string, len(dateFormats))
 	for i, f := range dateFormats {
+		if f == "%m/%d/%Y" && dayFirst {
+			f = "%d/%m/%Y"
+		}
 		formats[i] = Literal(f)
 	}
 	clean := "trim(regexp_replace(regexp_replace(" + ref + `, '[\[(].*$', ''), '([0-9])(st|nd|rd|th)', '\1'))`
@@ -204,6 +224,9 @@ func (p *printer) partNumber(e Expr) string {
 
 // duration prints the days between two dates, or the years since one.
 func (p *printer) duration(kind string, e Expr) string {
+	if kind == "age" && p.cat.Columns[e.Column].IsYear() {
+		return fmt.Sprintf("(%d - %s)", p.now.Year(), p.measure(e.Column))
+	}
 	if !p.isDate(e.Column) || kind == "days" && !p.isDate(e.Other) {
 		return p.fail("%s of a column without dates", kind)
 	}

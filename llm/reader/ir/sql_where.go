@@ -119,7 +119,7 @@ func (p *printer) disjunction(conds []Cond, several bool) string {
 
 // semijoin prints the condition that a row at the end of a path meets the conditions.
 func (p *printer) semijoin(path []step, conds [][]Cond) string {
-	inner := &printer{cat: p.cat, now: p.now, numbered: -1}
+	inner := &printer{cat: p.cat, now: p.now, doubted: p.doubted, numbered: -1}
 	inner.joins = joins{graph: p.joins.graph, tables: []int{path[0].to}}
 	inner.joins.follow(path[1:])
 	var parts []string
@@ -203,7 +203,7 @@ func (p *printer) neighbour(c Cond) string {
 	if c.Op == "before" {
 		pick, sign = "min", "-"
 	}
-	inner := &printer{cat: p.cat, now: p.now, numbered: table}
+	inner := &printer{cat: p.cat, now: p.now, doubted: p.doubted, numbered: table}
 	inner.joins = joins{graph: p.joins.graph, tables: []int{table}}
 	match := inner.compare(Cond{Left: c.Left, Op: "=", Values: c.Values, Column: -1})
 	if inner.err != nil && p.err == nil {
@@ -250,6 +250,8 @@ func (p *printer) compare(c Cond) string {
 		return p.compareDate(c)
 	case column.Kind == catalog.Date:
 		return p.fail("a date compared with what is none")
+	case column.IsYear() && c.Values[0].Kind == PeriodValue && spansYears(c.Values[0]):
+		return p.compareDate(c)
 	case (column.Kind == catalog.Number || column.Kind == catalog.Clock) && c.Values[0].Kind != BoolValue:
 		if cells := c.Values[0].Cells[c.Left.Column]; len(cells) > 0 && (c.Op == "=" || c.Op == "!=") && !column.Native {
 			return p.compareText(c)
@@ -287,17 +289,26 @@ func (p *printer) compareNumber(c Cond) string {
 	return left + " " + c.Op + " " + p.number(c.Left, c.Values[0])
 }
 
-// compareDate prints a comparison with a period.
+// spansYears reports whether a period consists of several whole years: a decade.
+func spansYears(v Value) bool {
+	return strings.HasSuffix(v.From, "-01-01") && strings.HasSuffix(v.To, "-01-01") && v.From[:4] < v.To[:4] && v.Text != v.From[:4]
+}
+
+// compareDate prints a comparison of a date or a year with a period.
 func (p *printer) compareDate(c Cond) string {
 	left, v := p.measure(c.Left.Column), c.Values[0]
-	from, to := "DATE "+Literal(v.From), "DATE "+Literal(v.To)
+	day := func(date string) string { return "DATE " + Literal(date) }
+	if p.cat.Columns[c.Left.Column].IsYear() {
+		day = func(date string) string { return date[:4] }
+	}
+	from, to := day(v.From), day(v.To)
 	in := left + " >= " + from + " AND " + left + " < " + to
 	switch c.Op {
 	case "between":
 		if c.Values[1].To == "" {
 			return p.fail("no end of a period")
 		}
-		return "(" + left + " >= " + from + " AND " + left + " < DATE " + Literal(c.Values[1].To) + ")"
+		return "(" + left + " >= " + from + " AND " + left + " < " + day(c.Values[1].To) + ")"
 	case "=":
 		return "(" + in + ")"
 	case "!=":

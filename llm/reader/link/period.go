@@ -191,8 +191,12 @@ func quarterName(s string) (int, bool) {
 	return 0, false
 }
 
-// decadeOf reads 1990s.
+// decadeOf reads 1990s and the 90s. The 20s can be those of two centuries.
 func decadeOf(t []Token, _ time.Time) (int, time.Time, time.Time) {
+	if short := wordAt(t, 1); wordAt(t, 0) == "the" && len(short) == len("90s") && short[0] >= '3' && short[0] <= '9' && short[1:] == "0s" {
+		y := 1900 + 10*int(short[0]-'0')
+		return 2, day(y, 1, 1), day(y+10, 1, 1)
+	}
 	s, ok := strings.CutSuffix(wordAt(t, 0), "s")
 	if y, good := year(s); ok && good && y%10 == 0 {
 		return 1, day(y, 1, 1), day(y+10, 1, 1)

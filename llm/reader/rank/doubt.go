@@ -53,6 +53,9 @@ func shownColumns(q *ir.Query) map[int]bool {
 
 // isNamed reports whether a word is related to a column, or a value of the query is in it.
 func (q *Question) isNamed(column int, tokens []ir.Token) bool {
+	if q.Catalog.Columns[column].IsBirth() && q.asks(aboutBirth...) {
+		return true
+	}
 	item, n := q.Input.ItemOf(ir.Token{Class: ir.ColumnRef, N: column}), len(q.Input.Items)
 	by := uint64(namingRelations | similarRelations | weakRelations)
 	if q.Catalog.Columns[column].IsBoolean() {

@@ -22,8 +22,11 @@ var periodWords = map[string][]string{
 	"yearly": {"year"}, "annual": {"year"}, "annually": {"year"}, "hourly": {"hour"}, "decades": {"decade"},
 }
 
-// periodDone reports whether a query has the part of a date that a word names.
+// periodDone reports whether a query has the part of a date, or the age, that a word names.
 func periodDone(word string, keywords map[string]bool) bool {
+	if ageWords[word] && keywords["age"] {
+		return true
+	}
 	for _, k := range periodWords[word] {
 		if keywords[k] {
 			return true

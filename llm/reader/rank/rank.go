@@ -55,6 +55,9 @@ type Reading struct {
 	Share, Confidence float64
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
+	// Unreadable is a column of which the question asks for a figure and whose texts have
+	// none, or which the query compares and that cannot be converted; nil for none.
+	Unreadable *catalog.Column
 	Result
 	// Whole says that it shows all columns, since the question names none.
 	Whole bool
@@ -89,6 +92,9 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 func score(question *Question, all []Reading) {
 	for i := range all {
 		r := &all[i]
+		if r.Unreadable = question.unreadable(r); r.Unreadable != nil {
+			r.Empty = false // what is compared wrongly says nothing
+		}
 		c := computeCoverage(question, r.Tokens)
 		r.Unread = nil
 		for _, token := range c.unread {
@@ -109,9 +115,9 @@ func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery
 	values := question.Input.IRValues()
 	asked := question.askedColumn()
 	for _, c := range candidates {
-		c.Tokens = question.withAskedColumn(c.Tokens, asked)
+		c.Tokens = question.withZero(question.withAge(question.withAskedColumn(c.Tokens, asked)))
 		q, err := ir.Parse(c.Tokens, values)
-		if err != nil || degenerate(q) || meaningless(q, question.Catalog) || contradicts(q, question.Catalog) {
+		if err != nil || question.cutsDecade(c.Tokens) || question.countsUnasked(c.Tokens) || degenerate(q) || meaningless(q, question.Catalog) || comparesBirth(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
 		all = append(all, question.joinPaths(pathQuery{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)

@@ -1,0 +1,26 @@
+package reader_test
+
+import (
+	"testing"
+
+	"parley/llm"
+	"parley/llm/reader/ducktest"
+)
+
+// TestNoneOfNumber asks for rows without a number, which is 0 or missing.
+func TestNoneOfNumber(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("loans", "loan BIGINT, member VARCHAR, book VARCHAR, fine DOUBLE, returned DATE",
+		"(1, 'Ann', 'Emma', 0, '2024-01-02'), (2, 'Bob', 'Dune', 2.5, NULL), (3, 'Cy', 'Ulysses', NULL, '2024-02-03'), (4, 'Di', 'Emma', 0, NULL), (5, 'Ed', 'It', 4, '2024-03-04')")}
+	checkAnswered(t, d, datasets, map[string]string{
+		"How many loans are without a fine?":   `{"count":3}`,
+		"How many loans have no fine?":         `{"count":3}`,
+		"How many loans have a fine?":          `{"count":2}`,
+		"How many loans have a missing fine?":  `{"count":1}`,
+		"How many loans have an unknown fine?": `{"count":1}`,
+		"How many loans have a fine of 0?":     `{"count":2}`,
+		"How many loans have no return date?":  `{"count":2}`,
+	})
+	checkRead(t, d, datasets, "How many loans have no fine?", "only those without a known fine or with fine 0")
+}
