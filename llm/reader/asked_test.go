@@ -25,3 +25,15 @@ func TestAskedColumn(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfRows shows the column that is called as a row is, also if it identifies the rows.
+func TestNamesOfRows(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("teams", "team VARCHAR, city VARCHAR, won BIGINT", "('Lions', 'Bern', 6), ('Bears', 'Basel', 4), ('Wolves', 'Zug', 5)")}
+	checkAnswers(t, d, datasets, map[string]string{
+		"list teams":              `{"team":"Lions"};{"team":"Bears"};{"team":"Wolves"}`,
+		"team with the most wins": `{"team":"Lions","__won":6}`,
+		"Which team won most?":    `{"team":"Lions","__won":6}`,
+	})
+}

@@ -141,7 +141,7 @@ func (f *interpretation) query(question string) llm.Query {
 	if f.followUp {
 		words = "Read with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unread), Confidence: best.Confidence}
+	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence}
 	if other := f.alternative(); other == nil {
 		q.Readings = f.sameSchemaReadings(question)
 	} else {
@@ -210,7 +210,7 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= minEmptyProbability {
 			return dialog.NothingFound(f.describe(&likeliest))
 		}
-		unread = f.readings[0].Unread
+		unread = f.readings[0].Unused()
 		// A guess without any word of the question would only be odd.
 		if words := f.describe(&f.readings[0]); dialog.SharesWord(link.Tokenize(question), words) {
 			guess = words

@@ -174,6 +174,13 @@ func (t *Table) Stems() []string { return t.stems }
 // Stems are the stems of the words of the column's name.
 func (c *Column) Stems() []string { return c.stems }
 
+// NamesRows reports whether a column has the names of its table's rows: a text that is called
+// as one of them is, such as team of teams.
+func (c *Catalog) NamesRows(column int) bool {
+	x := &c.Columns[column]
+	return x.Kind == Text && slices.Equal(x.stems, c.Tables[x.Table].stems)
+}
+
 // Index returns the index of the values.
 func (c *Catalog) Index() *Index { return c.index }
 

@@ -249,11 +249,17 @@ func (b *builder) addItems(earlier *EarlierQuery) {
 	}
 }
 
+// isPlainKey reports whether a column identifies rows and does not name them: names are
+// shown, and numbers of rows are not.
+func (b *builder) isPlainKey(c int) bool {
+	return b.cat.Tables[b.cat.Columns[c].Table].Key == c && !b.cat.NamesRows(c)
+}
+
 func (b *builder) columnItem(c int) Item {
 	column := &b.cat.Columns[c]
 	role := plainColumn
 	switch {
-	case b.cat.Tables[column.Table].Key == c:
+	case b.isPlainKey(c):
 		role = 0
 	case b.cat.IsReference(c):
 		role = linkedColumn

@@ -35,7 +35,7 @@ func (b *builder) relateSchema() {
 		item, table := b.itemOfColumn[c], b.Question+b.cat.Columns[c].Table
 		b.relate(item, table, ColumnInTable)
 		b.relate(table, item, TableOfColumn)
-		if b.cat.Tables[b.cat.Columns[c].Table].Key == c {
+		if b.isPlainKey(c) {
 			b.relate(table, item, KeyOfTable)
 		}
 		for _, other := range b.Columns {

@@ -12,8 +12,9 @@ import (
 
 // coverage counts which words of a question a query reflects.
 type coverage struct {
-	// unread are the tokens that nothing in the query reflects.
-	unread []int
+	// unread are the tokens that nothing in the query reflects, and extra those that only
+	// resemble what other words name already.
+	unread, extra []int
 	// similar and weak count words that only resemble names in the query, more or less;
 	// names those that name something else, and values the values that the query leaves
 	// out.
@@ -65,7 +66,7 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	// Suppliers are not customers, and diabetics not smokers.
 	strict := len(tokens) <= maxCountTokens && keywords["count"] || q.testsUnnamedBoolean(tokens)
 	unknown := q.unknownMeasure(tokens, used)
-	c.guessed = len(unknown) > 0
+	c.guessed = len(unknown) > 0 || q.countsOtherUnit(tokens)
 	for i, t := range words {
 		if q.isIgnored(i, t) || periodDone(t.Lower, keywords) {
 			continue
@@ -92,6 +93,9 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 			c.similar++
 		case how == matchWeak:
 			c.weak++
+		}
+		if (how == matchSimilar || how == matchWeak) && asks == "" && q.onlyResembles(i, used, tokens) {
+			c.extra = append(c.extra, i)
 		}
 	}
 	if counted := q.unknownCount(tokens, keywords, c.unread); len(counted) > 0 {
@@ -237,6 +241,35 @@ func (q *Question) matchWord(word int, used, left []bool, keywords map[string]bo
 		return matchWeak
 	}
 	return matchNone
+}
+
+// onlyResembles reports whether other words name everything in a query that a word
+// resembles: "won" resembles games, but says more than "games" does.
+func (q *Question) onlyResembles(word int, used []bool, tokens []ir.Token) bool {
+	for item := q.Input.Question; item < len(used); item++ {
+		if used[item] && q.relations(word, item)&(similarRelations|weakRelations) != 0 && !q.isNamedItem(item) && !q.hasValueOf(item, tokens) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasValueOf reports whether a query has a value that is in the column of an item.
+func (q *Question) hasValueOf(item int, tokens []ir.Token) bool {
+	column, ok := q.Input.Token(item)
+	return ok && column.Class == ir.ColumnRef && slices.ContainsFunc(tokens, func(t ir.Token) bool {
+		return t.Class == ir.ValueRef && len(q.Input.Values[t.N].Cells[column.N]) > 0
+	})
+}
+
+// isNamedItem reports whether a word names an item.
+func (q *Question) isNamedItem(item int) bool {
+	for word := range q.Input.Question {
+		if q.relations(word, item)&namingRelations != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnitOfQuery reports whether a word is the unit of a column in the query: litres.

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"slices"
 
 	"parley/llm/reader/catalog"
@@ -152,3 +153,27 @@ func (q *Question) isUnrelated(words []int, relations uint64) bool {
 		return vectors.Load().Number(q.Tokens[word].Lower) < 0 || q.hasRelation(word, relations)
 	})
 }
+
+// countsOtherUnit reports whether a question counts in one unit and the query adds up another:
+// "how many sunny days" is no sum of sunshine hours.
+func (q *Question) countsOtherUnit(tokens []ir.Token) bool {
+	asked := ""
+	for i, t := range q.Tokens[:max(0, len(q.Tokens)-1)] {
+		if t.Lower == "many" {
+			for _, next := range q.Tokens[i+1 : min(len(q.Tokens), i+1+maxCounted)] {
+				asked = cmp.Or(asked, catalog.Unit(next.Lower))
+			}
+		}
+	}
+	for i, t := range tokens[:max(0, len(tokens)-1)] {
+		if next := tokens[i+1]; asked != "" && t.Is("sum") && next.Class == ir.ColumnRef {
+			if unit := q.Catalog.Columns[next.N].Unit; unit != "" && unit != asked {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxCounted is how many words after "many" can be what is counted.
+const maxCounted = 2

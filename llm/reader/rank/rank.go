@@ -53,8 +53,9 @@ type Reading struct {
 	// Share is the probability of this reading among all readings of the question, and
 	// Confidence the probability that it is right.
 	Share, Confidence float64
-	// Unread are the words of the question that the query does not reflect.
-	Unread []string
+	// Unread are the words of the question that the query does not reflect, and Extra those
+	// that only resemble what other words name already.
+	Unread, Extra []string
 	// Unreadable is a column of which the question asks for a figure and whose texts have
 	// none, or which the query compares and that cannot be converted; nil for none.
 	Unreadable *catalog.Column
@@ -67,6 +68,9 @@ type Reading struct {
 	// the same of what should be counted.
 	guessed, uncounted bool
 }
+
+// Unused returns the words of the question that the query does not use.
+func (r *Reading) Unused() []string { return slices.Concat(r.Unread, r.Extra) }
 
 // Readings runs the candidates, merges those with the same result, and sorts them by share.
 func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading, error) {
@@ -96,16 +100,22 @@ func score(question *Question, all []Reading) {
 			r.Empty = false // what is compared wrongly says nothing
 		}
 		c := computeCoverage(question, r.Tokens)
-		r.Unread = nil
-		for _, token := range c.unread {
-			r.Unread = append(r.Unread, question.Tokens[token].Text)
-		}
+		r.Unread, r.Extra = question.texts(c.unread), question.texts(c.extra)
 		r.guessed, r.uncounted = c.guessed, c.uncounted
 		r.Features, r.Circumstances = featuresOf(question, r, c), circumstances(question, r)
 	}
 	setShares(all)
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })
 	setConfidence(question, all)
+}
+
+// texts returns the words of a question with these numbers.
+func (q *Question) texts(words []int) []string {
+	var all []string
+	for _, i := range words {
+		all = append(all, q.Tokens[i].Text)
+	}
+	return all
 }
 
 // parseCandidates parses the candidates and adds a query for each join path that one may
