@@ -72,6 +72,10 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 	}
 	best, _, misfits := bestReading(all, values)
 	if misfits > 0 {
+		// The owner gave the order, also where most dates have another form.
+		if i := slices.IndexFunc(all, func(r reading) bool { return r.ordered }); i >= 0 && by.forced {
+			best = all[i]
+		}
 		return d, misfitLines(best, values)[0], false
 	}
 	if d.from, d.unit, d.expr = best.from, best.unit, best.expr; codes && d.expr == nil {

@@ -59,6 +59,8 @@ func TestOptions(t *testing.T) {
 			refusal: `x.csv, line 2, column "a": the cell cannot be read as date:ymd, such as 2024-12-31; name it as a missing value, or give the column another type`},
 		{name: "cell that does not fit", content: "a,b\n1,x\n2,y\nz,3\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv, line 4, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
+		{name: "date of another order", content: "a,b\n1,31.12.2024\n2,2024-01-02\n3,2024-01-03\n", options: typed("b", "DATE:dmy"),
+			refusal: `x.csv, line 3, column "b": the cell cannot be read as date:dmy, such as 31.12.2024; name it as a missing value, or give the column another type`},
 		{name: "decided by another column", content: "a;b\n1.234;0.5\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),

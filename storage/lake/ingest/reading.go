@@ -13,6 +13,8 @@ import (
 type reading struct {
 	typ        string
 	from, unit string
+	// ordered says that the order of day, month and year was chosen.
+	ordered bool
 	// fits reports whether the reading can read a group of cells. A reading of
 	// text has none.
 	fits func(g cellGroup) bool
@@ -274,7 +276,7 @@ func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
 
 // dateReading reads dates of some kinds in all the forms that there are.
 func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
-	r := reading{typ: typeDate, fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
+	r := reading{typ: typeDate, ordered: first != "", fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
 	var layouts []string
 	most := int64(0)
 	for _, g := range groups {
