@@ -64,6 +64,13 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		d.missing, d.report.Missing = false, c.empty+c.blank()
 		return d, 0, true
 	}
+	if money := moneyOf(values); isNumber(typ) {
+		for i := range values {
+			if numberKinds.meets(values[i].kind.set()) {
+				values[i].form |= money // where some have the sign and others none, it is that of all
+			}
+		}
+	}
 	by.decimal, by.times = by.decimalFor(c.kinds(), typ), typ == typeTime
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
@@ -158,6 +165,9 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 	if seen.within(numberKinds) && fits > 0 && len(unitsOf(values)) > 1 {
 		d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
 		d.warning = "the column is text: its numbers have different units: " + strings.Join(unitsOf(values), ", ")
+		if money := moneyOf(values); money != 0 {
+			d.warning = fmt.Sprintf("the column is text: some of its numbers have a unit and others none; choose the type number to read all in %s", units[money])
+		}
 		return d
 	}
 	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
@@ -172,6 +182,27 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
 	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
 	return d
+}
+
+// moneyOf gives the currency that some numbers have and others not, 0 without one, or with
+// further units.
+func moneyOf(values []cellGroup) (money form) {
+	plain := false
+	for _, g := range values {
+		switch unit := g.form.unit(); {
+		case !numberKinds.meets(g.kind.set()):
+		case unit == 0:
+			plain = true
+		case units[unit] == "%" || money != 0 && money != unit:
+			return 0
+		default:
+			money = unit
+		}
+	}
+	if !plain {
+		return 0
+	}
+	return money
 }
 
 // unitsOf lists the units of numbers, the most frequent first.
