@@ -132,7 +132,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 			}
 		}
 		if typ == "" && d.typ == typeDouble && !cells[i].kinds().meets(kindSpecial.set()) && decimalPattern.MatchString(r.numberType(name)) {
-			d.typ = typeExact // as the dataset's
+			d.typ, d.warning = typeExact, "" // as the dataset's
 		}
 		if typ != "" {
 			var line int64
@@ -151,7 +151,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		if d.warning == "" {
 			continue
 		}
-		w := storage.IngestWarning{Column: name, Message: d.warning}
+		w := storage.IngestWarning{Column: name, Line: d.line, Message: d.warning}
 		if len(d.report.MisfitLines) > 0 {
 			w.Line = d.report.MisfitLines[0]
 		}

@@ -22,8 +22,10 @@ type decision struct {
 	spelled int64
 	// report says how the column was read; its name is not set.
 	report storage.ColumnReport
-	// warning says why a column is text that could be something else, if it can.
+	// warning says why a column is text that could be something else, if it can, or that its
+	// numbers are rounded, the first of them on a line.
 	warning string
+	line    int64
 }
 
 // values are the groups of cells that have a value.
@@ -43,6 +45,7 @@ func decide(c *columnCells, by conventions) decision {
 			return decideText(c, by, values, all)
 		}
 		d.reading, d.spelled = all[i], c.missing()-c.blank()
+		d.noteRounded(values)
 	}
 	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
@@ -89,7 +92,16 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		d.expr = readTrimmed
 	}
 	d.report.From, d.report.Unit = best.from, best.unit
+	d.noteRounded(values)
 	return d, 0, true
+}
+
+// noteRounded warns of numbers that a double rounds.
+func (d *decision) noteRounded(values []cellGroup) {
+	i := slices.IndexFunc(values, func(g cellGroup) bool { return g.kind == kindFloat && g.form&formRounded != 0 })
+	if i >= 0 && d.typ == typeDouble {
+		d.warning, d.line = rounded(values[i].count), values[i].lines[0]+1
+	}
 }
 
 // bestReading gives the first reading that fits the most cells, how many these

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"parley/storage"
 	"parley/storage/lake/ingest/source"
 )
 
@@ -34,6 +35,9 @@ func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
 	isExact := typ == typeExact || typ == typeDouble && c.cells == nil && decimalPattern.MatchString(r.numberType(name))
 	switch {
 	case !isExact:
+		if typ == typeDouble && c.digits.rounded > 0 {
+			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: name, Message: rounded(c.digits.rounded)})
+		}
 		return typ
 	case c.cells != nil: // an option gives it a type
 		typ = cmp.Or(c.digits.decimal(), typeVarchar)

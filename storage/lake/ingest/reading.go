@@ -114,7 +114,7 @@ func readings(groups []cellGroup, by conventions) []reading {
 		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(setOf(kindFloat, kindExact))
 		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !((f.typ == typeDouble || f.typ == typeExact) && commas) {
 			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
-				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()))
+				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()) || g.kind == kindFloat && g.form == formRounded)
 			}}
 			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
 				r.expr = readTrimmed
