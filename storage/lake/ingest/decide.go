@@ -170,8 +170,6 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 	case seen.within(kindEitherFirst.set()):
 		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; choose the type date, day first (date:dmy), or date, month first (date:mdy)"
 		return d
-	case c.text || seen.meets(kindCode.set()):
-		return d
 	}
 	best, fits, misfits := bestReading(all, values)
 	if seen.within(numberKinds) && fits > 0 && len(unitsOf(values)) > 1 {
@@ -182,7 +180,7 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		}
 		return d
 	}
-	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
+	if fits == 0 || 2*misfits > fits {
 		if seen.within(numberKinds) && seen.meets(pointKinds) && seen.meets(commaKinds) {
 			d.warning = "the column is text: some of its numbers have a decimal point, others a decimal comma"
 		}
@@ -192,7 +190,13 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		return d
 	}
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+	switch {
+	case seen.meets(kindCode.set()): // codes are texts
+	case c.text:
+		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, typeName(best.typ))
+	default:
+		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+	}
 	return d
 }
 

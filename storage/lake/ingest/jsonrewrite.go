@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math/bits"
 	"strings"
 
 	"parley/storage"
@@ -15,6 +16,7 @@ import (
 func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) {
 	raw := f.buf[f.start+from : f.pos]
 	c.filled++
+	c.seen.add(kind(bits.TrailingZeros32(uint32(kinds.values))), 0, f.rowNumber())
 	if c.cells != nil {
 		f.addCell(c.cells, raw)
 	}
