@@ -50,8 +50,8 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			return nil, err
 		}
 		var notes csvNotes
-		if len(names) > 1 && in.HeaderRow == nil {
-			if notes, err = readNotes(in.Path, separator); err != nil {
+		if len(names) > 1 {
+			if notes, err = readNotes(in.Path, separator, len(names)); err != nil {
 				return nil, err
 			}
 		}
