@@ -7,34 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"parley/storage"
-	"parley/storage/lake/ingest/source"
 )
-
-// isTotal reports whether a row is one of totals by its first value.
-func isTotal(fields [][]byte) bool {
-	for _, f := range fields {
-		if f = bytes.Trim(f, " :."); len(f) > 0 {
-			return source.IsTotal(f)
-		}
-	}
-	return false
-}
-
-// rowWarnings say which rows are left out, and which look like totals.
-func rowWarnings(b *csvBlock) (warnings []storage.IngestWarning) {
-	if b.empty > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
-	}
-	for _, line := range b.totals.lines {
-		warnings = append(warnings, storage.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
-	}
-	if more := int(b.totals.count) - len(b.totals.lines); more > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
-	}
-	return warnings
-}
 
 // maxNotes is how many bytes at the end of a file may be notes below its table.
 const maxNotes = 16 << 10
@@ -50,19 +23,9 @@ type csvNotes struct {
 // readNotes finds the notes below a table of several columns: lines with one value below one
 // without any. Of those that could be rows, one is of several words.
 func readNotes(path string, separator byte, columns int) (notes csvNotes, err error) {
-	file, err := os.Open(path)
+	tail, from, err := readTail(path)
 	if err != nil {
-		return notes, fmt.Errorf("open source: %w", err)
-	}
-	defer file.Close()
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return notes, fmt.Errorf("read source: %w", err)
-	}
-	from := max(0, size-maxNotes)
-	tail := make([]byte, size-from)
-	if _, err := file.ReadAt(tail, from); err != nil && err != io.EOF {
-		return notes, fmt.Errorf("read source: %w", err)
+		return notes, err
 	}
 	var found csvNotes
 	words, blank := false, false
@@ -89,6 +52,25 @@ func readNotes(path string, separator byte, columns int) (notes csvNotes, err er
 		}
 		tail = tail[:at]
 	}
+}
+
+// readTail reads the last bytes of a file, from an offset.
+func readTail(path string) (tail []byte, from int64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open source: %w", err)
+	}
+	defer file.Close()
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read source: %w", err)
+	}
+	from = max(0, size-maxNotes)
+	tail = make([]byte, size-from)
+	if _, err := file.ReadAt(tail, from); err != nil && err != io.EOF {
+		return nil, 0, fmt.Errorf("read source: %w", err)
+	}
+	return tail, from, nil
 }
 
 // noteOf gives the only value of a line, also in merged cells, "" for a blank line, and how

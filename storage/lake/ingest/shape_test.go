@@ -73,10 +73,17 @@ func TestShapes(t *testing.T) {
 		},
 		{
 			name:     "a row of totals",
-			content:  "item,price\npen,1\nTotal,1\n",
+			content:  "item,price\npen,1\nTotal,2\n",
 			types:    "item VARCHAR, price BIGINT",
-			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":1}`,
+			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":2}`,
 			warnings: `{3  the row looks like a row of totals, which sums count again; if it is one, delete it from the file}`,
+		},
+		{
+			name:     "a row of sums",
+			content:  "item,price,share\npen,1234.5,40%\nink,2,50%\n,,\nGrand total:,\"1,236.50\",\n\nSource: the shop\n",
+			types:    "item VARCHAR, price DOUBLE, share BIGINT",
+			rows:     `{"item":"pen","price":1234.5,"share":40}` + "\n" + `{"item":"ink","price":2.0,"share":50}`,
+			warnings: `{5  the row of totals not read, so that sums do not count it again: Grand total: 1,236.50 } {7  1 line below the table not read: Source: the shop} {0  1 row without a value not read}`,
 		},
 		{
 			name:     "internal names",
