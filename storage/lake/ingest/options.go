@@ -275,6 +275,9 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 			}
 			found = found || i >= 0
 		}
+		if c.Type == typeVarchar {
+			mixed = append(mixed, mixedTypes(tables, c.Name)...)
+		}
 		if found {
 			report.Columns = append(report.Columns, joined)
 		}
@@ -290,6 +293,23 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 	report.Warnings = append(report.Warnings, mixed...)
 	report.Warnings = report.Warnings[:min(len(report.Warnings), maxWarnings)]
 	return report
+}
+
+// mixedTypes warns of a column of text that has not the same type in all tables.
+func mixedTypes(tables []*table, column string) []storage.IngestWarning {
+	first, name := "", ""
+	for _, t := range tables {
+		for _, c := range t.columns {
+			switch {
+			case storage.FoldColumn(c.Name) != storage.FoldColumn(column) || c.Type == typeNull:
+			case first == "":
+				first, name = c.Type, t.name
+			case first != c.Type:
+				return []storage.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(c.Type), t.name)}}
+			}
+		}
+	}
+	return nil
 }
 
 // joinColumn adds the report of one source's column. Repeated says that the

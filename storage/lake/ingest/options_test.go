@@ -191,6 +191,23 @@ func TestUnion(t *testing.T) {
 	}
 }
 
+// Files whose types have only text in common get a warning.
+func TestTypesOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	numbers, dates := l.file("a.csv", "id,v\n1,5\n"), l.file("b.csv", "id,v\n2,2024-01-02\n")
+	for want, sources := range map[string][]ingest.Source{
+		"the column is text: it is integer in a.csv and date in b.csv": {numbers, dates},
+		"the column is text: it is text in c.csv and integer in a.csv": {l.file("c.csv", "id,v\n3,x\n"), numbers, dates},
+		"": {numbers, l.file("d.csv", "id,v\n4,1.5\n"), l.file("e.csv", "id,v\n5,\n")},
+	} {
+		result := l.mustRun(ingest.Job{Sources: sources, Options: storage.IngestOptions{Union: true}})
+		if got := warnings(result); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestUnitsOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
