@@ -348,6 +348,9 @@ alice POST /ingest/preview {"sessionId":"{open}","fileId":"{open-file}"}
 alice POST /ingest/preview {"sessionId":"{session}","fileId":"{open-file}"}
 bob POST /ingest/preview {"sessionId":"{session}","fileId":"{file}"}
 alice POST /ingest/preview {"fileId":"x","options":{"union":1}}
+# As part of a dataset.
+alice POST /ingest/preview {"files":[{"sessionId":"{session}","fileId":"{file}"}],"username":"self","namespace":"lab","dataset":"extremes"}
+alice POST /ingest/preview {"files":[{"sessionId":"{session}","fileId":"{file}"}],"username":"self","namespace":"lab","dataset":"extremes","mode":"replace"}
 # Wrong options are named.
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encodng":"utf-8","encoding":"latin1","delimiter":"ab","headerRow":-1,"nullValues":"NA","types":{"id":7},"union":"yes","sheet":""}}
 alice POST /data/alice/shop/orders/ingest {"files":[{"sessionId":"{session}","fileId":"{file}"}],"options":{"encoding":"ebcdic","delimiter":"ab","headerRow":10001,"types":{"id":"colour","price":"Decimal(39,2)","__x":"text"}}}

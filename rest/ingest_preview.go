@@ -83,22 +83,46 @@ func toTablePreview(t storage.TablePreview) tablePreviewJSON {
 	}
 }
 
-// previewFile answers with what an ingestion of an uploaded file would make, and stores
+// previewFile answers with what an ingestion of uploaded files would make, and stores
 // nothing.
 func (s *Server) previewFile(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
-	ref, options := f.ingestFile(), f.ingestOptions()
+	var refs []storage.IngestFile
+	if f.has("files") {
+		refs = list(f, "files", maxIngestFiles, "", fields.ingestFile)
+	} else {
+		refs = append(refs, f.ingestFile())
+	}
+	into, options := f.previewTarget(), f.ingestOptions()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	file, err := s.uploadedFile(r, ref)
-	if err != nil {
-		return nil, err
+	if into.Dataset.Name != "" {
+		if err := s.mayIngest(r, into.Dataset); err != nil {
+			return nil, err
+		}
 	}
-	preview, err := s.cfg.Lake.PreviewFile(r.ctx(), r.caller, file, options)
+	files := make([]storage.UploadFile, len(refs))
+	for i, ref := range refs {
+		var err error
+		if files[i], err = s.uploadedFile(r, ref); err != nil {
+			return nil, err
+		}
+	}
+	preview, err := s.cfg.Lake.PreviewFiles(r.ctx(), r.caller, files, into, options)
 	return filePreviewJSON{
 		Tables: toList(preview.Tables, toTablePreview), Encoding: preview.Encoding, Delimiter: preview.Delimiter, HeaderRow: preview.HeaderRow,
 	}, err
+}
+
+// previewTarget reads the optional dataset of a preview.
+func (f fields) previewTarget() (into storage.PreviewTarget) {
+	into.Mode = storage.IngestMode(f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace)))
+	if f.has("dataset") {
+		in := f.namespace()
+		into.Dataset = storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: f.text("dataset", storage.CheckName)}
+	}
+	return into
 }
 
 // uploadedFile finds a file that the caller has uploaded.

@@ -39,8 +39,8 @@ type Lake interface {
 	CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
-	// PreviewFile returns what an ingestion of an uploaded file into a new dataset would make.
-	PreviewFile(ctx context.Context, caller storage.Caller, file storage.UploadFile, options storage.IngestOptions) (storage.FilePreview, error)
+	// PreviewFiles returns what an ingestion of uploaded files would make, or its refusal.
+	PreviewFiles(ctx context.Context, caller storage.Caller, files []storage.UploadFile, into storage.PreviewTarget, options storage.IngestOptions) (storage.FilePreview, error)
 	// Tables returns the names of the tables of an uploaded file, none for one table.
 	Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error)
 	// Wake makes the ingestion workers look for new jobs.

@@ -69,6 +69,13 @@ func (r IngestReport) size() int {
 	return len(text)
 }
 
+// PreviewTarget is where the rows of a preview would go: into a dataset, or a new one where
+// its name is "".
+type PreviewTarget struct {
+	Dataset DatasetRef
+	Mode    IngestMode
+}
+
 // FilePreview is what an ingestion would make of a file.
 type FilePreview struct {
 	Tables    []TablePreview

@@ -30,7 +30,7 @@ func previewOf(t *testing.T, d *Datasets, name, content string, options storage.
 		t.Fatal(err)
 	}
 	d.config.Objects = oneFile{path: path}
-	preview, err := d.PreviewFile(t.Context(), storage.Caller{Username: "alice"}, storage.UploadFile{Filename: name}, options)
+	preview, err := d.PreviewFiles(t.Context(), storage.Caller{Username: "alice"}, []storage.UploadFile{{Filename: name}}, storage.PreviewTarget{}, options)
 	if left, _ := os.ReadDir(d.config.Dir); len(left) > 0 {
 		t.Errorf("%s: left behind %v", name, left)
 	}

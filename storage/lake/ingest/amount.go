@@ -13,8 +13,12 @@ var units = source.Units
 // formExact is set in the form of an amount that loses digits as a double.
 const formExact form = 1 << 7
 
+// formRounded is the form of a fraction that a double rounds, and nothing else: most people
+// do not miss its last digits.
+const formRounded form = 1 << 6
+
 // unit gives the index of an amount's unit.
-func (f form) unit() form { return f &^ formExact }
+func (f form) unit() form { return f &^ (formExact | formRounded) }
 
 // signs are minus signs, removed what is left out of a number with points for
 // fractions: opening parentheses are negative amounts of accountants.

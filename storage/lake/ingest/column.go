@@ -46,6 +46,9 @@ func classifyCell(b []byte) (kind, form) {
 		if (b[0] == ' ' || b[len(b)-1] == ' ') && paddedKinds.meets(k.set()) {
 			return k, formPadded
 		}
+		if k == kindFloat && isRounded(b) {
+			return k, formRounded
+		}
 		return k, 0
 	}
 	if isBlank(b) {

@@ -24,6 +24,7 @@ var corpusOptions = map[string]storage.IngestOptions{
 	"option-type.csv":              {Types: map[string]string{"code": "VARCHAR", "amount": "BIGINT"}},
 	"option-type-fraction.csv":     {Types: map[string]string{"lat": "DOUBLE", "weight": "DECIMAL(10,3)"}},
 	"option-type-misfit.csv":       {Types: map[string]string{"amount": "BIGINT"}},
+	"option-type-units.csv":        {Types: map[string]string{"price": "DECIMAL(9,2)"}},
 	"option-type-order.csv":        {Types: map[string]string{"day": "DATE:ymd", "moment": "TIMESTAMP:ymd", "time": "TIME"}},
 	"option-type-order-misfit.csv": {Types: map[string]string{"day": "DATE:ymd"}},
 }

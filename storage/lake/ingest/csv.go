@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -50,48 +51,25 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			return nil, err
 		}
 		var notes csvNotes
-		if len(names) > 1 && in.HeaderRow == nil {
-			if notes, err = readNotes(in.Path, separator); err != nil {
+		if len(names) > 1 {
+			if notes, err = readNotes(in.Path, separator, len(names)); err != nil {
 				return nil, err
 			}
 		}
+		file := &csvFile{separator: separator, nulls: r.job.Options.NullValues}
 		if len(notes.lines) > 0 {
-			in.Path, err = r.files.RewriteTemp(in.Path, func(from io.Reader, to io.Writer) error {
-				_, err := io.CopyN(to, from, notes.offset)
-				return err
-			})
-			if err != nil {
+			if in.Path, err = r.cutFile(in.Path, notes.offset); err != nil {
 				return nil, err
 			}
 		}
-		scanner := newCSVScanner(separator, names)
-		for _, null := range r.job.Options.NullValues {
-			scanner.nulls = append(scanner.nulls, []byte(null))
-		}
-		for _, name := range names {
-			_, order := r.wantedDate(name)
-			scanner.yearFirst = append(scanner.yearFirst, order == yearFirst)
-		}
-		whole, size := header.block, header.size
-		whole.columns, whole.rows = make([]columnCells, len(names)), 0
-		if err := scanner.scanFile(ctx, in.Path, int64(size), whole, r.progress.checked); err != nil {
+		t, whole, err := r.checkTotals(ctx, in, header, names, file)
+		if err != nil {
 			return nil, err
 		}
-		if p := whole.problem; p != nil && p.encoding {
-			return nil, notUTF8(position(in.Name, p.line+1, ""))
-		} else if p != nil {
-			return nil, refuse("%s: %s", position(in.Name, p.line+1, p.column), p.reason)
-		}
-
-		file := &csvFile{path: in.Path, separator: separator, header: true, nulls: r.job.Options.NullValues}
-		t := &table{name: in.Name, rows: whole.rows, read: file.read}
-		if t.report.HeaderRow = header.row; in.HeaderRow == nil {
+		if in.HeaderRow == nil {
 			t.report.Delimiter = string(separator)
 		}
-		t.report.Warnings = append(header.warnings, warnings...)
-		if file.columns, err = r.decideColumns(t, names, whole.columns, separator, in.Forms); err != nil {
-			return nil, err
-		}
+		t.report.Warnings = slices.Concat(header.warnings, warnings, t.report.Warnings)
 		if len(notes.lines) > 0 {
 			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{
 				Line:    whole.lines + int64(notes.blank) + 1,
@@ -99,23 +77,59 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 			})
 		}
 		t.report.Warnings = append(t.report.Warnings, rowWarnings(whole)...)
-		// DuckDB reads one kind of line end, and has its own rules for blank
-		// lines and stray quotes.
-		if whole.blank || whole.empty > 0 || whole.stray || !header.plain || whole.lf && whole.crlf {
-			file.header = false
-			file.path, err = r.files.WriteTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.Path, int64(size), out) })
-			if err != nil {
-				return nil, err
-			}
-		}
-		if err := r.fitDigits(ctx, t, file); err != nil {
-			return nil, err
-		}
-		if err := r.checkFit(ctx, t); err != nil {
-			return nil, err
-		}
 		return t, t.measure(file.path)
 	}
+}
+
+// cutFile copies the first bytes of a file.
+func (r *run) cutFile(path string, size int64) (string, error) {
+	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
+		_, err := io.CopyN(to, from, size)
+		return err
+	})
+}
+
+// checkRows checks the rows below a header, decides the types of their columns, and has the
+// file read them.
+func (r *run) checkRows(ctx context.Context, in source.Input, header csvHeader, names []string, file *csvFile) (*table, *csvBlock, error) {
+	scanner := newCSVScanner(file.separator, names)
+	for _, null := range file.nulls {
+		scanner.nulls = append(scanner.nulls, []byte(null))
+	}
+	for _, name := range names {
+		_, order := r.wantedDate(name)
+		scanner.yearFirst = append(scanner.yearFirst, order == yearFirst)
+	}
+	whole, size := *header.block, int64(header.size)
+	whole.columns, whole.rows = make([]columnCells, len(names)), 0
+	if err := scanner.scanFile(ctx, in.Path, size, &whole, r.progress.checked); err != nil {
+		return nil, nil, err
+	}
+	if p := whole.problem; p != nil && p.encoding {
+		return nil, nil, notUTF8(position(in.Name, p.line+1, ""))
+	} else if p != nil {
+		return nil, nil, refuse("%s: %s", position(in.Name, p.line+1, p.column), p.reason)
+	}
+	file.path, file.header = in.Path, true
+	t := &table{name: in.Name, rows: whole.rows, read: file.read}
+	t.report.HeaderRow = header.row
+	var err error
+	if file.columns, err = r.decideColumns(t, names, whole.columns, file.separator, in.Forms); err != nil {
+		return nil, nil, err
+	}
+	// DuckDB reads one kind of line end, and has its own rules for blank
+	// lines and stray quotes.
+	if whole.blank || whole.empty > 0 || whole.stray || !header.plain || whole.lf && whole.crlf {
+		file.header = false
+		file.path, err = r.files.WriteTemp(func(out io.Writer) error { return scanner.rewrite(ctx, in.Path, size, out) })
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := r.fitDigits(ctx, t, file); err != nil {
+		return nil, nil, err
+	}
+	return t, &whole, r.checkFit(ctx, t)
 }
 
 // decideColumns gives a table its columns and their reports. Forms are the formats that units come from.
@@ -132,7 +146,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 			}
 		}
 		if typ == "" && d.typ == typeDouble && !cells[i].kinds().meets(kindSpecial.set()) && decimalPattern.MatchString(r.numberType(name)) {
-			d.typ = typeExact // as the dataset's
+			d.typ, d.warning = typeExact, "" // as the dataset's
 		}
 		if typ != "" {
 			var line int64
@@ -151,7 +165,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 		if d.warning == "" {
 			continue
 		}
-		w := storage.IngestWarning{Column: name, Message: d.warning}
+		w := storage.IngestWarning{Column: name, Line: d.line, Message: d.warning}
 		if len(d.report.MisfitLines) > 0 {
 			w.Line = d.report.MisfitLines[0]
 		}

@@ -3,8 +3,6 @@ package ingest
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -287,84 +285,4 @@ func joinHeaderRows(top, bottom []string) []string {
 		}
 	}
 	return fields
-}
-
-// isTotal reports whether a row is one of totals by its first value.
-func isTotal(fields [][]byte) bool {
-	for _, f := range fields {
-		if f = bytes.Trim(f, " :."); len(f) > 0 {
-			return source.IsTotal(f)
-		}
-	}
-	return false
-}
-
-// rowWarnings say which rows are left out, and which look like totals.
-func rowWarnings(b *csvBlock) (warnings []storage.IngestWarning) {
-	if b.empty > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
-	}
-	for _, line := range b.totals.lines {
-		warnings = append(warnings, storage.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
-	}
-	if more := int(b.totals.count) - len(b.totals.lines); more > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
-	}
-	return warnings
-}
-
-// maxNotes is how many bytes at the end of a file may be notes below its table.
-const maxNotes = 16 << 10
-
-// csvNotes are lines of one cell below a table, and below a blank line.
-type csvNotes struct {
-	// offset is where the table ends, blank how many blank lines follow.
-	offset int64
-	blank  int
-	lines  []string
-}
-
-// readNotes finds the notes below a table of several columns. Without a separator and quotes,
-// a line can be nothing else: it is too short for a row, and within no quotes, since none are
-// closed after it.
-func readNotes(path string, separator byte) (notes csvNotes, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return notes, fmt.Errorf("open source: %w", err)
-	}
-	defer file.Close()
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return notes, fmt.Errorf("read source: %w", err)
-	}
-	from := max(0, size-maxNotes)
-	tail := make([]byte, size-from)
-	if _, err := file.ReadAt(tail, from); err != nil && err != io.EOF {
-		return notes, fmt.Errorf("read source: %w", err)
-	}
-	isRow := func(line []byte) bool { return bytes.IndexByte(line, separator) >= 0 }
-	for {
-		at := lastLine(tail)
-		line := tail[at:]
-		text := string(bytes.Trim(line, " \r\n"))
-		switch {
-		case at == 0 || isRow(line) || bytes.IndexByte(line, '"') >= 0:
-			return csvNotes{}, nil
-		case text != "":
-			notes.lines, notes.blank = append(notes.lines, text), 0
-		case len(notes.lines) > 0:
-			notes.blank++
-		}
-		tail = tail[:at]
-		if notes.blank > 0 && isRow(tail[lastLine(tail):]) {
-			notes.offset = from + int64(at)
-			slices.Reverse(notes.lines)
-			return notes, nil
-		}
-	}
-}
-
-// lastLine gives where the last line of a text begins.
-func lastLine(text []byte) int {
-	return bytes.LastIndexByte(bytes.TrimSuffix(text, []byte{'\n'}), '\n') + 1
 }

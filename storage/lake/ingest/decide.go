@@ -22,8 +22,10 @@ type decision struct {
 	spelled int64
 	// report says how the column was read; its name is not set.
 	report storage.ColumnReport
-	// warning says why a column is text that could be something else, if it can.
+	// warning says why a column is text that could be something else, if it can, or that its
+	// numbers are rounded, the first of them on a line.
 	warning string
+	line    int64
 }
 
 // values are the groups of cells that have a value.
@@ -43,6 +45,7 @@ func decide(c *columnCells, by conventions) decision {
 			return decideText(c, by, values, all)
 		}
 		d.reading, d.spelled = all[i], c.missing()-c.blank()
+		d.noteRounded(values)
 	}
 	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
@@ -64,6 +67,13 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		d.missing, d.report.Missing = false, c.empty+c.blank()
 		return d, 0, true
 	}
+	if money := moneyOf(values); isNumber(typ) {
+		for i := range values {
+			if numberKinds.meets(values[i].kind.set()) {
+				values[i].form |= money // where some have the sign and others none, it is that of all
+			}
+		}
+	}
 	by.decimal, by.times = by.decimalFor(c.kinds(), typ), typ == typeTime
 	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
@@ -72,13 +82,26 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 	}
 	best, _, misfits := bestReading(all, values)
 	if misfits > 0 {
+		// The owner gave the order, also where most dates have another form.
+		if i := slices.IndexFunc(all, func(r reading) bool { return r.ordered }); i >= 0 && by.forced {
+			best = all[i]
+		}
 		return d, misfitLines(best, values)[0], false
 	}
 	if d.from, d.unit, d.expr = best.from, best.unit, best.expr; codes && d.expr == nil {
 		d.expr = readTrimmed
 	}
 	d.report.From, d.report.Unit = best.from, best.unit
+	d.noteRounded(values)
 	return d, 0, true
+}
+
+// noteRounded warns of numbers that a double rounds.
+func (d *decision) noteRounded(values []cellGroup) {
+	i := slices.IndexFunc(values, func(g cellGroup) bool { return g.kind == kindFloat && g.form&formRounded != 0 })
+	if i >= 0 && d.typ == typeDouble {
+		d.warning, d.line = rounded(values[i].count), values[i].lines[0]+1
+	}
 }
 
 // bestReading gives the first reading that fits the most cells, how many these
@@ -147,16 +170,17 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 	case seen.within(kindEitherFirst.set()):
 		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; choose the type date, day first (date:dmy), or date, month first (date:mdy)"
 		return d
-	case c.text || seen.meets(kindCode.set()):
-		return d
 	}
 	best, fits, misfits := bestReading(all, values)
 	if seen.within(numberKinds) && fits > 0 && len(unitsOf(values)) > 1 {
 		d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
 		d.warning = "the column is text: its numbers have different units: " + strings.Join(unitsOf(values), ", ")
+		if money := moneyOf(values); money != 0 {
+			d.warning = fmt.Sprintf("the column is text: some of its numbers have a unit and others none; choose the type number to read all in %s", units[money])
+		}
 		return d
 	}
-	if fits == 0 || misfits > maxTexts || 2*misfits > fits {
+	if fits == 0 || 2*misfits > fits {
 		if seen.within(numberKinds) && seen.meets(pointKinds) && seen.meets(commaKinds) {
 			d.warning = "the column is text: some of its numbers have a decimal point, others a decimal comma"
 		}
@@ -166,8 +190,35 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		return d
 	}
 	d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
-	d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+	switch {
+	case seen.meets(kindCode.set()): // codes are texts
+	case c.text:
+		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, typeName(best.typ))
+	default:
+		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+	}
 	return d
+}
+
+// moneyOf gives the currency that some numbers have and others not, 0 without one, or with
+// further units.
+func moneyOf(values []cellGroup) (money form) {
+	plain := false
+	for _, g := range values {
+		switch unit := g.form.unit(); {
+		case !numberKinds.meets(g.kind.set()):
+		case unit == 0:
+			plain = true
+		case units[unit] == "%" || money != 0 && money != unit:
+			return 0
+		default:
+			money = unit
+		}
+	}
+	if !plain {
+		return 0
+	}
+	return money
 }
 
 // unitsOf lists the units of numbers, the most frequent first.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // digitCount is how many digits the numbers of a column have at most.
@@ -14,6 +16,8 @@ type digitCount struct {
 	whole, fraction int
 	// exponent says that a number has an exponent.
 	exponent bool
+	// rounded counts the numbers that isRounded.
+	rounded int64
 }
 
 // add counts the digits of a number of JSON.
@@ -21,6 +25,37 @@ func (d *digitCount) add(number []byte) {
 	whole, fraction, _ := bytes.Cut(bytes.TrimPrefix(number, []byte{'-'}), []byte{'.'})
 	d.whole, d.fraction = max(d.whole, len(whole)), max(d.fraction, len(fraction))
 	d.exponent = d.exponent || bytes.ContainsAny(number, "eE")
+	if isRounded(number) {
+		d.rounded++
+	}
+}
+
+// safeDigits is how many digits a double always holds.
+const safeDigits = 15
+
+// isRounded reports whether a fraction without an exponent is another one as a double, which
+// is written with as many digits.
+func isRounded(b []byte) bool {
+	if len(b) <= safeDigits+1 {
+		return false
+	}
+	b = bytes.Trim(b, " ")
+	if bytes.ContainsAny(b, "eE") {
+		return false
+	}
+	_, fraction, found := bytes.Cut(b, []byte{'.'})
+	f, err := strconv.ParseFloat(string(b), 64)
+	if !found || err != nil {
+		return false
+	}
+	// Programs write the shortest form, which is the fastest to make too.
+	var short [32]byte
+	return !bytes.Equal(strconv.AppendFloat(short[:0], f, 'f', -1, 64), b) && losesDigits(b, len(fraction))
+}
+
+// rounded warns of numbers that a column of doubles rounds.
+func rounded(count int64) string {
+	return source.Count(int(count), "number") + " rounded to about 16 digits; choose the type decimal(digits,scale) or text to keep all digits"
 }
 
 // decimal gives the narrowest decimal type that has all numbers, "" if there is none.

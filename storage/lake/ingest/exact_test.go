@@ -42,6 +42,31 @@ func TestDigitsOfDataset(t *testing.T) {
 	}
 }
 
+// Numbers that lose digits are named: those of doubles, and those of a type that an option gives.
+func TestRounded(t *testing.T) {
+	t.Parallel()
+	const said = " rounded to about 16 digits; choose the type decimal(digits,scale) or text to keep all digits"
+	for _, test := range []struct{ file, content, typ, warning string }{
+		{"x.csv", "a\n0.12345678901234567891\n1.5\n-.33333333333333333333\n", "", "2 numbers" + said},
+		{"x.json", `[{"a":0.12345678901234567891},{"a":1.5}]`, "", "1 number" + said},
+		{"x.csv", "a\n0.12345678901234567891\n1.5\n", "DECIMAL(21,20)", ""},
+		{"x.csv", "a\n1.239\n2.5\n1.230\n", "DECIMAL(9,2)", "1 number rounded to decimal(9,2)"},
+		{"x.json", `[{"a":1.239},{"a":"2.5"}]`, "DECIMAL(9,2)", "1 number rounded to decimal(9,2)"},
+		// As programs write doubles.
+		{"x.csv", "a\n0.1000000000000000055511151231257827\n0.30000000000000004\n3.3333333333333335\n.50000000000000000000\n100.00000000000000000\n", "", ""},
+	} {
+		l := setup(t)
+		var options storage.IngestOptions
+		if test.typ != "" {
+			options.Types = map[string]string{"a": test.typ}
+		}
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, Options: options})
+		if got := warnings(result); got != test.warning {
+			t.Errorf("%s: got %s, want %s", test.content, got, test.warning)
+		}
+	}
+}
+
 // TestMissingAmongTexts counts no word as a missing value that stays in a column of texts.
 func TestMissingAmongTexts(t *testing.T) {
 	t.Parallel()

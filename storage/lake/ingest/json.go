@@ -53,6 +53,8 @@ type jsonColumn struct {
 	nulled bool
 	// row is the last row that had the column, filled how many had a value in it.
 	row, filled int64
+	// seen are the kinds of the values.
+	seen columnCells
 	// cells are the values as cells of CSV, nil unless an option gives the column a type;
 	// converted is how they are read, nil as they are.
 	cells     *columnCells
@@ -102,6 +104,9 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 		typ := r.jsonType(f, t, i, names[i])
 		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
 		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
+		if f.columns[i].cells == nil {
+			f.noteMisfits(t, i)
+		}
 	}
 	if len(t.columns) == 0 && t.rows > 0 {
 		return nil, refuse("%s: its objects have no keys", in.Name)

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math/bits"
 	"strings"
 
+	"parley/storage"
 	"parley/storage/lake/ingest/source"
 )
 
@@ -14,6 +16,7 @@ import (
 func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) {
 	raw := f.buf[f.start+from : f.pos]
 	c.filled++
+	c.seen.add(kind(bits.TrailingZeros32(uint32(kinds.values))), 0, f.rowNumber())
 	if c.cells != nil {
 		f.addCell(c.cells, raw)
 	}
@@ -34,6 +37,9 @@ func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
 	isExact := typ == typeExact || typ == typeDouble && c.cells == nil && decimalPattern.MatchString(r.numberType(name))
 	switch {
 	case !isExact:
+		if typ == typeDouble && c.digits.rounded > 0 {
+			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: name, Message: rounded(c.digits.rounded)})
+		}
 		return typ
 	case c.cells != nil: // an option gives it a type
 		typ = cmp.Or(c.digits.decimal(), typeVarchar)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"parley/storage"
 )
 
 // addCell counts a value of a column that an option gives a type.
@@ -19,11 +21,34 @@ func (f *jsonFile) addCell(c *columnCells, raw []byte) {
 		c.empty++
 		return
 	}
-	line := f.rowLine
+	c.addValue(raw, f.rowNumber())
+}
+
+// rowNumber gives the line of the row that is being read, or its number, from 0.
+func (f *jsonFile) rowNumber() int64 {
 	if f.array || f.anonymous {
-		line = f.rows
+		return f.rows
 	}
-	c.addValue(raw, line)
+	return f.rowLine
+}
+
+// noteMisfits says which values made a column text, of which most are something else.
+func (f *jsonFile) noteMisfits(t *table, column int) {
+	seen, report := &f.columns[column].seen, &t.report.Columns[column]
+	if report.Type != typeVarchar {
+		return
+	}
+	values := seen.values()
+	d := decideText(seen, conventions{}, values, readings(values, conventions{}))
+	if d.report.Misfits == 0 {
+		return
+	}
+	w := storage.IngestWarning{Column: report.Name, Line: d.report.MisfitLines[0], Message: d.warning}
+	if report.Misfits, report.MisfitLines = d.report.Misfits, d.report.MisfitLines; f.array || f.anonymous {
+		w.Message += fmt.Sprintf(", the first in row %d", w.Line)
+		w.Line, report.MisfitLines = 0, nil
+	}
+	t.report.Warnings = append(t.report.Warnings, w)
 }
 
 // convertJSON gives columns the types that options give them, where their values are not of

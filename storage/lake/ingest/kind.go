@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"strconv"
+	"strings"
 )
 
 // kind is the narrowest class of a value.
@@ -174,7 +175,11 @@ const exactDigits = 13
 // as a double.
 func losesDigits(b []byte, fraction int) bool {
 	f, err := strconv.ParseFloat(string(b), 64)
-	return err != nil || strconv.FormatFloat(f, 'f', fraction, 64) != string(bytes.TrimSuffix(b, []byte{'.'}))
+	written := strconv.FormatFloat(f, 'f', fraction, 64)
+	if b = bytes.TrimSuffix(b, []byte{'.'}); bytes.HasPrefix(bytes.TrimPrefix(b, []byte{'-'}), []byte{'.'}) {
+		written = strings.Replace(written, "0.", ".", 1)
+	}
+	return err != nil || written != string(b)
 }
 
 // plain gives the kind of a number without regard to its digits.

@@ -213,12 +213,20 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 		want[i] = c.Type
 	}
 	for i, c := range t.columns {
-		if wanted := r.wantedType(c.Name); !decimalPattern.MatchString(wanted) && wanted != typeBoolean && wanted != typeBigint {
+		wanted := r.wantedType(c.Name)
+		precision, scale, isDecimal := decimal(wanted)
+		if !isDecimal && wanted != typeBoolean && wanted != typeBigint {
 			continue
 		}
+		want, rounds := slices.Clone(want), "false"
+		if isDecimal {
+			want[i] = fmt.Sprintf("DECIMAL(38,%d)", 38-precision+scale)
+			rounds = fmt.Sprintf("x <> CAST(x AS %s)", wanted)
+		}
 		from, exprs := t.read(want, false)
-		var counted int64
-		err := r.db.QueryRowContext(ctx, fmt.Sprintf("SELECT count(%s) FROM %s", exprs[i], from)).Scan(&counted)
+		var counted, rounded int64
+		query := fmt.Sprintf("SELECT count(x), count(*) FILTER (WHERE %s) FROM (SELECT %s AS x FROM %s)", rounds, exprs[i], from)
+		err := r.db.QueryRowContext(ctx, query).Scan(&counted, &rounded)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -227,6 +235,9 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 		}
 		if err != nil {
 			return fmt.Errorf("check numbers: %w", err)
+		}
+		if rounded > 0 {
+			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: c.Name, Message: source.Count(int(rounded), "number") + " rounded to " + typeName(wanted)})
 		}
 	}
 	return nil
@@ -264,6 +275,9 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 			}
 			found = found || i >= 0
 		}
+		if c.Type == typeVarchar {
+			mixed = append(mixed, mixedTypes(tables, c.Name)...)
+		}
 		if found {
 			report.Columns = append(report.Columns, joined)
 		}
@@ -279,6 +293,23 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 	report.Warnings = append(report.Warnings, mixed...)
 	report.Warnings = report.Warnings[:min(len(report.Warnings), maxWarnings)]
 	return report
+}
+
+// mixedTypes warns of a column of text that has not the same type in all tables.
+func mixedTypes(tables []*table, column string) []storage.IngestWarning {
+	first, name := "", ""
+	for _, t := range tables {
+		for _, c := range t.columns {
+			switch {
+			case storage.FoldColumn(c.Name) != storage.FoldColumn(column) || c.Type == typeNull:
+			case first == "":
+				first, name = c.Type, t.name
+			case first != c.Type:
+				return []storage.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(c.Type), t.name)}}
+			}
+		}
+	}
+	return nil
 }
 
 // joinColumn adds the report of one source's column. Repeated says that the

@@ -42,6 +42,12 @@ func TestOptions(t *testing.T) {
 			types: "a BIGINT, b DATE", rows: `{"a":1,"b":null}` + "\n" + `{"a":2,"b":null}`},
 		{name: "codes", content: "a,b,c\n007,00,0012\n12,010,NA\n", options: typed("a", "BIGINT", "b", "DOUBLE", "c", "DECIMAL(5,1)"),
 			types: "a BIGINT, b DOUBLE, c DECIMAL(5,1)", rows: `{"a":7,"b":0.0,"c":12.0}` + "\n" + `{"a":12,"b":10.0,"c":null}`},
+		{name: "a unit with some numbers", content: "a,b\n\"$1,005.50\",x\n6,y\n", options: typed("a", "DOUBLE"),
+			types: "a DOUBLE, b VARCHAR", rows: `{"a":1005.5,"b":"x"}` + "\n" + `{"a":6.0,"b":"y"}`},
+		{name: "two units", content: "a,b\n$5,x\n6 €,y\n7,z\n8,z\n", options: typed("a", "DOUBLE"),
+			refusal: `x.csv, line 2, column "a": the cell cannot be read as number, such as 1234.5; name it as a missing value, or give the column another type`},
+		{name: "percent with some numbers", content: "a,b\n5%,x\n0.05,y\n6%,y\n", options: typed("a", "DOUBLE"),
+			refusal: `x.csv, line 3, column "a": the cell cannot be read as number, such as 1234.5; name it as a missing value, or give the column another type`},
 		{name: "zero and one", content: "a,b\n1,NA\n0,1\n,0\n", options: typed("a", "BOOLEAN", "b", "BOOLEAN"),
 			types: "a BOOLEAN, b BOOLEAN", rows: `{"a":true,"b":null}` + "\n" + `{"a":false,"b":true}` + "\n" + `{"a":null,"b":false}`},
 		{name: "day first", content: "a,b\n1/2/2024,31/1/24\n3.4.2024,1/2/24\n", options: typed("a", "DATE:dmy", "b", "TIMESTAMP:dmy"),
@@ -59,6 +65,8 @@ func TestOptions(t *testing.T) {
 			refusal: `x.csv, line 2, column "a": the cell cannot be read as date:ymd, such as 2024-12-31; name it as a missing value, or give the column another type`},
 		{name: "cell that does not fit", content: "a,b\n1,x\n2,y\nz,3\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv, line 4, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
+		{name: "date of another order", content: "a,b\n1,31.12.2024\n2,2024-01-02\n3,2024-01-03\n", options: typed("b", "DATE:dmy"),
+			refusal: `x.csv, line 3, column "b": the cell cannot be read as date:dmy, such as 31.12.2024; name it as a missing value, or give the column another type`},
 		{name: "decided by another column", content: "a;b\n1.234;0.5\n", options: typed("a", "BIGINT"),
 			refusal: `x.csv, line 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`},
 		{name: "number that does not fit", content: "a,b\n1234.5,x\n", options: typed("a", "DECIMAL(4,2)"),
@@ -180,6 +188,23 @@ func TestUnion(t *testing.T) {
 	job.Options.Union, job.Sources[1] = false, l.file("c.csv", "x,id\n5,6\n")
 	if got := l.mustRun(job).Rows; got != 2 {
 		t.Errorf("columns in another order: %d rows", got)
+	}
+}
+
+// Files whose types have only text in common get a warning.
+func TestTypesOfSeveralFiles(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	numbers, dates := l.file("a.csv", "id,v\n1,5\n"), l.file("b.csv", "id,v\n2,2024-01-02\n")
+	for want, sources := range map[string][]ingest.Source{
+		"the column is text: it is integer in a.csv and date in b.csv": {numbers, dates},
+		"the column is text: it is text in c.csv and integer in a.csv": {l.file("c.csv", "id,v\n3,x\n"), numbers, dates},
+		"": {numbers, l.file("d.csv", "id,v\n4,1.5\n"), l.file("e.csv", "id,v\n5,\n")},
+	} {
+		result := l.mustRun(ingest.Job{Sources: sources, Options: storage.IngestOptions{Union: true}})
+		if got := warnings(result); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

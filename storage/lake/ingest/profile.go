@@ -62,11 +62,6 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	return p.profile, nil
 }
 
-// fromFiles gives the SQL that follows the expressions of a query over files.
-func fromFiles(paths []string) string {
-	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
-}
-
 // columns profiles columns. Texts, which take the most time, and the others are profiled at
 // the same time: a query over few row groups uses one core.
 func (p profiler) columns(columns []storage.ColumnProfile) error {

@@ -13,6 +13,8 @@ import (
 type reading struct {
 	typ        string
 	from, unit string
+	// ordered says that the order of day, month and year was chosen.
+	ordered bool
 	// fits reports whether the reading can read a group of cells. A reading of
 	// text has none.
 	fits func(g cellGroup) bool
@@ -112,7 +114,7 @@ func readings(groups []cellGroup, by conventions) []reading {
 		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(setOf(kindFloat, kindExact))
 		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !((f.typ == typeDouble || f.typ == typeExact) && commas) {
 			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
-				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()))
+				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()) || g.kind == kindFloat && g.form == formRounded)
 			}}
 			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
 				r.expr = readTrimmed
@@ -274,7 +276,7 @@ func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
 
 // dateReading reads dates of some kinds in all the forms that there are.
 func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
-	r := reading{typ: typeDate, fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
+	r := reading{typ: typeDate, ordered: first != "", fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
 	var layouts []string
 	most := int64(0)
 	for _, g := range groups {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -71,10 +73,17 @@ func TestShapes(t *testing.T) {
 		},
 		{
 			name:     "a row of totals",
-			content:  "item,price\npen,1\nTotal,1\n",
+			content:  "item,price\npen,1\nTotal,2\n",
 			types:    "item VARCHAR, price BIGINT",
-			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":1}`,
+			rows:     `{"item":"pen","price":1}` + "\n" + `{"item":"Total","price":2}`,
 			warnings: `{3  the row looks like a row of totals, which sums count again; if it is one, delete it from the file}`,
+		},
+		{
+			name:     "a row of sums",
+			content:  "item,price,share\npen,1234.5,40%\nink,2,50%\n,,\nGrand total:,\"1,236.50\",\n\nSource: the shop\n",
+			types:    "item VARCHAR, price DOUBLE, share BIGINT",
+			rows:     `{"item":"pen","price":1234.5,"share":40}` + "\n" + `{"item":"ink","price":2.0,"share":50}`,
+			warnings: `{5  the row of totals not read, so that sums do not count it again: Grand total: 1,236.50 } {7  1 line below the table not read: Source: the shop} {0  1 row without a value not read}`,
 		},
 		{
 			name:     "internal names",
@@ -112,6 +121,10 @@ func TestNotes(t *testing.T) {
 		{"a,b\n1,2\n\nSource: office of statistics\n", `{"a":1,"b":2}`, "1 line below the table not read: Source: office of statistics", 4},
 		{"a,b\r\n1,2\r\n3,4\r\n\r\n\r\nNote one.\r\n\r\nNote two.", `{"a":1,"b":2}` + "\n" + `{"a":3,"b":4}`, "2 lines below the table not read: Note one. Note two.", 6},
 		{"Title\n\na,b\n\"x\n\ny\",2\n\nSource\n\n", `{"a":"x\n\ny","b":2}`, "the header is on line 3; 1 row above it not read\n1 line below the table not read: Source", 3},
+		{"a,b\n1,2\n\nSource \"x\"\n", `{"a":1,"b":2}`, `1 line below the table not read: Source "x"`, 4},
+		// With delimiters, and in merged cells.
+		{"a,b\n1,2\n,\nSource: office of statistics,\n", `{"a":1,"b":2}`, "1 line below the table not read: Source: office of statistics", 4},
+		{"a,b\n1,2\nx,\n,\n\"Source: office, 2024\",\"Source: office, 2024\"\n\nNote,\n", `{"a":"1","b":2}` + "\n" + `{"a":"x","b":null}`, "2 lines below the table not read: Source: office, 2024 Note", 5},
 	} {
 		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", test.content)}})
 		if got := l.rows(result.Columns, result); got != test.rows {
@@ -121,14 +134,21 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%q: line %d: %s", test.content, result.Report.Warnings[0].Line, got)
 		}
 	}
-	// A line without a blank one above it, or with quotes, is not.
+	// A line without a blank one above it is not.
 	for content, want := range map[string]string{
 		"a,b\n1,2\nSource\n":          "x.csv, line 3: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
-		"a,b\n1,2\n\nSource \"x\"\n":  "x.csv, line 4: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 		"a,b\n1,2\n\nSource\n3,4\n":   "x.csv, line 4: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 		"a,b\n1,\"2\n\nSource\"\n5\n": "x.csv, line 5: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 	} {
 		l.refuses(l.file("x.csv", content), storage.IngestOptions{}, want)
+	}
+	l.reads("word.csv", "a,b\n1,2\n\nx,\n", "a VARCHAR, b BIGINT", `{"a":"1","b":2}`+"\n"+`{"a":"x","b":null}`)
+	l.reads("number.csv", "a,b\n1,2\n\n3,\n", "a BIGINT, b BIGINT", `{"a":1,"b":2}`+"\n"+`{"a":3,"b":null}`)
+	workbook := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", book(t, func(f *excelize.File) {
+		sheet(f, "Sheet1", []any{"city", "people"}, []any{"Oslo", 700}, []any{"Rome", 2800}, nil, []any{"Source: office of statistics"})
+	}))}})
+	if got := workbook.Report.Warnings; workbook.Rows != 2 || len(got) != 1 || got[0].Line != 5 || got[0].Message != "1 line below the table not read: Source: office of statistics" {
+		t.Errorf("%d rows of a sheet: %+v", workbook.Rows, got)
 	}
 	l.reads("one.csv", "a\nx\n\ny\n", "a VARCHAR", `{"a":"x"}`+"\n"+`{"a":"y"}`)
 	l.reads("x.tsv", "a\tb\n1\t2\n\nx\t\n\n\ty\n", "a VARCHAR, b VARCHAR", `{"a":"1","b":"2"}`+"\n"+`{"a":"x","b":null}`+"\n"+`{"a":null,"b":"y"}`)

@@ -204,3 +204,35 @@ func TestDigitsOfAdditions(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// The report names the cells that made a column text, also where they are many, codes, or JSON.
+func TestMisfits(t *testing.T) {
+	t.Parallel()
+	var cells, lines strings.Builder
+	cells.WriteString("a,b\n")
+	for i := range 20_000 {
+		a := fmt.Sprint(i + 1)
+		if i%100 == 7 {
+			a = "unknown"
+		}
+		fmt.Fprintf(&cells, "%s,%d\n", a, i+1)
+	}
+	cells.WriteString("1,007\n")
+	for i := range 10 {
+		fmt.Fprintf(&lines, "{\"a\":%d,\"b\":%d}\n", i, i)
+	}
+	lines.WriteString(`{"a":"x","b":1}`)
+	for _, test := range []struct{ file, content, columns, warning string }{
+		{"x.csv", cells.String(), "101 [9 109 209 309 409], 1 [20002]", "the column is text: at least 101 cells cannot be read as integer"},
+		{"x.ndjson", lines.String(), "1 [11], 0 []", "the column is text: 1 cell of 11 cannot be read as integer"},
+		{"x.json", "[" + strings.ReplaceAll(lines.String(), "\n", ",") + "]", "1 [], 0 []", "the column is text: 1 cell of 11 cannot be read as integer, the first in row 11"},
+	} {
+		l := setup(t)
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}})
+		columns := result.Report.Columns
+		got := fmt.Sprintf("%d %v, %d %v", columns[0].Misfits, columns[0].MisfitLines, columns[1].Misfits, columns[1].MisfitLines)
+		if got != test.columns || warnings(result) != test.warning {
+			t.Errorf("%s: got %s, %s", test.file, got, warnings(result))
+		}
+	}
+}

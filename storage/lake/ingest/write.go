@@ -50,6 +50,11 @@ func selectFiles(exprs, files []string) string {
 		strings.Join(exprs, ", "), strings.Join(paths, ", "))
 }
 
+// fromFiles gives the SQL that follows the expressions of a query over files.
+func fromFiles(paths []string) string {
+	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
+}
+
 // Compact writes the rows of files, in their order, into one file in outDir,
 // named compact.parquet. Columns are the dataset's. When it fails it leaves
 // nothing.

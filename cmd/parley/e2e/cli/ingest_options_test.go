@@ -44,6 +44,39 @@ func TestIngestDryRun(t *testing.T) {
 	}
 }
 
+// TestDryRunRefuses has what the ingestion refuses refused by the dry run, in the same words.
+func TestDryRunRefuses(t *testing.T) {
+	t.Parallel()
+	i := newIngester(t)
+	i.write("orders.csv", "id,item\n1,plum\n")
+	i.write("people.csv", "name,born\nAnn,1990-01-02\n")
+	i.write("more.csv", "id,item,price\n2,lime,3.5\n")
+	i.write("euro.csv", "id,price\n1,5 €\n")
+	i.write("dollar.csv", "id,price\n1,$5\n")
+	i.write("two.json", `{"a":[{"x":1}],"b":[{"y":2}]}`)
+	i.run(e2etest.ExitOK, "ingest", "orders.csv", "--dataset", "shop/orders")
+	i.run(e2etest.ExitOK, "ingest", "two.json", "--dataset", "shop/two")
+	i.run(e2etest.ExitOK, "ingest", "people.csv", "--dataset", "shop/two_b", "--mode", "replace")
+	for refused, args := range map[string][]string{
+		"people.csv has no column of the dataset":   {"people.csv", "--dataset", "shop/orders"},
+		"orders.csv has a column \"id\" and people": {"orders.csv", "people.csv", "--dataset", "shop/new"},
+		"in € in euro.csv and in $ in dollar.csv":   {"euro.csv", "dollar.csv", "--dataset", "shop/new"},
+		"two.json (b) has no column of the dataset": {"two.json", "--dataset", "shop/two"},
+	} {
+		args = append([]string{"ingest"}, args...)
+		tried := i.run(e2etest.ExitFailed, append(args, "--dry-run")...)
+		done := i.run(e2etest.ExitFailed, args...)
+		if !strings.Contains(tried.Stderr, refused) || !strings.Contains(done.Stderr, refused) {
+			t.Errorf("%s\ntried: %sdone: %s", refused, tried.Stderr, done.Stderr)
+		}
+	}
+	got := i.run(e2etest.ExitOK, "ingest", "orders.csv", "more.csv", "--union", "--dataset", "shop/orders", "--dry-run")
+	if !strings.Contains(got.Stdout, "orders.csv, more.csv: orders, 2 rows, 3 columns") || !strings.Contains(got.Stderr, "columns added: price") {
+		t.Errorf("files together: %s%s", got.Stdout, got.Stderr)
+	}
+	i.run(e2etest.ExitOK, "ingest", "people.csv", "--dataset", "shop/orders", "--mode", "replace", "--dry-run")
+}
+
 // TestIngestIntoNamespace makes a dataset of each file, and of each table of a file.
 func TestIngestIntoNamespace(t *testing.T) {
 	t.Parallel()

@@ -36,9 +36,13 @@ type ColumnPreview struct {
 // previewLimit is longer than a server reads a file.
 const previewLimit = 11 * time.Minute
 
-// PreviewFile asks what an ingestion would make of the file at an index of an upload.
-func (c *Client) PreviewFile(ctx context.Context, upload Upload, place int, options storage.IngestOptions) (FilePreview, error) {
-	body := map[string]any{"sessionId": upload.SessionID, "fileId": upload.FileIDs[place], "options": options}
+// PreviewFiles asks what an ingestion of the files of an upload into a dataset would make.
+func (c *Client) PreviewFiles(ctx context.Context, upload Upload, into Ref, how IngestOptions) (FilePreview, error) {
+	files := make([]map[string]any, len(upload.FileIDs))
+	for i, id := range upload.FileIDs {
+		files[i] = map[string]any{"sessionId": upload.SessionID, "fileId": id}
+	}
+	body := map[string]any{"files": files, "username": into.Owner, "namespace": into.Namespace, "dataset": into.Name, "mode": how.Mode, "options": how.Options}
 	var preview FilePreview
 	if err := c.callWithin(ctx, previewLimit, http.MethodPost, "/ingest/preview", body, &preview); err != nil {
 		return FilePreview{}, fmt.Errorf("preview the file: %w", err)

@@ -204,7 +204,7 @@ func (j *ingestJob) send(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, apiclient.IngestOptions{Mode: j.mode, Options: j.options})
+	return upload.IngestionID, j.StartIngestion(ctx, j.ref.Path(""), upload, j.how())
 }
 
 // uploadFiles uploads the missing parts of the files, of an earlier run's upload if there is

@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/console"
@@ -17,24 +19,34 @@ func (j *ingestJob) preview(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	names := make([]string, len(j.files))
 	for i, file := range j.files {
-		preview, err := j.PreviewFile(ctx, upload, i, j.options)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file.Path, err)
-		}
-		if asJSON {
-			err = writeJSON(j.env.Stdout, struct {
-				File string `json:"file"`
-				apiclient.FilePreview
-			}{filepath.Base(file.Path), preview})
-		} else {
-			err = j.printPreview(filepath.Base(file.Path), preview)
-		}
-		if err != nil {
-			return err
+		names[i] = filepath.Base(file.Path)
+	}
+	files := strings.Join(names, ", ")
+	preview, err := j.PreviewFiles(ctx, upload, j.ref, j.how())
+	if err != nil {
+		return fmt.Errorf("%s: %w", files, err)
+	}
+	if asJSON {
+		err = writeJSON(j.env.Stdout, struct {
+			File string `json:"file"`
+			apiclient.FilePreview
+		}{files, preview})
+	} else {
+		err = j.printPreview(files, preview)
+	}
+	for _, table := range preview.Tables {
+		if len(table.Columns) == 0 {
+			err = errors.Join(err, fmt.Errorf("%s: %s would not be ingested: %s", files, console.Line(table.Name), console.Line(reasonOf(table))))
 		}
 	}
-	return nil
+	return err
+}
+
+// how says how the files go into the dataset.
+func (j *ingestJob) how() apiclient.IngestOptions {
+	return apiclient.IngestOptions{Mode: j.mode, Options: j.options}
 }
 
 func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) error {

@@ -85,7 +85,7 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 	if err != nil {
 		return false, err
 	}
-	preview, err := j.PreviewFile(ctx, upload, 0, j.options)
+	preview, err := j.PreviewFiles(ctx, upload, j.ref, j.how())
 	if err != nil || len(preview.Tables) < 2 {
 		return false, nil // the ingestion says what is wrong
 	}
@@ -107,7 +107,7 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 		start := func(ctx context.Context) (string, error) {
 			upload := upload
 			upload.IngestionID = id
-			return id, one.StartIngestion(ctx, one.ref.Path(""), upload, apiclient.IngestOptions{Mode: one.mode, Options: one.options})
+			return id, one.StartIngestion(ctx, one.ref.Path(""), upload, one.how())
 		}
 		if err := one.ingest(ctx, description, noWait, asJSON, start); err != nil {
 			failed = append(failed, err)
