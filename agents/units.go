@@ -39,6 +39,9 @@ func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) m
 		for _, c := range dataset.Columns {
 			name := strings.ToLower(c.Name)
 			unit := of[name]
+			if unit == "" && c.Type == "TIME" && hasName(strings.ToLower(sql), "epoch") {
+				unit = "s" // a number of it is that of seconds
+			}
 			if other, twice := known[name]; twice && other != unit {
 				unit = ""
 			}

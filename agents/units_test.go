@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/agents/nl2ql"
+	"parley/llm"
 	"parley/storage"
 )
 
@@ -64,6 +65,32 @@ func TestUnitsOfAttachments(t *testing.T) {
 			if got, _ := update.Artifact.Metadata["units"].(map[string]any); !maps.Equal(got, map[string]any{"total": "$"}) {
 				t.Errorf("got %v", got)
 			}
+		}
+	}
+}
+
+// A number that is made of times is one of seconds.
+func TestUnitsOfTimes(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]map[string]any{
+		"SELECT sum(epoch(start)) AS total_start FROM orders": {"total_start": "s"},
+		"SELECT max(hour(start)) AS total_start FROM orders":  nil,
+	} {
+		s := charted()
+		s.Data[0].Columns = append(s.Data[0].Columns, storage.Column{Name: "start", Type: "TIME"})
+		s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{SQL: query, Confidence: 1}, nil }
+		s.Results[query] = storage.QueryResult{SQL: query, Columns: []storage.Column{{Name: "total_start", Type: "DOUBLE"}}, Rows: []json.RawMessage{json.RawMessage(`{"total_start":90}`)}}
+		found := false
+		for _, event := range s.Run(t, nl2ql.New(s.Config()), nil) {
+			if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.Name == "result-data" {
+				found = true
+				if got, _ := update.Artifact.Metadata["units"].(map[string]any); !maps.Equal(got, want) {
+					t.Errorf("%s: got %v", query, got)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no result", query)
 		}
 	}
 }

@@ -91,7 +91,10 @@ func (n Numbers) Format(text string) string {
 }
 
 // Ungrouped is Format for numbers that are no quantities, such as years.
-func (n Numbers) Ungrouped(text string) string { return Numbers{decimal: n.decimal}.Format(text) }
+func (n Numbers) Ungrouped(text string) string { return n.WithoutGroups().Format(text) }
+
+// WithoutGroups gives numbers whose Format is Ungrouped.
+func (n Numbers) WithoutGroups() Numbers { return Numbers{decimal: n.decimal} }
 
 // Int writes a whole number.
 func (n Numbers) Int(value int64) string { return n.Format(strconv.FormatInt(value, 10)) }

@@ -44,6 +44,8 @@ func TestAnswer(t *testing.T) {
 		{"a figure", llm.Step{Rows: rowsOf([]string{"count"}, `{"count": 3}`)}, "The count is **3**. [step 1]"},
 		{"a long figure", llm.Step{Rows: rowsOf([]string{"share", "mean", "sum", "version"}, `{"share": 0.0000123456, "mean": -84.4400384985563, "sum": 6.02214076e23, "version": "1.23456"}`)},
 			"The share is **0.00001235**, the mean is **-84.44**, the sum is **6.02214076e23** and the version is **1.23456**. [step 1]"},
+		{"years", llm.Step{Rows: rowsOf([]string{"year_built", "average_year_built", "year_to_date_sales"}, `{"year_built": 1929, "average_year_built": 1943.6666667, "year_to_date_sales": 12500}`)},
+			"The year built is **1929**, the average year built is **1943.67** and the year to date sales is **12,500**. [step 1]"},
 		{"a row", llm.Step{Rows: rowsOf([]string{"name", "age"}, `{"name": "Rex", "age": 3}`)}, "The name is **Rex** and the age is **3**. [step 1]"},
 		{"words that were not used", llm.Step{Reasoning: "Read as: the number of dogs." + dialog.Unused([]string{"old", "<b>"}), Rows: rowsOf([]string{"count"}, `{"count": 3}`)},
 			"The count is **3**. [step 1]\n\nI did not use: “old” and “&lt;b&gt;”."},

@@ -65,6 +65,9 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		}
 		c.numbers, c.layout = readNumbers(name, c.values), dateLayout(name, c.values)
 		c.decimals = leastDecimals(c)
+		if areYears(name, c.numbers) {
+			c.format = numbers.WithoutGroups()
+		}
 		if c.numbers != nil && strings.EqualFold(name, "count") {
 			c.name = countName(s.Reasoning, c.name)
 		}
@@ -125,6 +128,12 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 		return nil
 	}
 	return numbers
+}
+
+// areYears reports whether the numbers of a column with such a name can be years, or averages of them.
+func areYears(name string, numbers []float64) bool {
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < 1000 || n >= 3000 })
 }
 
 // leastDecimals returns 2 if amounts have cents, or are of money with a fraction, and 0

@@ -88,6 +88,7 @@ describe('rows', () => {
     expect(shown(1234567.891, { name: 'amount', numeric: true })).toBe('1,234,567.89');
     expect([1e-7, 0.1234567891, 1.2345, 10 / 3, 0].map((n) => shown(n, { name: 'amount', numeric: true }))).toEqual(['1e-7', '0.123457', '1.2345', '3.33', '0']);
     expect(shown(2025, { name: 'year', numeric: true })).toBe('2025');
+    expect([1929, 1929.6666666667, 12500].map((n) => shown(n, { name: 'year_built', numeric: true }))).toEqual(['1929', '1929.67', '12,500']);
     expect(shown(123456, { name: 'order_id', numeric: true })).toBe('123456');
     expect(['-27425.50', '9007199254740993', '5551234', '1e5'].map((text) => shown(text, { name: 'amount', numeric: true }))).toEqual(['-27,425.50', '9,007,199,254,740,993', '5551234', '1e5']);
     expect(shown('12345.50', { name: 'amount', numeric: false })).toBe('12345.50');

@@ -45,20 +45,29 @@ const exactNumber = /^-?(0|[1-9]\d*)\.(\d+)$|^-?[1-9]\d{15,}$/;
 
 /** shown gives a value as people write it: numbers have their thousands apart, and so do written ones. */
 export function shown(value: unknown, field: Field): string {
-  if (/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name)) return cellText(value);
-  if (typeof value === 'number') return formatNumber(value);
+  const quantity = !/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name) && !isYear(value, field);
+  if (!quantity && !(typeof value === 'number' && !Number.isInteger(value))) return cellText(value);
+  if (typeof value === 'number') return formatNumber(value, quantity);
   const exact = field.numeric && typeof value === 'string' && exactNumber.exec(value);
   if (!exact) return cellText(value);
   const digits = Math.min(exact[2]?.length ?? 0, 20);
   return inLocale(exact[0], { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** formatNumber writes a number in full when it is short, else with two digits behind the point, or six that say something. */
-export function formatNumber(value: number): string {
+/** isYear says whether a number of a column that names years can be one. */
+const isYear = (value: unknown, field: Field): boolean =>
+  /(^|_|\b)years?(_|\b)/i.test(field.name) && typeof value === 'number' && value >= 1000 && value < 3000;
+
+/**
+ * formatNumber writes a number in full when it is short, else with two digits behind the point, or six that say something.
+ * The thousands of quantities are apart.
+ */
+function formatNumber(value: number, quantity: boolean): string {
   const exact = String(value);
+  const groups = quantity ? {} : { useGrouping: false };
   if (/e-/.test(exact)) return String(Number(value.toPrecision(6)));
-  if (exact.replace(/\D/g, '').length <= 8) return inLocale(value, { maximumFractionDigits: 8 });
-  return inLocale(value, Math.abs(value) < 1 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 2 });
+  if (exact.replace(/\D/g, '').length <= 8) return inLocale(value, { maximumFractionDigits: 8, ...groups });
+  return inLocale(value, { ...(Math.abs(value) < 1 ? { maximumSignificantDigits: 6 } : { maximumFractionDigits: 2 }), ...groups });
 }
 
 /** rowsWords says how many rows there are. */

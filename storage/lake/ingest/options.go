@@ -275,7 +275,7 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 			}
 			found = found || i >= 0
 		}
-		if c.Type == typeVarchar {
+		if c.Type == typeVarchar && joined.Misfits == 0 {
 			mixed = append(mixed, mixedTypes(tables, c.Name)...)
 		}
 		if found {

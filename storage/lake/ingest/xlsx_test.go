@@ -296,3 +296,16 @@ func TestWorkbookWithMacros(t *testing.T) {
 		t.Errorf("warnings: got %s, want %s", got, want)
 	}
 }
+
+// Tables side by side are read as one, with a warning.
+func TestWorkbookTablesSideBySide(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", book(t, func(f *excelize.File) {
+		sheet(f, "Sheet1", []any{nil, "city", "people", nil, "item", "price"}, []any{nil, "Oslo", 700, nil, "plum", 2}, []any{nil, "Rome", 2800, nil, "lime", 3})
+	}))}})
+	want := "x.xlsx (Sheet1): an empty column is left of item; tables side by side are read as one: to have several, put each into a sheet of its own"
+	if got := warnings(result); got != want || len(result.Columns) != 4 {
+		t.Errorf("got %s, %+v", got, result.Columns)
+	}
+}

@@ -4,7 +4,7 @@ import { attemptsOf, mayEdit, profileOf, type Attempt, type ColumnProfile, type 
 import { adding, type Adding } from '../data/importing';
 import { inLocale } from '../locale';
 import { unrestricted } from '../rights';
-import { cellText, clipped, formatNumber, rangeWords } from '../rows';
+import { cellText, clipped, rangeWords, shown } from '../rows';
 import { explain, type Described } from '../store';
 import { choicesOf, typeWords } from '../data/types';
 import { ReadProblem } from './Dialog';
@@ -76,11 +76,12 @@ function again(dataset: Described, attempts: Attempt[]): Adding {
   return { into: dataset, mode: 'replace', again: { sent: files[0]!, filename: name, options: { ...options, ...(types && { types }) } } };
 }
 
-/** value writes a value of a column, a number as people do. */
-const value = (v: string | number): string => (typeof v === 'number' ? formatNumber(v) : clipped(cellText(v)));
+/** valueOf writes a value of a column, a number as people do. */
+const valueOf = (name: string) => (v: string | number): string => clipped(shown(v, { name, numeric: false }));
 
 function Facts({ column, rows }: { column: ColumnProfile; rows: number }): VNode {
   const { missing, distinct, min, max, length } = column;
+  const value = valueOf(column.name);
   const percent = missing && rows ? ` (${inLocale((missing / rows) * 100, { maximumFractionDigits: 1 })}%)` : '';
   return (
     <dl class="facts">
@@ -98,6 +99,7 @@ const tall = 56;
 /** Drawing shows a column's values at a glance: a histogram, or the most frequent ones. */
 function Drawing({ column }: { column: ColumnProfile }): VNode | null {
   const { histogram, top } = column;
+  const value = valueOf(column.name);
   if (histogram?.length) {
     const most = Math.max(...histogram.map((bin) => bin.count), 1);
     const step = wide / histogram.length;

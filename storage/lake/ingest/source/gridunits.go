@@ -125,7 +125,7 @@ func (g *grid) show(units []columnUnits, row gridRow) []string {
 // note notes which formats gave the columns their units, and says which columns are hidden and
 // which have a unit in a part of their rows.
 func (g *grid) note(units []columnUnits, columns []int, names []string) {
-	var hidden []string
+	var hidden, apart []string
 	for at, column := range columns {
 		name := fmt.Sprintf("column_%d", at+1)
 		if names != nil && names[column] != "" {
@@ -133,6 +133,9 @@ func (g *grid) note(units []columnUnits, columns []int, names []string) {
 		}
 		if slices.ContainsFunc(g.hidden, func(h [2]int) bool { return h[0] <= column+1 && column+1 <= h[1] }) {
 			hidden = append(hidden, name)
+		}
+		if at > 0 && column > columns[at-1]+1 {
+			apart = append(apart, name)
 		}
 		if units == nil {
 			continue
@@ -151,6 +154,9 @@ func (g *grid) note(units []columnUnits, columns []int, names []string) {
 				Message: fmt.Sprintf("%s: %s in %s and %s without a unit: the column has no unit; give its cells one format to have it",
 					g.name, Count(money.count, "number"), Units[money.unit], Count(plain.count, "number"))})
 		}
+	}
+	if len(apart) > 0 {
+		g.warnings = append(g.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: an empty column is left of %s; tables side by side are read as one: to have several, put each into a sheet of its own", g.name, ListFirst(apart))})
 	}
 	if len(hidden) > 0 {
 		g.warnings = append(g.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: %s read too: %s; to leave them out, delete them from the file", g.name, Count(len(hidden), "hidden column"), ListFirst(hidden))})
