@@ -60,7 +60,7 @@ func TestFigureOfText(t *testing.T) {
 	datasets := []llm.Dataset{d.Table("films", "title VARCHAR, rating VARCHAR, studio VARCHAR, gross BIGINT",
 		"('Up', 'PG', 'Elm', 100), ('It', 'R', 'Oak', 200), ('Ed', 'PG', 'Elm', 300), ('Oz', 'G', 'Ash', 400)")}
 	checkRefused(t, d, datasets, []string{"What is the average rating?", "highest rating", "What is the total rating?", "Which studio has the highest average rating?", "median rating of films by studio",
-		"What is the sum of the ratings?", "What is the maximum rating per studio?", "Which film has the lowest rating?"}, "“rating” of films is text", "“PG”")
+		"What is the sum of the ratings?", "What is the maximum rating per studio?", "Which film has the lowest rating?", "Which title has the best rating?"}, "“rating” of films is text", "“PG”")
 	checkRefused(t, d, datasets, []string{"maximum title"}, "“title” of films is text")
 	checkAnswered(t, d, datasets, map[string]string{
 		"What is the average gross of films?":            `{"average_gross":250.0}`,

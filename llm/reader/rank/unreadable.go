@@ -57,6 +57,29 @@ func (q *Question) textMeasure(r *Reading) int {
 			return c
 		}
 	}
+	return q.sortedText(r)
+}
+
+// sortedText returns the column of texts whose first or last in the alphabet is a reading of
+// "best" or "strongest"; -1 for none.
+func (q *Question) sortedText(r *Reading) int {
+	isExtreme := func(t link.Token) bool {
+		return operationOf(t.Lower) == "extreme" || isSuperlative(t.Lower, keywordsOf(r.Tokens))
+	}
+	if !slices.ContainsFunc(q.Tokens, isExtreme) || q.asks("first", "last", "top", "bottom", "alphabetical", "alphabetically", "alphabet") {
+		return -1
+	}
+	isText := func(e ir.Expr) bool {
+		return e.Op == "" && e.Column >= 0 && q.Catalog.Columns[e.Column].Kind == catalog.Text
+	}
+	for _, e := range r.Query.Items {
+		if e.Kind == "agg" && (e.Func == "min" || e.Func == "max") && isText(e) {
+			return e.Column
+		}
+	}
+	if r.Query.Limit > 0 && len(r.Query.Order) > 0 && r.Query.Order[0].By.Kind == "column" && isText(r.Query.Order[0].By) {
+		return r.Query.Order[0].By.Column
+	}
 	return -1
 }
 
