@@ -56,8 +56,8 @@ type Reading struct {
 	// Unread are the words of the question that the query does not reflect.
 	Unread []string
 	// Unreadable is a column of which the question asks for a figure and whose texts have
-	// none, or which the query compares and that cannot be converted; nil for none.
-	Unreadable *catalog.Column
+	// none, or which the query compares and that cannot be converted; -1 for none.
+	Unreadable int
 	Result
 	// Share and Confidence are computed from Features and Circumstances.
 	Features, Circumstances Features
@@ -74,7 +74,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 	}
 	for i := range all {
 		r := &all[i]
-		if r.Unreadable = question.unreadable(r); r.Unreadable != nil {
+		if r.Unreadable = question.unreadable(r); r.Unreadable >= 0 {
 			r.Empty = false // what is compared wrongly says nothing
 		}
 		c := computeCoverage(&question, r.Tokens)

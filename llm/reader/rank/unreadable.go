@@ -18,17 +18,17 @@ var (
 )
 
 // unreadable returns the column of which a question asks for a figure, or a reading computes
-// one, and whose texts have none, or cannot be converted; nil for none.
-func (q *Question) unreadable(r *Reading) *catalog.Column {
+// one, and whose texts have none, or cannot be converted; -1 for none.
+func (q *Question) unreadable(r *Reading) int {
 	if c := q.textMeasure(r); c >= 0 {
-		return &q.Catalog.Columns[c]
+		return c
 	}
 	for _, n := range ir.Doubted(r.Query, q.Catalog, q.Now) {
-		if c := &q.Catalog.Columns[n]; !q.decides(c) {
-			return c
+		if !q.decides(&q.Catalog.Columns[n]) {
+			return n
 		}
 	}
-	return nil
+	return -1
 }
 
 var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
