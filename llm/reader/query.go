@@ -203,8 +203,8 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 	var unread []string
 	guess := ""
 	if len(f.readings) > 0 {
-		if c := f.readings[0].Unreadable; c != nil {
-			return r.unreadable(ctx, f.source, c, question)
+		if c := f.readings[0].Unreadable; c >= 0 {
+			return r.unreadable(ctx, f.source, &f.source.Columns[c], question)
 		}
 		likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
 		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= minEmptyProbability {

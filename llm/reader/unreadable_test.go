@@ -60,7 +60,7 @@ func TestFigureOfText(t *testing.T) {
 	datasets := []llm.Dataset{d.Table("films", "title VARCHAR, rating VARCHAR, studio VARCHAR, gross BIGINT",
 		"('Up', 'PG', 'Elm', 100), ('It', 'R', 'Oak', 200), ('Ed', 'PG', 'Elm', 300), ('Oz', 'G', 'Ash', 400)")}
 	checkRefused(t, d, datasets, []string{"What is the average rating?", "highest rating", "What is the total rating?", "Which studio has the highest average rating?", "median rating of films by studio",
-		"What is the sum of the ratings?", "What is the maximum rating per studio?", "Which film has the lowest rating?"}, "“rating” of films is text", "“PG”")
+		"What is the sum of the ratings?", "What is the maximum rating per studio?", "Which film has the lowest rating?", "Which title has the best rating?"}, "“rating” of films is text", "“PG”")
 	checkRefused(t, d, datasets, []string{"maximum title"}, "“title” of films is text")
 	checkAnswered(t, d, datasets, map[string]string{
 		"What is the average gross of films?":            `{"average_gross":250.0}`,
@@ -99,9 +99,9 @@ func TestUndecidedForms(t *testing.T) {
 	datasets := []llm.Dataset{d.Table("shipments", "shipment VARCHAR, dest VARCHAR, distance VARCHAR, sent VARCHAR",
 		"('S1', 'Berlin', '1.234', '01/02/2024'), ('S2', 'Paris', '2.345', '03/04/2024'), ('S3', 'Rome', '1.500', '05/06/2024')")}
 	checkRefused(t, d, datasets, []string{"What is the total distance?", "Which shipment has the highest distance?", "What is the average distance by dest?"},
-		"“distance” of shipments is text", "“1.234”", "--retype distance=integer")
+		"“distance” of shipments is text", "“1.234”", `--retype "distance=integer"`)
 	checkRefused(t, d, datasets, []string{"How many shipments were sent in February 2024?", "When was the latest shipment sent?", "How many shipments were sent per month?"},
-		"“sent” of shipments is text", "“01/02/2024”", "--retype sent=date:dmy")
+		"“sent” of shipments is text", "“01/02/2024”", `--retype "sent=date:dmy"`)
 	d = ducktest.New(t)
 	datasets = []llm.Dataset{d.Table("shipments", "shipment VARCHAR, distance VARCHAR, sent VARCHAR",
 		"('S1', '1.234,5', '01/02/2024'), ('S2', '2.345', '03/04/2024'), ('S3', '1.500', '25/02/2024')")}
@@ -111,6 +111,6 @@ func TestUndecidedForms(t *testing.T) {
 	})
 	// The question decides.
 	datasets = []llm.Dataset{d.Table("games", "game VARCHAR, attendance VARCHAR", "('G1', '29,845'), ('G2', '41,200'), ('G3', '56,001')")}
-	checkRefused(t, d, datasets, []string{"What is the total attendance?"}, "--retype attendance=integer")
+	checkRefused(t, d, datasets, []string{"What is the total attendance?"}, `--retype "attendance=integer"`)
 	checkAnswered(t, d, datasets, map[string]string{"How many games have an attendance over 40,000?": `{"count":2}`})
 }

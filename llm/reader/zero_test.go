@@ -23,4 +23,6 @@ func TestNoneOfNumber(t *testing.T) {
 		"How many loans have no return date?":  `{"count":2}`,
 	})
 	checkRead(t, d, datasets, "How many loans have no fine?", "only those without a known fine or with fine 0")
+	datasets = []llm.Dataset{d.Table("weather", "city VARCHAR, day DATE, temperature DOUBLE", "('Oslo', '2024-01-01', -3), ('Rome', '2024-01-01', 12), ('Oslo', '2024-02-01', 0), ('Bern', '2024-02-01', NULL)")}
+	checkAnswered(t, d, datasets, map[string]string{"How many days have no temperature?": `{"count":1}`})
 }

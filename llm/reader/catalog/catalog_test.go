@@ -214,3 +214,43 @@ func TestNamedLinks(t *testing.T) {
 		t.Errorf("the label describes %v and %v", hints, parts[1].Columns()[1].Hints)
 	}
 }
+
+// TestDoubt says which texts cannot be compared as numbers or dates.
+func TestDoubt(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		values     string
+		doubt      catalog.Doubt
+		multiplies bool
+	}{
+		{"2 kg|500 g", catalog.MixedUnits, false},
+		{"2 kg|500", catalog.MixedUnits, false},
+		{"2 kg|5 kg|n/a", catalog.NoDoubt, false},
+		{"1 star|3 stars", catalog.NoDoubt, false},
+		{"1st|2nd|3rd", catalog.NoDoubt, false},
+		{"$5|€7|€9", catalog.MixedUnits, false},
+		{"$5|7", catalog.NoDoubt, false},
+		{"$3.4B|$850K", catalog.NoDoubt, true},
+		{"$3M|$5M", catalog.NoDoubt, true},
+		{"3 M|5 M", catalog.NoDoubt, false},
+		{"3M|5", catalog.MixedUnits, false},
+		{"3.5 mn|2 bn", catalog.NoDoubt, true},
+		{"3K|5M|2 kg", catalog.MixedUnits, false},
+		{"1 kg|2 kg|3 kg|4 kg|5 kg|6 kg|7 kg|8 kg|about 300 g|9 kg", catalog.MixedUnits, false},
+		{"1.234|2.345", catalog.EitherDecimal, false},
+		{"1,234|20", catalog.EitherDecimal, false},
+		{"1,234|20.5", catalog.NoDoubt, false},
+		{"$1,234|$20", catalog.NoDoubt, false},
+		{"1,5|2.5", catalog.EitherDecimal, false},
+		{"01/02/2024|03/04/2024", catalog.EitherOrder, false},
+		{"01/02/2024|13/04/2024", catalog.NoDoubt, false},
+		{"01/13/2024|13/04/2024", catalog.EitherOrder, false},
+		{"2024-01-02|2024-03-04", catalog.NoDoubt, false},
+	} {
+		values := strings.Split(test.values, "|")
+		c := catalog.New([]*catalog.Profile{{Name: "t", Rows: 10, Columns: []catalog.ColumnProfile{{Name: "c", Type: "VARCHAR", Values: values}}}}, nil).Columns[0]
+		if c.Kind == catalog.Text || c.Doubt != test.doubt || c.Multiplies != test.multiplies {
+			t.Errorf("%s: kind %d, doubt %d, multiplies %v", test.values, c.Kind, c.Doubt, c.Multiplies)
+		}
+	}
+}

@@ -31,7 +31,7 @@ var (
 )
 
 // Multipliers has what a text after a number, in lower case, multiplies it by.
-var Multipliers = map[string]string{"": "1", "k": "1e3", "thousand": "1e3", "m": "1e6", "mn": "1e6", "mio": "1e6", "million": "1e6", "b": "1e9", "bn": "1e9", "billion": "1e9"}
+var Multipliers = map[string]string{"": "1", "k": "1e3", "m": "1e6", "mn": "1e6", "mio": "1e6", "b": "1e9", "bn": "1e9"}
 
 // forms are the different forms of the values of a column, each with a value that has it.
 type forms struct{ all, values []string }
@@ -48,15 +48,15 @@ func (c *Column) setNumberForm() {
 	for _, v := range c.Values {
 		v = strings.TrimSpace(v)
 		m := amountParts.FindStringSubmatch(v)
-		if m == nil || IsMissing(v) {
+		switch {
+		case IsMissing(v) || !strings.ContainsAny(v, "0123456789"):
+			continue
+		case m == nil || !numberCell.MatchString(v):
+			suffixes.add(v, v) // words around the number
 			continue
 		}
-		suffix := strings.ToLower(m[3])
-		if ordinals[suffix] {
-			suffix = ""
-		}
 		signs.add(m[1], v)
-		suffixes.add(suffix, v)
+		suffixes.add(singular(strings.ToLower(m[3])), v)
 		switch {
 		// Nobody writes thousandths of dollars after a comma.
 		case pointFraction.MatchString(m[2]), m[1] == "$" && eitherNumber.MatchString(m[2]) && strings.Contains(m[2], ","):
@@ -77,6 +77,17 @@ func (c *Column) setNumberForm() {
 	case len(points.all)+len(commas.all) == 2, len(points.all)+len(commas.all) == 0 && len(either.all) > 0:
 		c.Doubt, c.Doubtful = EitherDecimal, slices.Concat(points.values, commas.values, either.values)
 	}
+}
+
+// singular returns the singular of a unit: star of stars. An ordinal has none.
+func singular(unit string) string {
+	if one, ok := strings.CutSuffix(unit, "s"); ok && len(one) > 1 {
+		return one
+	}
+	if ordinals[unit] {
+		return ""
+	}
+	return unit
 }
 
 // multiply reports whether the texts after numbers surely multiply them: they are different

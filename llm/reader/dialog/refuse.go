@@ -127,8 +127,8 @@ func Unreadable(c *catalog.Column, table string, examples []string) error {
 var doubtTexts = map[catalog.Doubt]string{
 	catalog.NoDoubt:       ": it has no sum, average, highest or lowest value",
 	catalog.MixedUnits:    ": its numbers have different units, so they cannot be compared. Load them in one unit",
-	catalog.EitherDecimal: ": its numbers can be whole or have a fraction. Load the file again with the type, on the page or with parley ingest --retype COLUMN=integer or COLUMN=number",
-	catalog.EitherOrder:   ": its dates can be d/m/y or m/d/y. Load the file again with the type, on the page or with parley ingest --retype COLUMN=date:dmy or COLUMN=date:mdy",
+	catalog.EitherDecimal: ": its numbers can be whole or have a fraction. Load the file again with the type, on the page or with parley ingest --retype \"COLUMN=integer\" or \"COLUMN=number\"",
+	catalog.EitherOrder:   ": its dates can be d/m/y or m/d/y. Load the file again with the type, on the page or with parley ingest --retype \"COLUMN=date:dmy\" or \"COLUMN=date:mdy\"",
 }
 
 // NothingFound refuses a question whose most likely reading has no rows.

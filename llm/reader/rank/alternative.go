@@ -41,4 +41,4 @@ func AboutEqual(first, second float64) bool {
 }
 
 // offers reports whether a reading can be offered to choose from.
-func offers(r *Reading) bool { return !r.Empty && len(r.Unread) == 0 && r.Unreadable == nil }
+func offers(r *Reading) bool { return !r.Empty && len(r.Unread) == 0 && r.Unreadable < 0 }

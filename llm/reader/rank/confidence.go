@@ -128,7 +128,7 @@ func setConfidence(q *Question, all []Reading) {
 		}
 		x := slices.Concat(all[i].Features, ConfidenceFeatures(all[i].Share, second, q.Answerable), all[i].Circumstances, Features{1})
 		all[i].Confidence = 1 / (1 + math.Exp(-weightedSum(calibration.Confidence, x)))
-		if all[i].guessed || all[i].Unreadable != nil || all[i].uncounted && all[i].Confidence < minCount {
+		if all[i].guessed || all[i].Unreadable >= 0 || all[i].uncounted && all[i].Confidence < minCount {
 			all[i].Confidence = min(all[i].Confidence, maxGuess)
 		}
 	}

@@ -57,8 +57,8 @@ type Reading struct {
 	// that only resemble what other words name already.
 	Unread, Extra []string
 	// Unreadable is a column of which the question asks for a figure and whose texts have
-	// none, or which the query compares and that cannot be converted; nil for none.
-	Unreadable *catalog.Column
+	// none, or which the query compares and that cannot be converted; -1 for none.
+	Unreadable int
 	Result
 	// Whole says that it shows all columns, since the question names none.
 	Whole bool
@@ -96,7 +96,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 func score(question *Question, all []Reading) {
 	for i := range all {
 		r := &all[i]
-		if r.Unreadable = question.unreadable(r); r.Unreadable != nil {
+		if r.Unreadable = question.unreadable(r); r.Unreadable >= 0 {
 			r.Empty = false // what is compared wrongly says nothing
 		}
 		c := computeCoverage(question, r.Tokens)

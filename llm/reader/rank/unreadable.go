@@ -18,17 +18,17 @@ var (
 )
 
 // unreadable returns the column of which a question asks for a figure, or a reading computes
-// one, and whose texts have none, or cannot be converted; nil for none.
-func (q *Question) unreadable(r *Reading) *catalog.Column {
+// one, and whose texts have none, or cannot be converted; -1 for none.
+func (q *Question) unreadable(r *Reading) int {
 	if c := q.textMeasure(r); c >= 0 {
-		return &q.Catalog.Columns[c]
+		return c
 	}
 	for _, n := range ir.Doubted(r.Query, q.Catalog, q.Now) {
-		if c := &q.Catalog.Columns[n]; !q.decides(c) {
-			return c
+		if !q.decides(&q.Catalog.Columns[n]) {
+			return n
 		}
 	}
-	return nil
+	return -1
 }
 
 var thousands = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
@@ -56,6 +56,29 @@ func (q *Question) textMeasure(r *Reading) int {
 		default:
 			return c
 		}
+	}
+	return q.sortedText(r)
+}
+
+// sortedText returns the column of texts whose first or last in the alphabet is a reading of
+// "best" or "strongest"; -1 for none.
+func (q *Question) sortedText(r *Reading) int {
+	isExtreme := func(t link.Token) bool {
+		return operationOf(t.Lower) == "extreme" || isSuperlative(t.Lower, keywordsOf(r.Tokens))
+	}
+	if !slices.ContainsFunc(q.Tokens, isExtreme) || q.asks("first", "last", "top", "bottom", "alphabetical", "alphabetically", "alphabet") {
+		return -1
+	}
+	isText := func(e ir.Expr) bool {
+		return e.Op == "" && e.Column >= 0 && q.Catalog.Columns[e.Column].Kind == catalog.Text
+	}
+	for _, e := range r.Query.Items {
+		if e.Kind == "agg" && (e.Func == "min" || e.Func == "max") && isText(e) {
+			return e.Column
+		}
+	}
+	if r.Query.Limit > 0 && len(r.Query.Order) > 0 && r.Query.Order[0].By.Kind == "column" && isText(r.Query.Order[0].By) {
+		return r.Query.Order[0].By.Column
 	}
 	return -1
 }

@@ -50,12 +50,12 @@ func (q *Question) noneOf(column ir.Token) []ir.Token {
 	return append([]ir.Token{ir.KeywordToken("isnull"), ir.KeywordToken("or"), column}, isZero...)
 }
 
-// hasZero reports whether 0 may be among the numbers of a column.
+// hasZero reports whether 0 is the least number of a column. Beside negative numbers, 0 is a
+// number as any other: a temperature.
 func (q *Question) hasZero(column int) bool {
 	c := &q.Catalog.Columns[column]
 	least, err := strconv.ParseFloat(c.Least, 64)
-	most, err2 := strconv.ParseFloat(c.Most, 64)
-	return c.Kind == catalog.Number && err == nil && err2 == nil && least <= 0 && most >= 0 && !c.IsBoolean() && !q.Catalog.IsReference(column)
+	return c.Kind == catalog.Number && err == nil && least == 0 && !c.IsBoolean() && !q.Catalog.IsReference(column)
 }
 
 // countsUnasked reports whether a query compares a number with 1 that the question does not have:
