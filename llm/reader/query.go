@@ -70,7 +70,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, dialog.NoGroups(asked)
 	}
 	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
-		return result.query(question), nil
+		return result.withTies(ctx, result.query(question))
 	}
 	if len(task.Failed) == 0 {
 		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
@@ -79,7 +79,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	}
 	switch {
 	case sure, language == "" && result.alternative() != nil:
-		return result.query(question), nil
+		return result.withTies(ctx, result.query(question))
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}

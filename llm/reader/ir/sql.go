@@ -59,6 +59,23 @@ func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	return text, nil
 }
 
+// TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
+// query whose first rows do not go by a figure or a date.
+func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
+	p := &printer{cat: cat, now: now, outermost: true, tied: true}
+	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
+		return ""
+	}
+	if class := p.classOf(q.Order[0].By, true); q.Order[0].By.Kind == "rowid" || class != number && class != date {
+		return ""
+	}
+	text := p.query(q)
+	if p.err != nil {
+		return ""
+	}
+	return text
+}
+
 // AverageSQL prints the average of the figure that a query has for each group.
 func AverageSQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	at := slices.IndexFunc(q.Items, isAggregate)
@@ -129,8 +146,9 @@ type printer struct {
 	counted string
 	// measured says that the selected values are compared: see expr.
 	measured bool
-	// outermost says that it is no subquery.
-	outermost bool
+	// outermost says that it is no subquery, and tied that the rows that tie with the last
+	// one are printed too.
+	outermost, tied bool
 }
 
 func (p *printer) fail(format string, args ...any) string {
@@ -210,6 +228,10 @@ func (p *printer) selectStatement(q *Query) string {
 	if q.Each != nil && q.Limit > 0 {
 		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, rowNumberTest(q))
 		return b.String()
+	}
+	if p.tied {
+		fmt.Fprintf(&b, " QUALIFY rank() OVER (ORDER BY %s) <= %d", strings.Join(p.sortKeys(q), ", "), q.Limit)
+		return b.String() + order
 	}
 	b.WriteString(order)
 	if q.Limit > 0 {

@@ -93,8 +93,8 @@ func (p *printer) tieBreakers(q *Query) []string {
 	return keys
 }
 
-func (p *printer) order(q *Query) string {
-	var keys []string
+// sortKeys prints the keys that a query sorts by.
+func (p *printer) sortKeys(q *Query) (keys []string) {
 	for _, s := range q.Order {
 		key := p.expr(s.By, true)
 		if s.Desc {
@@ -103,6 +103,11 @@ func (p *printer) order(q *Query) string {
 		// NULL never comes first.
 		keys = append(keys, key+" NULLS LAST")
 	}
+	return keys
+}
+
+func (p *printer) order(q *Query) string {
+	keys := p.sortKeys(q)
 	if len(keys) > 0 && q.Limit > 0 {
 		keys = append(keys, p.tieBreakers(q)...)
 	}
