@@ -51,7 +51,8 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if len(turns) == 0 && dialog.HasBackReference(tokens) {
 		return llm.Query{}, dialog.NoPreviousQuestion()
 	}
-	hinted := withHint(question, task.Hints, rows)
+	asked, isAverage := groupsQuestion(question, rows)
+	hinted := withHint(asked, task.Hints, rows)
 	result, err := r.interpret(ctx, task, hinted, turns, rows, nil)
 	if mixed := result.mixedParts(ctx, task.Task); err == nil && len(mixed) > 0 {
 		result, err = r.interpret(ctx, task, hinted, turns, rows, mixed)
@@ -62,8 +63,14 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	result.numbers = locale.NumbersFor(ctx)
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	sure := language == "" && result.confident()
+	if isAverage {
+		if q, ok := result.averageQuery(); ok && sure {
+			return q, nil
+		}
+		return llm.Query{}, dialog.NoGroups(asked)
+	}
 	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
-		return result.query(question), nil
+		return result.withTies(ctx, result.query(question))
 	}
 	if len(task.Failed) == 0 {
 		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
@@ -72,7 +79,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	}
 	switch {
 	case sure, language == "" && result.alternative() != nil:
-		return result.query(question), nil
+		return result.withTies(ctx, result.query(question))
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}

@@ -91,6 +91,7 @@ func TestAnswer(t *testing.T) {
 		{"all equal", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`)}, "The count is the same for all 2 cities: **2**. [step 1]"},
 		{"two keys", llm.Step{Rows: rowsOf([]string{"month", "channel", "total"}, `{"month": "2025-05-01", "channel": "web", "total": 1}`, `{"month": "2025-05-01", "channel": "app", "total": 1234567}`)},
 			"The total is highest for **May 2025, app**: **1,234,567**. [step 1]"},
+		{"a tie", llm.Step{Rows: rowsOf([]string{"city"}, `{"city": "Rome", "__count": 2}`, `{"city": "Bern", "__count": 2}`)}, "**Rome** and **Bern** tie, with a count of **2**. [step 1]"},
 		{"the lowest first", llm.Step{Rows: unit("kg", "__weight", rowsOf([]string{"name"}, `{"name": "A", "__weight": 1.5}`, `{"name": "B", "__weight": 2}`))}, "**A** has the lowest weight: **1.5 kg**, followed by B (2 kg). [step 1]"},
 		{"many values", llm.Step{Rows: many(248, false)}, "There are 248 names, such as **N0**, **N1** and **N2**. [step 1]"},
 		{"more values", llm.Step{Rows: many(1000, true)}, "There are more than 1,000 names, such as **N0**, **N1** and **N2**. [step 1]"},

@@ -27,6 +27,10 @@ func (r answerResult) finding() string {
 	switch {
 	case len(g.rows) < 2:
 		return ""
+	case measure.internal && g.allEqual() && len(g.rows) <= maxAnswerRows:
+		return enumerate(g.names(0, len(g.rows), true)) + " tie" + withMeasure(*measure)
+	case measure.internal && g.allEqual():
+		return g.countGroups() + " tie" + withMeasure(*measure)
 	case g.value(0) == g.value(len(g.rows)-1) && g.allEqual():
 		return fmt.Sprintf("The %s is the same for all %s: **%s**", g.measure.name, g.countGroups(), g.text(0))
 	case len(groups) == 1 && isPeriod(groups[0]):

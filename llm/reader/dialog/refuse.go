@@ -131,6 +131,11 @@ var doubtTexts = map[catalog.Doubt]string{
 	catalog.EitherOrder:   ": its dates can be d/m/y or m/d/y. Load the file again with the type, on the page or with parley ingest --retype \"COLUMN=date:dmy\" or \"COLUMN=date:mdy\"",
 }
 
+// NoGroups refuses a question for the average of figures of groups that are not clear.
+func NoGroups(groups string) error {
+	return &llm.UnanswerableError{Reason: "The question asks for an average of groups, and it is not clear which. Ask for the groups first.", Suggestions: []string{groups}}
+}
+
 // NothingFound refuses a question whose most likely reading has no rows.
 func NothingFound(reading string) error {
 	return llm.Unanswerable("Nothing was found. The question was read as: %s. If that is what you mean, the data has none; otherwise ask in other words.", reading)

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,6 +70,20 @@ func print(q *Query, cat *catalog.Catalog, now time.Time) (text string, doubted 
 	return text, doubted, nil
 }
 
+// AverageSQL prints the average of the figure that a query has for each group.
+func AverageSQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
+	at := slices.IndexFunc(q.Items, isAggregate)
+	if at < 0 || len(q.Items) != 2 || isAggregate(q.Items[1-at]) || q.Limit > 0 || q.Set != "" {
+		return "", errors.New("no figure of groups")
+	}
+	p := &printer{cat: cat, now: now, doubted: new([]int)}
+	text, name := p.query(q), p.label(q.Items[at])
+	if p.err != nil || name == "" {
+		return "", cmp.Or(p.err, errors.New("a figure without a name"))
+	}
+	return "SELECT avg(" + Ident(name) + ") AS " + Ident("average_"+name) + " FROM (" + text + ") AS figures", nil
+}
+
 // Tables returns the tables that a query reads, without those of subqueries, and the links
 // that join them.
 func Tables(q *Query, cat *catalog.Catalog) (tables []int, links []catalog.Link, err error) {
@@ -125,8 +140,9 @@ type printer struct {
 	counted string
 	// measured says that the selected values are compared: see expr.
 	measured bool
-	// outermost says that it is no subquery.
-	outermost bool
+	// outermost says that it is no subquery, and tied that the rows that tie with the last
+	// one are printed too.
+	outermost, tied bool
 	// doubted collects columns of texts that are converted although there is a doubt.
 	doubted *[]int
 }
@@ -208,6 +224,10 @@ func (p *printer) selectStatement(q *Query) string {
 	if q.Each != nil && q.Limit > 0 {
 		fmt.Fprintf(&b, " QUALIFY row_number() OVER (PARTITION BY %s%s)%s", p.expr(*q.Each, false), order, rowNumberTest(q))
 		return b.String()
+	}
+	if p.tied {
+		fmt.Fprintf(&b, " QUALIFY rank() OVER (ORDER BY %s) <= %d", strings.Join(p.sortKeys(q), ", "), q.Limit)
+		return b.String() + order
 	}
 	b.WriteString(order)
 	if q.Limit > 0 {

@@ -6,7 +6,27 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
+
+	"parley/llm/reader/catalog"
 )
+
+// TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
+// query whose first rows do not go by a figure or a date.
+func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
+	p := &printer{cat: cat, now: now, outermost: true, tied: true, doubted: new([]int)}
+	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
+		return ""
+	}
+	if class := p.classOf(q.Order[0].By, true); q.Order[0].By.Kind == "rowid" || class != number && class != date {
+		return ""
+	}
+	text := p.query(q)
+	if p.err != nil {
+		return ""
+	}
+	return text
+}
 
 // rowNumberTest prints the test of row numbers for Limit and Nth.
 func rowNumberTest(q *Query) string {
@@ -93,8 +113,8 @@ func (p *printer) tieBreakers(q *Query) []string {
 	return keys
 }
 
-func (p *printer) order(q *Query) string {
-	var keys []string
+// sortKeys prints the keys that a query sorts by.
+func (p *printer) sortKeys(q *Query) (keys []string) {
 	for _, s := range q.Order {
 		key := p.expr(s.By, true)
 		if s.Desc {
@@ -103,6 +123,11 @@ func (p *printer) order(q *Query) string {
 		// NULL never comes first.
 		keys = append(keys, key+" NULLS LAST")
 	}
+	return keys
+}
+
+func (p *printer) order(q *Query) string {
+	keys := p.sortKeys(q)
 	if len(keys) > 0 && q.Limit > 0 {
 		keys = append(keys, p.tieBreakers(q)...)
 	}

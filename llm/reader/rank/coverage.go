@@ -66,7 +66,7 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	// Suppliers are not customers, and diabetics not smokers.
 	strict := len(tokens) <= maxCountTokens && keywords["count"] || q.testsUnnamedBoolean(tokens)
 	unknown := q.unknownMeasure(tokens, used)
-	c.guessed = len(unknown) > 0 || q.countsOtherUnit(tokens)
+	c.guessed = len(unknown) > 0 || q.countsOtherUnit(tokens) || q.averagesUnnamed(tokens, keywords)
 	for i, t := range words {
 		if q.isIgnored(i, t) || periodDone(t.Lower, keywords) {
 			continue

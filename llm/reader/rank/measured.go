@@ -154,6 +154,34 @@ func (q *Question) isUnrelated(words []int, relations uint64) bool {
 	})
 }
 
+// averagesUnnamed reports whether a query averages by group a column that no word has to do
+// with: "average orders per month" may mean the average of counts.
+func (q *Question) averagesUnnamed(tokens []ir.Token, keywords map[string]bool) bool {
+	for i, t := range tokens[:max(0, len(tokens)-1)] {
+		if c := tokens[i+1]; keywords["group"] && t.Is("avg") && c.Class == ir.ColumnRef && q.Input.Earlier == 0 && !q.isMeant(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMeant reports whether a word has the name of a column, or a word that asks for no
+// operation and names no table names or resembles a part of it.
+func (q *Question) isMeant(column ir.Token) bool {
+	item := q.Input.ItemOf(column)
+	if item < 0 {
+		return true
+	}
+	for word := range q.Input.Question {
+		t, bits := q.Tokens[word], q.relations(word, item)
+		isPlain := operationOf(t.Lower) == "" && !q.isIgnored(word, t) && !q.hasRelation(word, 1<<link.ExactTable)
+		if bits&(1<<link.ExactColumn) != 0 || isPlain && bits&(namingRelations|similarRelations|weakRelations) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // countsOtherUnit reports whether a question counts in one unit and the query adds up another:
 // "how many sunny days" is no sum of sunshine hours.
 func (q *Question) countsOtherUnit(tokens []ir.Token) bool {

@@ -1,0 +1,39 @@
+package reader
+
+import (
+	"context"
+	"strings"
+
+	"parley/llm"
+	"parley/llm/reader/ir"
+)
+
+// tiesNote says in the reasoning that a result has more rows than the limit of the question.
+const tiesNote = " Rows that tie are all shown."
+
+// withTies adds the rows that tie with the last one to a query for the first rows, if there
+// are any. Equal rows are shown once if one was asked for.
+func (f *interpretation) withTies(ctx context.Context, q llm.Query) (llm.Query, error) {
+	best := &f.readings[0]
+	tied := ir.TiedSQL(best.Query, f.source.Catalog, f.source.now)
+	if tied == "" || len(q.Readings) > 0 {
+		return q, nil
+	}
+	result, ok, err := f.source.trials.run(ctx, tied)
+	if err == nil && ok && result.Repeated {
+		tied = distinctRows(tied)
+		result, ok, err = f.source.trials.run(ctx, tied)
+	}
+	if err == nil && ok && result.Rows > best.Query.Limit {
+		q.SQL = tied
+		q.Reasoning = strings.Replace(q.Reasoning, f.describe(best)+".", f.describe(best)+"."+tiesNote, 1)
+	}
+	return q, err
+}
+
+func distinctRows(sql string) string {
+	return "SELECT DISTINCT * FROM (" + sql + ") AS tied ORDER BY ALL"
+}
+
+// isTied reports whether a query is one with the rows that tie.
+func isTied(sql, tied string) bool { return tied != "" && (sql == tied || sql == distinctRows(tied)) }
