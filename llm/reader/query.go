@@ -61,6 +61,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, err
 	}
 	result.numbers = locale.NumbersFor(ctx)
+	result.addKeys()
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	sure := language == "" && result.confident()
 	if isAverage {

@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,37 +56,6 @@ func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 		return "", p.err
 	}
 	return text, nil
-}
-
-// TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
-// query whose first rows do not go by a figure or a date.
-func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
-	p := &printer{cat: cat, now: now, outermost: true, tied: true}
-	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
-		return ""
-	}
-	if class := p.classOf(q.Order[0].By, true); q.Order[0].By.Kind == "rowid" || class != number && class != date {
-		return ""
-	}
-	text := p.query(q)
-	if p.err != nil {
-		return ""
-	}
-	return text
-}
-
-// AverageSQL prints the average of the figure that a query has for each group.
-func AverageSQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	at := slices.IndexFunc(q.Items, isAggregate)
-	if at < 0 || len(q.Items) != 2 || isAggregate(q.Items[1-at]) || q.Limit > 0 || q.Set != "" {
-		return "", errors.New("no figure of groups")
-	}
-	p := &printer{cat: cat, now: now}
-	text, name := p.query(q), p.label(q.Items[at])
-	if p.err != nil || name == "" {
-		return "", cmp.Or(p.err, errors.New("a figure without a name"))
-	}
-	return "SELECT avg(" + Ident(name) + ") AS " + Ident("average_"+name) + " FROM (" + text + ") AS figures", nil
 }
 
 // Tables returns the tables that a query reads, without those of subqueries, and the links

@@ -124,7 +124,9 @@ func (p *printer) order(q *Query) string {
 // as times and numbers, and otherwise by the first aggregate, highest first.
 func (p *printer) groupOrder(q *Query) (keys []string) {
 	groups := groupKeys(q)
-	ordered := slices.ContainsFunc(groups, func(e Expr) bool { return e.Kind != "column" || p.classOf(e, true) != text })
+	ordered := slices.ContainsFunc(groups, func(e Expr) bool {
+		return e.Kind != "column" || p.classOf(e, true) != text && (len(groups) == 1 || !isKey(e, p.cat))
+	})
 	if at := slices.IndexFunc(q.Items, isAggregate); at >= 0 && len(groups) > 0 && !ordered {
 		keys = append(keys, p.expr(q.Items[at], true)+" DESC NULLS LAST")
 	}
