@@ -68,7 +68,7 @@ func (r *Reader) rereadTurn(ctx context.Context, t turn, s *source, before *link
 	var match *link.EarlierQuery
 	for _, x := range again.readings {
 		switch {
-		case x.SQL == t.sql, isTied(t.sql, ir.TiedSQL(x.Query, s.Catalog, s.now)):
+		case x.SQL == t.sql, s.prints(x.Query, t.sql):
 			return newEarlierQuery(x.Tokens, again.values), nil
 		case match == nil && withoutDates(x.SQL) == withoutDates(t.sql):
 			match = newEarlierQuery(x.Tokens, again.values)

@@ -61,6 +61,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, err
 	}
 	result.numbers = locale.NumbersFor(ctx)
+	result.addKeys()
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	sure := language == "" && result.confident()
 	if isAverage {
@@ -222,8 +223,8 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 		if words := f.describe(&f.readings[0]); dialog.SharesWord(link.Tokenize(question), words) {
 			guess = words
 		}
-		if other := f.otherGuess(); guess != "" && other != "" {
-			return dialog.Ambiguous(guess, other)
+		if other := f.otherGuess(); guess != "" && other != nil {
+			return dialog.Ambiguous(guess, f.describe(other), f.asQuestion(&f.readings[0]), f.asQuestion(other))
 		}
 	}
 	meant, names, err := r.meant(ctx, f, question, unread, guess)
@@ -253,28 +254,33 @@ func (r *Reader) meant(ctx context.Context, f *interpretation, question string, 
 	if len(unread) > 0 || guess == "" {
 		return r.corrections(ctx, f.source, question, unread)
 	}
-	// The reader reads it as a question, so its numbers have digits alone.
-	guess = sentenceCase(ir.Describe(f.readings[0].Query, f.source.Catalog, locale.Numbers{}))
+	guess = f.asQuestion(&f.readings[0])
 	if ok, err := r.answers(ctx, f.source, guess); !ok {
 		return nil, nil, err
 	}
 	return []string{guess}, nil, nil
 }
 
-// otherGuess describes a reading that is about as likely as the first, where neither is
-// likely, and reads differently in words; "" for none.
-func (f *interpretation) otherGuess() string {
+// asQuestion describes a reading as a question. The reader reads it, so its numbers have
+// digits alone.
+func (f *interpretation) asQuestion(x *rank.Reading) string {
+	return sentenceCase(ir.Describe(x.Query, f.source.Catalog, locale.Numbers{}))
+}
+
+// otherGuess returns a reading that is about as likely as the first, where neither is likely,
+// and reads differently in words; nil for none.
+func (f *interpretation) otherGuess() *rank.Reading {
 	first := &f.readings[0]
 	if len(first.Unread) > 0 || first.Empty {
-		return ""
+		return nil
 	}
 	for i := range f.readings[1:] {
 		other := &f.readings[i+1]
 		if words := f.describe(other); other.Share >= ambiguousShare*first.Share && len(other.Unread) == 0 && !other.Empty && words != f.describe(first) {
-			return words
+			return other
 		}
 	}
-	return ""
+	return nil
 }
 
 // maxExamples limits the example questions of a refusal.

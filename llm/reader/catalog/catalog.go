@@ -181,6 +181,15 @@ func (c *Catalog) NamesRows(column int) bool {
 	return x.Kind == Text && slices.Equal(x.stems, c.Tables[x.Table].stems)
 }
 
+// NamesRepeat reports whether a column has names of its table's rows, such as name or customer
+// name of customers, several rows have the same, and a key tells these apart.
+func (c *Catalog) NamesRepeat(column int) bool {
+	x := &c.Columns[column]
+	t := &c.Tables[x.Table]
+	other := func(stem string) bool { return stem != "name" && stem != "full" && !slices.Contains(t.stems, stem) }
+	return x.Kind == Text && x.Distinct < x.Filled && t.Key >= 0 && t.Key != column && !slices.ContainsFunc(x.stems, other)
+}
+
 // Index returns the index of the values.
 func (c *Catalog) Index() *Index { return c.index }
 

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -163,9 +164,11 @@ func Combined(datasets []string) string {
 	return combinedPrefix + quoteWords(datasets) + "."
 }
 
-// Ambiguous refuses a question with two readings, which are described in words.
-func Ambiguous(first, second string) error {
-	return llm.Unanswerable("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)
+// Ambiguous refuses a question with two readings, which are described in words, and suggests
+// a question for each.
+func Ambiguous(first, second string, questions ...string) error {
+	text := fmt.Sprintf("The question can be read in two ways: (1) %s; (2) %s. Ask again in words that fit only the one you mean.", first, second)
+	return &llm.UnanswerableError{Reason: text, Suggestions: questions}
 }
 
 // quoteWords quotes words, up to a limit.

@@ -25,7 +25,7 @@ func TestRefusals(t *testing.T) {
 		{dialog.NotUnderstood(dialog.Refusal{Unread: []string{"organic", "fair"}, Examples: []string{"How many orders are there?"}}), "Not understood: “organic” and “fair”. You can ask, for example: “How many orders are there?”"},
 		{dialog.NotUnderstood(dialog.Refusal{}), "It is not clear what the question asks for."},
 		{dialog.NotUnderstood(dialog.Refusal{Unread: many}), "Not understood: “xxx"},
-		{dialog.Ambiguous("total amount of orders", "average amount of orders"),
+		{dialog.Ambiguous("total amount of orders", "average amount of orders", "Total amount of orders", "Average amount of orders"),
 			"The question can be read in two ways: (1) total amount of orders; (2) average amount of orders. Ask again in words that fit only the one you mean."},
 		{dialog.NotUnderstood(dialog.Refusal{Guess: "number of orders"}), "The question is not clear. It may mean: number of orders."},
 		{dialog.NotUnderstood(dialog.Refusal{Unread: []string{"prize"}, Names: []string{"price", "size"}, Examples: []string{"How many orders are there?"}}),

@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,20 +67,6 @@ func print(q *Query, cat *catalog.Catalog, now time.Time) (text string, doubted 
 		return "", doubted, p.err
 	}
 	return text, doubted, nil
-}
-
-// AverageSQL prints the average of the figure that a query has for each group.
-func AverageSQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	at := slices.IndexFunc(q.Items, isAggregate)
-	if at < 0 || len(q.Items) != 2 || isAggregate(q.Items[1-at]) || q.Limit > 0 || q.Set != "" {
-		return "", errors.New("no figure of groups")
-	}
-	p := &printer{cat: cat, now: now, doubted: new([]int)}
-	text, name := p.query(q), p.label(q.Items[at])
-	if p.err != nil || name == "" {
-		return "", cmp.Or(p.err, errors.New("a figure without a name"))
-	}
-	return "SELECT avg(" + Ident(name) + ") AS " + Ident("average_"+name) + " FROM (" + text + ") AS figures", nil
 }
 
 // Tables returns the tables that a query reads, without those of subqueries, and the links

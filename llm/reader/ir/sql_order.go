@@ -6,27 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
-
-	"parley/llm/reader/catalog"
 )
-
-// TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
-// query whose first rows do not go by a figure or a date.
-func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
-	p := &printer{cat: cat, now: now, outermost: true, tied: true, doubted: new([]int)}
-	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
-		return ""
-	}
-	if class := p.classOf(q.Order[0].By, true); q.Order[0].By.Kind == "rowid" || class != number && class != date {
-		return ""
-	}
-	text := p.query(q)
-	if p.err != nil {
-		return ""
-	}
-	return text
-}
 
 // rowNumberTest prints the test of row numbers for Limit and Nth.
 func rowNumberTest(q *Query) string {
@@ -144,7 +124,9 @@ func (p *printer) order(q *Query) string {
 // as times and numbers, and otherwise by the first aggregate, highest first.
 func (p *printer) groupOrder(q *Query) (keys []string) {
 	groups := groupKeys(q)
-	ordered := slices.ContainsFunc(groups, func(e Expr) bool { return e.Kind != "column" || p.classOf(e, true) != text })
+	ordered := slices.ContainsFunc(groups, func(e Expr) bool {
+		return e.Kind != "column" || p.classOf(e, true) != text && (len(groups) == 1 || !isKey(e, p.cat))
+	})
 	if at := slices.IndexFunc(q.Items, isAggregate); at >= 0 && len(groups) > 0 && !ordered {
 		keys = append(keys, p.expr(q.Items[at], true)+" DESC NULLS LAST")
 	}
