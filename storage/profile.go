@@ -92,7 +92,7 @@ func BinStep(typ string) float64 {
 	return 1
 }
 
-// Lengths are those of texts, in bytes.
+// Lengths are those of texts, in characters.
 type Lengths struct {
 	Min     int64   `json:"min"`
 	Max     int64   `json:"max"`

@@ -208,7 +208,7 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 			exprs = append(exprs, number(c, "min("+x+")"), number(c, "max("+x+")"))
 			dest = append(dest, &m.from, &m.to)
 		case storage.KindText:
-			exprs = append(exprs, "min(strlen("+x+"))", "max(strlen("+x+"))", "avg(strlen("+x+"))")
+			exprs = append(exprs, "min(length("+x+"))", "max(length("+x+"))", "avg(length("+x+"))")
 			dest = append(dest, &m.shortest, &m.longest, &m.averageLength)
 		}
 		if !inMetadata(c) && p.profile.Rows > fewRows {

@@ -153,3 +153,13 @@ func TestProfileAlike(t *testing.T) {
 		}
 	}
 }
+
+// Lengths count characters.
+func TestProfileLengths(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	profile := l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", "city,n\nZürich,1\n東京,2\n")}}))
+	if got := profile.Columns[0].Length; got.Min != 2 || got.Max != 6 || got.Average != 4 {
+		t.Errorf("got %+v", got)
+	}
+}
