@@ -34,6 +34,9 @@ type ColumnProfile struct {
 	Histogram *Histogram `json:"histogram,omitempty"`
 	// Length is of texts.
 	Length *Lengths `json:"length,omitempty"`
+	// Alike counts the texts that differ from others only in case or in blanks around them, of
+	// columns with not too many different ones. It is for the report of an ingestion.
+	Alike int64 `json:"-"`
 	// Sketch is what Distinct is estimated from.
 	Sketch Sketch `json:"sketch,omitempty"`
 }
@@ -89,7 +92,7 @@ func BinStep(typ string) float64 {
 	return 1
 }
 
-// Lengths are those of texts, in bytes.
+// Lengths are those of texts, in characters.
 type Lengths struct {
 	Min     int64   `json:"min"`
 	Max     int64   `json:"max"`

@@ -176,6 +176,7 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 		return result, nil
 	}
 	result.Profile = &profile
+	result.Report.Warnings = append(result.Report.Warnings, ingest.AlikeTexts(profile)...)
 	return result, nil
 }
 

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"parley/storage/lake/ingest/source"
@@ -79,8 +80,15 @@ func classifyAmount(b []byte) (kind, form) {
 	if k == kindText {
 		return kindText, 0
 	}
+	if unit == eur {
+		unit = euro
+	}
 	return k, unit | exact
 }
+
+// The sign and the code of the euro are one unit, unlike $ and USD: several currencies have
+// that sign.
+var euro, eur = form(slices.Index(units, "€")), form(slices.Index(units, "EUR"))
 
 // groupsLoseDigits reports whether a number with separators, of a kind, is another one as a
 // double.

@@ -49,6 +49,7 @@ func TestCells(t *testing.T) {
 		{name: "percent", cells: "76%|5.5 %|-3%|+4%", typ: "DOUBLE", unit: "%", values: "76.0|5.5|-3.0|4.0"},
 		{name: "two currencies", cells: "$5|€6|$7|$8", typ: "VARCHAR", values: "$5|€6|$7|$8", misfits: "1 [3]"},
 		{name: "a cell without its unit", cells: "76%|0.5|80%", typ: "VARCHAR", values: "76%|0.5|80%", misfits: "1 [3]"},
+		{name: "the sign and the code of a currency", cells: "5 EUR|€6|EUR 7", typ: "BIGINT", unit: "€", values: "5|6|7"},
 		{name: "codes", cells: "00123|456|789", typ: "VARCHAR", values: "00123|456|789", misfits: "1 [2]"},
 		{name: "phones", cells: "+49170|+49171", typ: "VARCHAR", values: "+49170|+49171"},
 

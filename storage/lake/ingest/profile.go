@@ -24,6 +24,8 @@ const (
 	// topDistinct is how many different values a column may have to have its values counted:
 	// they are held in memory.
 	topDistinct = 50_000
+	// alikeDistinct is how many different texts are compared without their case and blanks.
+	alikeDistinct = 5000
 	// wideColumns is from how many columns on a few of them are first copied to a file of
 	// their own: each query that reads a file looks at all of its columns.
 	wideColumns = 200
@@ -143,16 +145,6 @@ type measured struct {
 	sketch            sql.NullString
 }
 
-// sketch gives the SQL for a column's sketch: of each hash of the sample, the bit of its group
-// and rank.
-func sketch(c storage.ColumnProfile) string {
-	h := hash(c)
-	// The trailing zeros of v are the ones in v xor (v-1), less one.
-	v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
-	return fmt.Sprintf("CAST(bitstring_agg(CASE WHEN %s & %d = 0 THEN CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1 END, 0, %d) AS VARCHAR)",
-		h, storage.SketchSample-1, h, v, v, storage.SketchSize*storage.MaxRank-1)
-}
-
 // uncounted reports whether the number of different values of a column is to be estimated.
 func (p *profiler) uncounted(c storage.ColumnProfile) bool {
 	return p.profile.Rows > fewRows && c.Missing < p.profile.Rows && c.Distinct == 0
@@ -216,7 +208,7 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 			exprs = append(exprs, number(c, "min("+x+")"), number(c, "max("+x+")"))
 			dest = append(dest, &m.from, &m.to)
 		case storage.KindText:
-			exprs = append(exprs, "min(strlen("+x+"))", "max(strlen("+x+"))", "avg(strlen("+x+"))")
+			exprs = append(exprs, "min(length("+x+"))", "max(length("+x+"))", "avg(length("+x+"))")
 			dest = append(dest, &m.shortest, &m.longest, &m.averageLength)
 		}
 		if !inMetadata(c) && p.profile.Rows > fewRows {
@@ -337,17 +329,21 @@ func (p *profiler) top(columns []storage.ColumnProfile) error {
 			continue
 		}
 		x := sqltext.Name(c.Name)
-		selects = append(selects, fmt.Sprintf("(SELECT %d AS at, %s AS v, n, count(*) OVER () AS d FROM (SELECT %s AS x, count(*) AS n%s WHERE %s IS NOT NULL GROUP BY x) ORDER BY n DESC, x LIMIT %d)",
-			i, shortText("x"), x, p.from, x, storage.MaxTop))
+		folded := "0"
+		if c.Type == typeVarchar && c.Distinct <= alikeDistinct {
+			folded = "count(*) OVER () - (SELECT count(DISTINCT lower(trim(x))) FROM g)"
+		}
+		selects = append(selects, fmt.Sprintf("(WITH g AS MATERIALIZED (SELECT %s AS x, count(*) AS n%s WHERE %s IS NOT NULL GROUP BY x) SELECT %d AS at, %s AS v, n, count(*) OVER () AS d, %s FROM g ORDER BY n DESC, x LIMIT %d)",
+			x, p.from, x, i, shortText("x"), folded, storage.MaxTop))
 	}
 	return p.each(selects, func(rows *sql.Rows) error {
 		var at int
 		var value storage.ValueCount
-		var distinct int64
-		if err := rows.Scan(&at, &value.Value, &value.Count, &distinct); err != nil {
+		var distinct, alike int64
+		if err := rows.Scan(&at, &value.Value, &value.Count, &distinct, &alike); err != nil {
 			return err
 		}
-		columns[at].Distinct = distinct
+		columns[at].Distinct, columns[at].Alike = distinct, alike
 		columns[at].Top = append(columns[at].Top, value)
 		return nil
 	})
@@ -390,6 +386,13 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 	})
 	for i := range columns {
 		c := &columns[i]
+		if c.Type == typeVarchar {
+			folded := map[string]bool{}
+			for _, value := range c.Top {
+				folded[strings.ToLower(strings.Trim(value.Value, " "))] = true
+			}
+			c.Alike = int64(len(c.Top) - len(folded))
+		}
 		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
 		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
 	}

@@ -135,3 +135,31 @@ func BenchmarkProfile(b *testing.B) {
 		}
 	})
 }
+
+// Texts that differ only in case or blanks are counted, in few rows and in many.
+func TestProfileAlike(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	for _, times := range []int{1, 1000} {
+		content := "city,code\n" + strings.Repeat("Paris,a\nparis,b\n\"Paris \",c\nOslo,d\nROME,e\nRome,f\n", times)
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", content)}})
+		profile, err := ingest.Profile(t.Context(), l.db, result.Files, result.Columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ingest.AlikeTexts(profile)
+		if len(got) != 1 || got[0].Column != "city" || got[0].Message != "3 values different from others only in case or blanks: groups count them apart, filters do not" {
+			t.Errorf("%d times: got %+v", times, got)
+		}
+	}
+}
+
+// Lengths count characters.
+func TestProfileLengths(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	profile := l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.csv", "city,n\nZürich,1\n東京,2\n")}}))
+	if got := profile.Columns[0].Length; got.Min != 2 || got.Max != 6 || got.Average != 4 {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -222,6 +222,9 @@ func numberReading(unit form, seen kindSet, exact bool, decimal rune) reading {
 		if unit > 0 {
 			cell = fmt.Sprintf("replace(%s, %s, '')", cell, sqltext.Text(units[unit]))
 		}
+		if unit == euro {
+			cell = fmt.Sprintf("replace(%s, 'EUR', '')", cell)
+		}
 		return fmt.Sprintf("CAST(translate(%s, %s, %s) AS %s)", cell, sqltext.Text(from), sqltext.Text(to), typ)
 	}
 	return r

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/sqltext"
 	"parley/storage"
+	"parley/storage/lake/ingest/source"
 )
 
 // evolve gives the columns of a dataset with the tables added to it: its own in
@@ -212,6 +213,16 @@ func hash(c storage.ColumnProfile) string {
 	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
 }
 
+// sketch gives the SQL for a column's sketch: of each hash of the sample, the bit of its group
+// and rank.
+func sketch(c storage.ColumnProfile) string {
+	h := hash(c)
+	// The trailing zeros of v are the ones in v xor (v-1), less one.
+	v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
+	return fmt.Sprintf("CAST(bitstring_agg(CASE WHEN %s & %d = 0 THEN CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1 END, 0, %d) AS VARCHAR)",
+		h, storage.SketchSample-1, h, v, v, storage.SketchSize*storage.MaxRank-1)
+}
+
 // inMetadata reports whether files have the count and the bounds of a column in their metadata.
 func inMetadata(c storage.ColumnProfile) bool {
 	kind := storage.KindOf(c.Type)
@@ -227,4 +238,14 @@ func lastOf(typ string, h *storage.Histogram, bin int) string {
 		next = math.Nextafter(next, h.From)
 	}
 	return fmt.Sprintf("%g::DOUBLE", next)
+}
+
+// AlikeTexts warns of texts that are different groups, and the same to filters.
+func AlikeTexts(p storage.Profile) (warnings []storage.IngestWarning) {
+	for _, c := range p.Columns {
+		if c.Alike > 0 {
+			warnings = append(warnings, storage.IngestWarning{Column: c.Name, Message: source.Count(int(c.Alike), "value") + " different from others only in case or blanks: groups count them apart, filters do not"})
+		}
+	}
+	return warnings
 }

@@ -14,7 +14,14 @@ func printReport(w io.Writer, report storage.IngestReport) {
 	if report.Encoding != "" && report.Encoding != "utf-8" {
 		fmt.Fprintf(w, "read as %s\n", console.Line(report.Encoding))
 	}
+	warned := map[string]bool{}
+	for _, warning := range report.Warnings {
+		warned[warning.Column] = true
+	}
 	for _, column := range report.Columns {
+		if warned[column.Name] {
+			column.Misfits = 0 // the warning says it
+		}
 		if notes := columnNotes(column); notes != "" {
 			fmt.Fprintf(w, "%s: %s\n", console.Line(column.Name), console.Line(notes))
 		}

@@ -16,12 +16,14 @@ func TestPrintReport(t *testing.T) {
 			{Name: "id", Type: "BIGINT", Missing: 3},
 			{Name: "price", Type: "DOUBLE", From: "1.234,56", Unit: "€"},
 			{Name: "day\x1b[2J", Type: "VARCHAR", Misfits: 2, MisfitLines: []int64{7, 9}},
+			{Name: "size", Type: "VARCHAR", Misfits: 1, MisfitLines: []int64{4}},
 		},
-		Warnings: []storage.IngestWarning{{Line: 12, Column: "id", Message: "looks like a total"}, {Message: "a hidden sheet is left out"}},
+		Warnings: []storage.IngestWarning{{Line: 4, Column: "size", Message: "the column is text: 1 cell of 9 cannot be read as integer"}, {Line: 12, Column: "id", Message: "looks like a total"}, {Message: "a hidden sheet is left out"}},
 	})
 	want := `read as windows-1252
 price: number, read from 1.234,56, in €
 day\x1b[2J: text, 2 cells did not fit a narrower type, the first in line 7
+warning: line 4: size: the column is text: 1 cell of 9 cannot be read as integer
 warning: line 12: id: looks like a total
 warning: a hidden sheet is left out
 `
