@@ -71,6 +71,8 @@ type Artifact struct {
 		Instruction, Reasoning string
 		// Alternative is another reading that is about as likely.
 		Alternative string
+		// Suggestions are questions to ask in place of one that was refused.
+		Suggestions []string
 	}
 }
 
@@ -101,6 +103,8 @@ type Data struct {
 	Options []Option
 	Code    string
 	Query   string
+	// Suggestions are questions to ask in place of one that was refused.
+	Suggestions []string
 }
 
 // Option is a possible answer to a question to the user.

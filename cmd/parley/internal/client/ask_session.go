@@ -151,6 +151,8 @@ type askReport struct {
 	Answer    string       `json:"answer"`
 	Steps     []stepReport `json:"steps"`
 	Error     string       `json:"error,omitempty"`
+	// Suggestions are questions to ask in place of one that was refused.
+	Suggestions []string `json:"suggestions,omitempty"`
 	// InputRequired is what the agent asks.
 	InputRequired *inputReport `json:"inputRequired,omitempty"`
 }
@@ -178,10 +180,11 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 		r.Error = failed.Error()
 	}
 	if parts := task.Status.Message.Parts; parts.Data().Code == agents.NotUnderstood {
-		r.Answer = parts.Text()
+		r.Answer, r.Suggestions = parts.Text(), parts.Data().Suggestions
 	}
 	query := ""
 	for _, artifact := range task.Artifacts {
+		r.Suggestions = append(r.Suggestions, artifact.Metadata.Suggestions...)
 		step := stepReport{Instruction: artifact.Metadata.Instruction, Query: artifact.Parts.Text()}
 		switch artifact.ArtifactID {
 		case agents.GeneratedQuery:
