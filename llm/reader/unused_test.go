@@ -40,3 +40,19 @@ func TestUnusedWords(t *testing.T) {
 	}
 	checkAnswers(t, d, datasets, map[string]string{"How many matches are there?": `{"count":4}`, "average salary per department": `{"department":"IT","average_salary":6000.0};{"department":"Sales","average_salary":4500.0}`})
 }
+
+// TestJoinColumnIsNamed says which of two references a reading follows.
+func TestJoinColumnIsNamed(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{
+		d.Table("teams", "team VARCHAR, city VARCHAR, coach VARCHAR, founded BIGINT", "('Lions', 'Bern', 'Ann Roe', 1901), ('Bears', 'Basel', 'Bo Ray', 1920), ('Wolves', 'Zug', 'Cy Fox', 1911), ('Hawks', 'Chur', 'Di Kay', 1950)"),
+		d.Table("matches", "match_id BIGINT, date DATE, home_team VARCHAR, away_team VARCHAR, home_goals BIGINT, away_goals BIGINT, attendance BIGINT",
+			`(1, '2024-03-01', 'Lions', 'Bears', 2, 1, 1200), (2, '2024-03-08', 'Bears', 'Wolves', 0, 0, 800), (3, '2024-03-15', 'Wolves', 'Lions', 1, 3, 900),
+			(4, '2024-03-22', 'Hawks', 'Lions', 2, 2, 1500), (5, '2024-04-01', 'Lions', 'Wolves', 0, 1, 1100), (6, '2024-04-08', 'Bears', 'Hawks', 4, 1, 700)`),
+	}
+	q, err := reader.New().WriteQuery(t.Context(), step(d, datasets, "Which team played the most matches?"))
+	if words, _, _ := strings.Cut(q.Reasoning, " Joined by"); err == nil && !strings.Contains(words, "by home team") && !strings.Contains(words, "by away team") {
+		t.Errorf("%s: %s", q.SQL, q.Reasoning)
+	}
+}

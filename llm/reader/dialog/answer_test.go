@@ -85,6 +85,8 @@ func TestAnswer(t *testing.T) {
 			"**Outdoor** has the highest total amount: **€166,117.50**, followed by Kitchen (€94,714.25) and Garden (€69,427.50); Toys has the lowest (€42,107.50). [step 1]"},
 		{"cents", llm.Step{Rows: rowsOf([]string{"city", "total"}, `{"city": "Rome", "total": 1200}`, `{"city": "Bern", "total": 7.25}`)}, "**Rome** has the highest total: **1,200.00**, followed by Bern (7.25). [step 1]"},
 		{"money with a fraction", llm.Step{Rows: unit("$", "total", rowsOf([]string{"total"}, `{"total": -1200.5}`))}, "The total is **-$1,200.50**. [step 1]"},
+		{"a tie of two columns", llm.Step{Rows: rowsOf([]string{"name", "customer_id", "count"}, `{"name": "Ann", "customer_id": 1, "count": 2}`, `{"name": "Ann", "customer_id": 3, "count": 2}`, `{"name": "Bo", "customer_id": 2, "count": 1}`)},
+			"The count is highest for **Ann, 1** (and 1 other name): **2**. [step 1]"},
 		{"a tie", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`, `{"city": "Oslo", "count": 1}`)}, "**Rome** and **Bern** have the highest count: **2**. [step 1]"},
 		{"many ties", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`, `{"city": "Oslo", "count": 2}`, `{"city": "Bonn", "count": 2}`, `{"city": "Graz", "count": 1}`)},
 			"4 of 5 cities share the highest count: **2**. [step 1]"},

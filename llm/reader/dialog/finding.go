@@ -39,7 +39,7 @@ func (r answerResult) finding() string {
 		return g.ranking()
 	}
 	top, _ := g.extremes()
-	return fmt.Sprintf("The %s is highest for **%s**: **%s**", g.measure.name, g.label(top), g.text(top))
+	return fmt.Sprintf("The %s is highest for **%s**%s: **%s**", g.measure.name, g.label(top), g.ties(top), g.text(top))
 }
 
 // groups returns the columns that identify the rows and the measure of each; nil for a

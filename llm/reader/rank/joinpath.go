@@ -27,17 +27,19 @@ func (q *Question) joinPaths(r pathQuery) []pathQuery {
 		return []pathQuery{r}
 	}
 	for _, l := range links {
-		best, alike := l, []catalog.Link{l}
+		best, alike, others := l, []catalog.Link{l}, 0
 		for _, other := range q.Catalog.Links {
 			switch {
 			case other == l || !q.sameTables(l, other):
+				continue
 			case q.mentionScore(other.From) > q.mentionScore(best.From):
 				best = other
 			case q.mentionScore(other.From) == q.mentionScore(l.From) && other.Declared == l.Declared:
 				alike = append(alike, other)
 			}
+			others++
 		}
-		if best != l || l.Declared && q.mentionScore(l.From) > 0 {
+		if best != l || l.Declared && q.mentionScore(l.From) > 0 || others > 0 && len(alike) == 1 {
 			return []pathQuery{q.withJoinColumn(r, best.From)}
 		}
 		if len(alike) > 1 && !q.namesDirection() {
