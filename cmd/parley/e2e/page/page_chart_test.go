@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/waittest"
 )
 
 // bars waits until the charts have a number of bars.
@@ -106,9 +107,14 @@ func TestPageChartMeasures(t *testing.T) {
 	b.is(`(() => { const s = document.querySelector('select[aria-label=Measure]'); s.value = '1'; return s.dispatchEvent(new Event('change', {bubbles: true})) })()`)
 	b.is(fmt.Sprintf(`![%s, undefined].includes(document.querySelector('.chart [role=graphics-document]')?.ariaLabel)`, e2etest.ToJSON(first)))
 	b.bars(3)
-	at := get[[]float64](b, `(() => { const r = document.querySelector('.chart .mark-rect.role-mark path').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
-	call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at[0], Y: at[1]})
-	b.sees(".chart-tip", "City")
+	// A chart that is drawn again meanwhile does not see the mouse.
+	waittest.Until(t, "a tip", func() bool {
+		at := get[[]float64](b, `(() => { const r = document.querySelector('.chart .mark-rect.role-mark path').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })()`)
+		for _, x := range []float64{0, at[0]} {
+			call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: x, Y: at[1]})
+		}
+		return get[bool](b, `[...document.querySelectorAll('.chart-tip')].some((e) => e.checkVisibility() && e.textContent.includes('City'))`)
+	})
 	b.press("Points")
 	b.is(`document.querySelectorAll('.chart .mark-symbol.role-mark path').length === 3`)
 }
