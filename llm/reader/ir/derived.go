@@ -44,7 +44,7 @@ func isKey(e Expr, cat *catalog.Catalog) bool {
 // TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
 // query whose first rows do not go by a figure or a date.
 func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
-	p := &printer{cat: cat, now: now, outermost: true, tied: true, doubted: new([]int)}
+	p := &printer{cat: cat, now: now, outermost: true, tied: true}
 	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
 		return ""
 	}
@@ -70,7 +70,7 @@ func AverageSQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	if at < 0 || groups != 1 || isAggregate(q.Items[(at+1)%len(q.Items)]) || q.Limit > 0 || q.Set != "" {
 		return "", errors.New("no figure of groups")
 	}
-	p := &printer{cat: cat, now: now, doubted: new([]int)}
+	p := &printer{cat: cat, now: now}
 	text, name := p.query(q), p.label(q.Items[at])
 	if p.err != nil || name == "" {
 		return "", cmp.Or(p.err, errors.New("a figure without a name"))

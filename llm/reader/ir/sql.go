@@ -50,18 +50,19 @@ func TableSource(cat *catalog.Catalog, table int) string {
 // If a query selects the first rows by a measure that it does not show, the measure is the
 // last column, with an internal name: one that starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
-	text, _, err := print(q, cat, now)
+	text, _, err := printQuery(q, cat, now)
 	return text, err
 }
 
 // Doubted returns the columns whose texts a query converts to numbers or dates although there is
 // a [catalog.Doubt].
 func Doubted(q *Query, cat *catalog.Catalog, now time.Time) []int {
-	_, doubted, _ := print(q, cat, now)
+	_, doubted, _ := printQuery(q, cat, now)
 	return doubted
 }
 
-func print(q *Query, cat *catalog.Catalog, now time.Time) (text string, doubted []int, err error) {
+// printQuery prints a query, and collects the columns of [Doubted].
+func printQuery(q *Query, cat *catalog.Catalog, now time.Time) (text string, doubted []int, err error) {
 	p := &printer{cat: cat, now: now, outermost: q.Set == "", doubted: &doubted}
 	if text = p.query(q); p.err != nil {
 		return "", doubted, p.err
@@ -128,7 +129,8 @@ type printer struct {
 	// outermost says that it is no subquery, and tied that the rows that tie with the last
 	// one are printed too.
 	outermost, tied bool
-	// doubted collects columns of texts that are converted although there is a doubt.
+	// doubted collects columns of texts that are converted although there is a doubt, if
+	// it is not nil.
 	doubted *[]int
 }
 
