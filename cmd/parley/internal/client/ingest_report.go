@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"parley/cmd/parley/internal/console"
@@ -14,13 +15,9 @@ func printReport(w io.Writer, report storage.IngestReport) {
 	if report.Encoding != "" && report.Encoding != "utf-8" {
 		fmt.Fprintf(w, "read as %s\n", console.Line(report.Encoding))
 	}
-	warned := map[string]bool{}
-	for _, warning := range report.Warnings {
-		warned[warning.Column] = true
-	}
 	for _, column := range report.Columns {
-		if warned[column.Name] {
-			column.Misfits = 0 // the warning says it
+		if slices.ContainsFunc(report.Warnings, func(w storage.IngestWarning) bool { return isMisfitWarning(w, column) }) {
+			column.Misfits = 0
 		}
 		if notes := columnNotes(column); notes != "" {
 			fmt.Fprintf(w, "%s: %s\n", console.Line(column.Name), console.Line(notes))
@@ -36,6 +33,16 @@ func printReport(w io.Writer, report storage.IngestReport) {
 		}
 		fmt.Fprintln(w, line+console.Line(warning.Message))
 	}
+}
+
+// isMisfitWarning reports whether a warning is about the cells that did not fit a column: it
+// names the line of the first one.
+func isMisfitWarning(w storage.IngestWarning, c storage.ColumnReport) bool {
+	first := int64(0)
+	if len(c.MisfitLines) > 0 {
+		first = c.MisfitLines[0]
+	}
+	return w.Column == c.Name && w.Line == first
 }
 
 // columnNotes says what a column became, "" when its cells were read as they are.
