@@ -26,7 +26,8 @@ func TestContainersInTheWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }})
+	ingester := NewIngester(IngesterConfig{Dir: t.TempDir(), Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }})
+	defer ingester.Close()
 	for name, content := range containerFiles(t) {
 		source := ingest.Source{Path: filepath.Join(dir, name), Name: name}
 		if err := os.WriteFile(source.Path, content, 0o600); err != nil {

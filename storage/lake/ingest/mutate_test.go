@@ -18,7 +18,7 @@ import (
 )
 
 // mutations is how many files are made of each sample.
-const mutations = 500
+const mutations = 150
 
 // samples are small files of the formats that are read by libraries or unpacked.
 func samples(t testing.TB) map[string]string {

@@ -2,5 +2,5 @@
 
 package sqlcheck
 
-// nameStep has every hostile name placed.
-const nameStep = 1
+// nameStep has each position take one hostile name in three, and the next position others.
+const nameStep = 3

@@ -2,6 +2,6 @@
 
 package sqlcheck
 
-// nameStep has one hostile name in five placed: the race detector makes each take seven times as
-// long, and the check has no goroutines.
+// nameStep has each position take one hostile name in five: the race detector makes each take
+// seven times as long, and the check has no goroutines.
 const nameStep = 5
