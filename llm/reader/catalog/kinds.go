@@ -157,17 +157,17 @@ func (c *Column) IsBoolean() bool {
 	return yes && c.Complete && len(c.Values) <= 2
 }
 
-// The first and the last number that is taken for a year.
+// FirstYear and LastYear are the least and the greatest number that is taken for a year.
 const (
-	firstYear = 1000
-	lastYear  = 2100
+	FirstYear = 1000
+	LastYear  = 2100
 )
 
 // IsYear reports whether all numbers of a column are years.
 func (c *Column) IsYear() bool {
 	least, err := strconv.Atoi(c.Least)
 	most, err2 := strconv.Atoi(c.Most)
-	return c.Kind == Number && c.Integers && err == nil && err2 == nil && least >= firstYear && most <= lastYear
+	return c.Kind == Number && c.Integers && err == nil && err2 == nil && least >= FirstYear && most <= LastYear
 }
 
 var birthWords = WordSet("birth born dob birthdate birthday birthyear")

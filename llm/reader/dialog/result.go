@@ -133,7 +133,7 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 // areYears reports whether the numbers of a column with such a name can be years, or averages of them.
 func areYears(name string, numbers []float64) bool {
 	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
-	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < 1000 || n >= 3000 })
+	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < catalog.FirstYear || n > catalog.LastYear })
 }
 
 // leastDecimals returns 2 if amounts have cents, or are of money with a fraction, and 0
