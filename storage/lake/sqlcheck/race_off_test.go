@@ -2,5 +2,5 @@
 
 package sqlcheck
 
-// nameStep has each position take one hostile name in three, and the next position others.
-const nameStep = 3
+// nameStep has each position take every hostile name.
+const nameStep = 1

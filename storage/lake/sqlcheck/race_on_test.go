@@ -2,6 +2,6 @@
 
 package sqlcheck
 
-// nameStep has each position take one hostile name in five: the race detector makes each take
-// seven times as long, and the check has no goroutines.
+// nameStep has each position take one hostile name in five, and the next position others: the
+// race detector makes each take seven times as long, and the check has no goroutines.
 const nameStep = 5

@@ -32,9 +32,9 @@ func TestPageCharts(t *testing.T) {
 			b.signIn(c.Token)
 			b.asks("nl2ql", "What is the average amount of orders for each month?")
 			b.bars(3)
-			for scheme, background := range map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(35, 39, 47)"} {
-				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-				b.seesChart(background)
+			for _, look := range []struct{ scheme, background string }{{"light", "rgb(255, 255, 255)"}, {"dark", "rgb(35, 39, 47)"}} {
+				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: look.scheme}}})
+				b.seesChart(look.background)
 			}
 			b.sees(".chart svg .role-axis-title", "Average amount")
 			b.sees(".chart svg .role-axis-title", "Month")
