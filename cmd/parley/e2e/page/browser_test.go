@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -302,12 +303,12 @@ func (b *tab) last(kind string) string {
 	return `(//` + element + `[contains(concat(" ", @class, " "), " ` + class + ` ")])[last()]`
 }
 
-// write types a text into a field, in the place of what is there.
+// write pastes a text into a field, in the place of what is there.
 func (b *tab) write(selector, text string) {
 	b.t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS(selector), chromedp.NodeVisible))
 	b.is(fmt.Sprintf(`document.querySelector(%s).select() === undefined`, e2etest.ToJSON(selector)))
-	b.do(chromedp.KeyEvent("\b"), chromedp.SendKeys(chromedp.CSS(selector), text))
+	call(b, input.InsertText, input.InsertTextParams{Text: text})
 }
 
 // is waits until a condition holds in the page.
