@@ -94,7 +94,7 @@ func (l *packedMatrix) addTo(to matrix, x []float64, units []float32, from, end 
 		first, last := g*packedGroup, min((g+1)*packedGroup, l.out)
 		scales := l.scales[first:last]
 		for i := 0; i < to.rows; i += pair {
-			p, q := tile(x[i*l.in:(i+pair)*l.in], weights)
+			p, q := tileIntegers(x[i*l.in:(i+pair)*l.in], weights)
 			addOutputs(to.row(i)[first:last], p, scales, units[i])
 			if i+1 < to.rows {
 				addOutputs(to.row(i + 1)[first:last], q, scales, units[i+1])

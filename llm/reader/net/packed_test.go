@@ -45,3 +45,29 @@ func TestPackedMatrix(t *testing.T) {
 		}
 	}
 }
+
+// TestTileIntegers compares sums with those of tile to the last bit, up to the largest.
+func TestTileIntegers(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	integer := func(most float64) float64 { return roundToInt((2*rng.Float64() - 1) * most) }
+	for _, in := range []int{0, 2, 4, 6, 100, 768} {
+		limit := 1.0
+		if in > 0 {
+			limit = float64(int(maxSum / maxWeight / in))
+		}
+		for _, most := range []float64{limit / 10, limit} {
+			x, w := make([]float64, pair*in), make([]float64, group*in)
+			for i := range x {
+				x[i] = integer(most)
+			}
+			for i := range w {
+				w[i] = integer(maxWeight) + packFactor*integer(maxWeight)
+			}
+			p, q := tileIntegers(x, w)
+			if wantP, wantQ := tile(x, w); p != wantP || q != wantQ {
+				t.Errorf("%d inputs up to %v: %v and %v, not %v and %v", in, most, p, q, wantP, wantQ)
+			}
+		}
+	}
+}
