@@ -2,7 +2,9 @@ package pgtest
 
 import (
 	"database/sql"
+	"errors"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -176,5 +178,30 @@ func TestDurable(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%q: %q, %v", settings, got, err)
 		}
+	}
+}
+
+// TestCopies fills a database once, and gives each test a copy of its own.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	fills := 0
+	copies := Copies{Fill: func(url string) error {
+		fills++
+		db, err := sql.Open("postgres", url)
+		if err != nil {
+			return err
+		}
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE notes AS SELECT 1 AS n")
+		return errors.Join(err, db.Close())
+	}}
+	for range 2 {
+		db := open(t, copies.URL(t))
+		var n int
+		if err := db.QueryRowContext(t.Context(), "UPDATE notes SET n = n + 1 RETURNING n").Scan(&n); err != nil || n != 2 {
+			t.Errorf("read %d, %v", n, err)
+		}
+	}
+	if fills != 1 && os.Getenv("PARLEY_TEST_DATABASE_URL") == "" {
+		t.Errorf("filled %d times", fills)
 	}
 }

@@ -47,20 +47,27 @@ var migrated = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "parley.db")
-	store, err := sqlstore.Open(context.Background(), sqlstore.Config{Path: path})
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(store.Migrate(context.Background()), store.Close()); err != nil {
+	if err := migrate(sqlstore.Config{Path: path}); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
 
+// migratedDatabases are copies as well.
+var migratedDatabases = pgtest.Copies{Fill: func(url string) error { return migrate(sqlstore.Config{DatabaseURL: url}) }}
+
+func migrate(cfg sqlstore.Config) error {
+	store, err := sqlstore.Open(context.Background(), cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Migrate(context.Background()), store.Close())
+}
+
 // Postgres opens a new store in a database of the test's own.
 func Postgres(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	return Open(t, sqlstore.Config{DatabaseURL: pgtest.URL(t)})
+	return Open(t, sqlstore.Config{DatabaseURL: migratedDatabases.URL(t)})
 }
 
 // Open opens a store, migrates its database, and closes it when the test ends.
