@@ -30,25 +30,26 @@ const (
 	roundingConstant = 3 << 51 // added and taken away, it makes the digits after the point go away
 )
 
-// newPackedMatrix quantizes a matrix with a row for each output.
-func newPackedMatrix(weight []float32, in, out int) packedMatrix {
+// newPackedMatrix quantizes a matrix with a row for each output. row may give the same
+// slice each time.
+func newPackedMatrix(in, out int, row func(output int) []float32) packedMatrix {
 	l := packedMatrix{scales: make([]float32, out), in: roundUp(in, 2), out: out}
 	l.data = make([]float64, roundUp(out, packedGroup)/2*l.in)
 	most := float32(1)
 	for o := range out {
-		row := weight[o*in : (o+1)*in]
-		high := maxAbs(row)
+		numbers := row(o)
+		high := maxAbs(numbers)
 		if high < minMagnitude {
 			continue
 		}
 		l.scales[o] = high / maxWeight
 		at := l.data[o/packedGroup*group*l.in+o%packedGroup/2:]
-		by, sum := 1.0, float32(0)
+		scale, by, sum := maxWeight/high, 1.0, float32(0)
 		if o%2 == 1 {
 			by = packFactor
 		}
-		for k, v := range row {
-			q := roundToInt(float64(v * (maxWeight / high)))
+		for k, v := range numbers {
+			q := roundToInt(float64(v * scale))
 			at[group*k] += by * q
 			sum += float32(math.Abs(q))
 		}

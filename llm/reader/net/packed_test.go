@@ -27,7 +27,7 @@ func TestPackedMatrix(t *testing.T) {
 					part[i] = number()
 				}
 			}
-			l := linear{newPackedMatrix(weight, in, out), bias}
+			l := linear{newPackedMatrix(in, out, func(o int) []float32 { return weight[o*in : (o+1)*in] }), bias}
 			l.add(to, x, getScratch())
 			for i := range rows {
 				for o := range out {

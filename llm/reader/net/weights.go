@@ -125,9 +125,10 @@ func (n *Net) check() error {
 	return nil
 }
 
+// tensor has its numbers as they are in the file.
 type tensor struct {
-	shape []int
-	data  []float32
+	shape  []int
+	halves []byte
 }
 
 func (n *Net) tensors(data []byte) (map[string]tensor, error) {
@@ -143,21 +144,26 @@ func (n *Net) tensors(data []byte) (map[string]tensor, error) {
 		if len(data) < 2*size {
 			return nil, fmt.Errorf("the weights end in tensor %s", t.Name)
 		}
-		numbers := make([]float32, size)
-		for i := range numbers {
-			h := binary.LittleEndian.Uint16(data[2*i:])
-			if h>>10&31 == 31 {
-				return nil, fmt.Errorf("tensor %s has numbers that are not finite", t.Name)
-			}
-			numbers[i] = fromHalf(h)
-		}
+		all[t.Name] = tensor{t.Shape, data[:2*size]}
 		data = data[2*size:]
-		all[t.Name] = tensor{t.Shape, numbers}
 	}
 	if len(data) > 0 {
 		return nil, errors.New("the weights go on after their last tensor")
 	}
 	return all, nil
+}
+
+// fromHalves converts numbers from float16. It reports whether all of them are finite.
+func fromHalves(to []float32, halves []byte) (finite bool) {
+	const exponents = 31 << 10
+	halves = halves[:2*len(to)]
+	highest := uint16(0)
+	for i := range to {
+		h := binary.LittleEndian.Uint16(halves[2*i : 2*i+2])
+		highest = max(highest, h&exponents)
+		to[i] = fromHalf(h)
+	}
+	return highest < exponents
 }
 
 // fromHalf converts a finite float16 to float32. The bits have the same order, and the
@@ -173,8 +179,9 @@ type loader struct {
 	err     error
 }
 
-// take gives a tensor by name. After the first error it gives nil.
-func (l *loader) take(name string, shape ...int) []float32 {
+// find gives the numbers of a tensor as they are in the file. After the first error it
+// gives nil.
+func (l *loader) find(name string, shape ...int) []byte {
 	t := l.tensors[name]
 	if !slices.Equal(t.shape, shape) && l.err == nil {
 		l.err = fmt.Errorf("tensor %s has the shape %v, not %v", name, t.shape, shape)
@@ -182,15 +189,39 @@ func (l *loader) take(name string, shape ...int) []float32 {
 	if l.err != nil {
 		return nil
 	}
-	return t.data
+	return t.halves
+}
+
+// convert converts numbers of a tensor.
+func (l *loader) convert(name string, to []float32, halves []byte) {
+	if !fromHalves(to, halves) && l.err == nil {
+		l.err = fmt.Errorf("tensor %s has numbers that are not finite", name)
+	}
+}
+
+// take gives the numbers of a tensor. After the first error it gives nil.
+func (l *loader) take(name string, shape ...int) []float32 {
+	halves := l.find(name, shape...)
+	if l.err != nil {
+		return nil
+	}
+	numbers := make([]float32, len(halves)/2)
+	l.convert(name, numbers, halves)
+	return numbers
 }
 
 func (l *loader) linear(name string, in, out int) linear {
-	weight, bias := l.take(name+".weight", out, in), l.take(name+".bias", out)
+	bias := l.take(name+".bias", out)
+	name += ".weight"
+	weight := l.find(name, out, in)
 	if l.err != nil {
 		return linear{}
 	}
-	return linear{newPackedMatrix(weight, in, out), bias}
+	row := make([]float32, in)
+	return linear{newPackedMatrix(in, out, func(output int) []float32 {
+		l.convert(name, row, weight[2*in*output:])
+		return row
+	}), bias}
 }
 
 // relation returns the vectors of relations, packed for each head.
