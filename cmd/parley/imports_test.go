@@ -69,6 +69,8 @@ var homes = map[string][]string{
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
 	"golang.org/x/net/html":               {"storage/lake/ingest"},
+	"golang.org/x/sys/cpu":                {"llm/reader/net"},
+	"golang.org/x/sys/unix":               {"storage/lake/worker"},
 	"golang.org/x/text/language":          {"internal/locale"},
 	"golang.org/x/text/message":           {"internal/locale"},
 	"google.golang.org/grpc":              {"a2aserver"},

@@ -53,9 +53,11 @@ func (s *server) copyOf(t testing.TB, template string) string {
 
 func newName() string { return "parley_test_" + strings.ToLower(rand.Text()) }
 
-// Copies gives tests copies of one database, which takes less time than to fill each.
+// Copies gives tests copies of one database, which takes less time than to fill each. It is
+// safe for concurrent use.
 type Copies struct {
-	// Fill fills a new database, and leaves no connection to it open.
+	// Fill fills a new database, and leaves no connection to it open. It is called once, or
+	// on another server for each database.
 	Fill func(url string) error
 
 	once     sync.Once
@@ -63,17 +65,17 @@ type Copies struct {
 	err      error
 }
 
-// URL is the function URL, for a database that is filled.
+// URL is like the function URL, for a database that is filled.
 func (c *Copies) URL(t testing.TB) string {
 	t.Helper()
 	srv, err := shared()
 	servertest.Require(t, err, errNoPostgres)
 	if srv.dir == "" { // nothing would drop the one that is copied
-		url := URL(t)
-		if err := c.Fill(url); err != nil {
-			t.Fatal(err)
+		address := URL(t)
+		if err := c.Fill(address); err != nil {
+			t.Fatalf("pgtest: fill a database: %v", err)
 		}
-		return url
+		return address
 	}
 	c.once.Do(func() {
 		name := newName()

@@ -6,8 +6,10 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"parley/internal/servertest"
@@ -184,9 +186,9 @@ func TestDurable(t *testing.T) {
 // TestCopies fills a database once, and gives each test a copy of its own.
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	fills := 0
+	var fills atomic.Int64
 	copies := Copies{Fill: func(url string) error {
-		fills++
+		fills.Add(1)
 		db, err := sql.Open("postgres", url)
 		if err != nil {
 			return err
@@ -194,14 +196,19 @@ func TestCopies(t *testing.T) {
 		_, err = db.ExecContext(t.Context(), "CREATE TABLE notes AS SELECT 1 AS n")
 		return errors.Join(err, db.Close())
 	}}
-	for range 2 {
-		db := open(t, copies.URL(t))
-		var n int
-		if err := db.QueryRowContext(t.Context(), "UPDATE notes SET n = n + 1 RETURNING n").Scan(&n); err != nil || n != 2 {
-			t.Errorf("read %d, %v", n, err)
+	t.Run("copies", func(t *testing.T) {
+		for i := range 8 {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				db := open(t, copies.URL(t))
+				var n int
+				if err := db.QueryRowContext(t.Context(), "UPDATE notes SET n = n + 1 RETURNING n").Scan(&n); err != nil || n != 2 {
+					t.Errorf("read %d, %v", n, err)
+				}
+			})
 		}
-	}
-	if fills != 1 && os.Getenv("PARLEY_TEST_DATABASE_URL") == "" {
-		t.Errorf("filled %d times", fills)
+	})
+	if n := fills.Load(); n != 1 && os.Getenv("PARLEY_TEST_DATABASE_URL") == "" {
+		t.Errorf("filled %d times", n)
 	}
 }

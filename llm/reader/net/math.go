@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// Sums of products are computed in the order of their terms, independent of the number of
-// goroutines: the same input gives the same output. On processors where Go fuses
-// multiplication and addition (arm64, not amd64), sums of floats differ in their last bits,
-// and sometimes a quantized input of packedMatrix by one step: queries keep their order
+// Sums of products of float32 are computed in the order of their terms, independent of the
+// number of goroutines: the same input gives the same output. Those of integers, in
+// packedMatrix, are exact in any order. On processors where Go fuses multiplication and
+// addition (arm64, not amd64), sums of float32 differ in their last bits, and sometimes a quantized input of packedMatrix by one step: queries keep their order
 // unless their log-probabilities are within about 1e-3.
 
 // matrix is a matrix in row-major order.
@@ -65,6 +65,7 @@ func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.alloc(rows * c
 
 // The factors of a product are packed for tile: the left one in pairs of rows, the
 // right one in groups of outputs. The inner dimension is filled up to an even number.
+// tileAVX2 is written for these numbers.
 const (
 	pair  = 2
 	group = 4

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,10 +190,30 @@ func TestLoadHeads(t *testing.T) { // measures memory: not beside other tests
 			t.Errorf("%s took %d bytes", name, used)
 		}
 	}
-	infinite := slices.Clone(good)
-	binary.LittleEndian.PutUint16(infinite[len(infinite)-2:], 0x7c00)
-	if _, err := Load(infinite); err == nil {
-		t.Error("a weight that is not finite was loaded")
+}
+
+// TestLoadNotFinite has a number that is not finite in each tensor, first or last.
+func TestLoadNotFinite(t *testing.T) {
+	t.Parallel()
+	good := smallWeights()
+	at := 8 + int(binary.LittleEndian.Uint32(good[4:]))
+	var head header
+	if err := json.Unmarshal(good[8:at], &head); err != nil {
+		t.Fatal(err)
+	}
+	for i, tensor := range head.Tensors {
+		size := 2
+		for _, d := range tensor.Shape {
+			size *= d
+		}
+		for _, place := range []int{at, at + size - 2} {
+			bad := slices.Clone(good)
+			binary.LittleEndian.PutUint16(bad[place:], []uint16{0x7c00, 0xfc00, 0x7e01}[i%3])
+			if _, err := Load(bad); err == nil || !strings.Contains(err.Error(), tensor.Name) {
+				t.Errorf("%s with a number that is not finite: %v", tensor.Name, err)
+			}
+		}
+		at += size
 	}
 }
 

@@ -46,27 +46,28 @@ func TestPackedMatrix(t *testing.T) {
 	}
 }
 
-// TestTileIntegers compares sums with those of tile to the last bit, up to the largest.
+// TestTileIntegers compares sums with those of tile to the last bit: of random numbers, and
+// the largest and smallest. An odd last input is left out.
 func TestTileIntegers(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	integer := func(most float64) float64 { return roundToInt((2*rng.Float64() - 1) * most) }
-	for _, in := range []int{0, 2, 4, 6, 100, 768} {
-		limit := 1.0
-		if in > 0 {
-			limit = float64(int(maxSum / maxWeight / in))
-		}
-		for _, most := range []float64{limit / 10, limit} {
+	random := func() float64 { return 2*rng.Float64() - 1 }
+	always := func(v float64) func() float64 { return func() float64 { return v } }
+	for _, in := range []int{0, 1, 2, 3, 4, 6, 100, 768} {
+		limit := float64(int(maxSum) / maxWeight / max(in, 1))
+		for name, part := range map[string][2]func() float64{
+			"random": {random, random}, "largest": {always(1), always(1)}, "smallest": {always(1), always(-1)},
+		} {
 			x, w := make([]float64, pair*in), make([]float64, group*in)
 			for i := range x {
-				x[i] = integer(most)
+				x[i] = roundToInt(limit * part[0]())
 			}
 			for i := range w {
-				w[i] = integer(maxWeight) + packFactor*integer(maxWeight)
+				w[i] = roundToInt(maxWeight*part[1]()) + packFactor*roundToInt(maxWeight*part[1]())
 			}
 			p, q := tileIntegers(x, w)
 			if wantP, wantQ := tile(x, w); p != wantP || q != wantQ {
-				t.Errorf("%d inputs up to %v: %v and %v, not %v and %v", in, most, p, q, wantP, wantQ)
+				t.Errorf("%s, %d inputs: %v and %v, not %v and %v", name, in, p, q, wantP, wantQ)
 			}
 		}
 	}

@@ -4,11 +4,11 @@ import "golang.org/x/sys/cpu"
 
 var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// tileAVX2 is tile for integers, with in, an even number of inputs. It adds up in another
-// order, which gives the same sums as long as they are exact.
+// tileAVX2 is tileIntegers for in inputs, which must be an even number. It adds up in
+// another order than tile: the sums are the same as long as they are exact.
 //
 //go:noescape
-func tileAVX2(x, w *float64, in int, sums *[2 * group]float64)
+func tileAVX2(x, w *float64, in int, sums *[pair * group]float64)
 
 // tileIntegers is tile for integers whose sums are exact.
 func tileIntegers(x, w []float64) (p, q [group]float64) {
@@ -16,7 +16,7 @@ func tileIntegers(x, w []float64) (p, q [group]float64) {
 	if !hasAVX2 || in == 0 {
 		return tile(x, w)
 	}
-	var sums [2 * group]float64
+	var sums [pair * group]float64
 	tileAVX2(&x[0], &w[0], in, &sums)
 	return [group]float64(sums[:group]), [group]float64(sums[group:])
 }

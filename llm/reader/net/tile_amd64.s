@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func tileAVX2(x, w *float64, in int, sums *[2 * group]float64)
+// func tileAVX2(x, w *float64, in int, sums *[pair * group]float64)
 //
 // Each step takes two inputs of a pair of rows. Y0 and Y1 are the sums of the first and
 // the second row for one input, Y2 and Y3 for the other.

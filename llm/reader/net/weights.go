@@ -166,8 +166,8 @@ func fromHalves(to []float32, halves []byte) (finite bool) {
 	return highest < exponents
 }
 
-// fromHalf converts a finite float16 to float32. The bits have the same order, and the
-// exponent has another bias.
+// fromHalf converts a finite float16 to float32; one that is not finite becomes a large
+// number. The bits have the same order, and the exponent has another bias.
 func fromHalf(h uint16) float32 {
 	const exponents = 1 << 112
 	return math.Float32frombits(uint32(h>>15)<<31|uint32(h&0x7fff)<<13) * exponents
@@ -199,7 +199,7 @@ func (l *loader) convert(name string, to []float32, halves []byte) {
 	}
 }
 
-// take gives the numbers of a tensor. After the first error it gives nil.
+// take gives the numbers of a tensor. Once there was an error it gives nil.
 func (l *loader) take(name string, shape ...int) []float32 {
 	halves := l.find(name, shape...)
 	if l.err != nil {

@@ -53,7 +53,7 @@ var migrated = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// migratedDatabases are copies as well.
+// migratedDatabases are copies of a migrated PostgreSQL database.
 var migratedDatabases = pgtest.Copies{Fill: func(url string) error { return migrate(sqlstore.Config{DatabaseURL: url}) }}
 
 func migrate(cfg sqlstore.Config) error {

@@ -46,7 +46,7 @@ func TestPageIsAskedBack(t *testing.T) {
 	b.sees("article.turn:last-of-type td.number", "4")
 }
 
-// answers types an answer into the field for questions.
+// answers writes an answer into the field for questions.
 func (b *tab) answers(text string) {
 	b.t.Helper()
 	b.is(`document.querySelector('label[for=question]').textContent === 'Your answer'`)
