@@ -369,4 +369,6 @@ func (b *tab) asks(agent, question string) {
 	b.write("#question", question)
 	b.press("Ask")
 	b.is(`((turn) => turn && turn !== turnBefore && turn.dataset.state !== 'working')([...document.querySelectorAll('article.turn')].at(-1))`)
+	// A chart that is drawn moves what is below it away from the mouse.
+	b.is(`[...document.querySelectorAll('article.turn .chart')].every((chart) => !chart.checkVisibility() || chart.querySelector('.chart-frame svg, [role=alert]'))`)
 }
