@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -254,7 +255,7 @@ func (l lateLog) Append(change storage.TaskChange, done func(error)) {
 // isLate reports whether the time of a request was up: as such, or for a read of the
 // database.
 func isLate(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, storage.ErrUnavailable)
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // A run that did not begin in time is not worked on: whoever asked was told to ask

@@ -10,8 +10,9 @@ import (
 // Sums of products of float32 are computed in the order of their terms, independent of the
 // number of goroutines: the same input gives the same output. Those of integers, in
 // packedMatrix, are exact in any order. On processors where Go fuses multiplication and
-// addition (arm64, not amd64), sums of float32 differ in their last bits, and sometimes a quantized input of packedMatrix by one step: queries keep their order
-// unless their log-probabilities are within about 1e-3.
+// addition (arm64, not amd64), sums of float32 differ in their last bits, and sometimes a
+// quantized input of packedMatrix by one step: queries keep their order unless their
+// log-probabilities are within about 1e-3.
 
 // matrix is a matrix in row-major order.
 type matrix struct {
