@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -88,15 +87,27 @@ func (s *Server) appendRows(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	created, err := s.createFor(r, ref, patch.Definition, rows, options)
-	// The definition comes first: whoever sends all again after a failure adds no row twice.
-	if err == nil && !created && (patch.SetDescription || patch.SetSchema) {
-		if err = s.checkRows(r, rows, options); err == nil {
-			err = s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
-		}
+	missing, err := s.mayCreate(r, ref)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && len(rows) > 0 {
-		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options)
+	// The definition comes first: whoever sends all again after a failure adds no row twice.
+	define := func() error {
+		if missing {
+			err := s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
+			if !errors.Is(err, storage.ErrConflict) { // another request may have created it meanwhile
+				return err
+			}
+		}
+		if !patch.SetDescription && !patch.SetSchema {
+			return nil
+		}
+		return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	}
+	if len(rows) == 0 {
+		err = define()
+	} else {
+		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options, define)
 	}
 	if err != nil {
 		return nil, wrongRows("data", err)
@@ -110,31 +121,12 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 	return s.appendRows(r)
 }
 
-// checkRows refuses rows that AppendRows would refuse.
-func (s *Server) checkRows(r *request, rows []json.RawMessage, options storage.IngestOptions) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	return s.cfg.Lake.CheckRows(r.ctx(), r.caller, rows, options)
-}
-
-// createFor creates one of the caller's own datasets if necessary. Rows that would be refused
-// leave none.
-func (s *Server) createFor(r *request, ref storage.DatasetRef, definition storage.Definition, rows []json.RawMessage, options storage.IngestOptions) (created bool, err error) {
+// mayCreate reports whether a dataset is missing. It refuses callers who may not create it.
+func (s *Server) mayCreate(r *request, ref storage.DatasetRef) (missing bool, err error) {
 	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, storage.ErrNotFound) {
 		return false, err
 	}
-	if err := s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace); err != nil {
-		return false, err
-	}
-	if err := s.checkRows(r, rows, options); err != nil {
-		return false, err
-	}
-	err = s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, definition)
-	if errors.Is(err, storage.ErrConflict) {
-		return false, nil // created by another request in between
-	}
-	return err == nil, err
+	return true, s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace)
 }
 
 func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {

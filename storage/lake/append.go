@@ -16,26 +16,27 @@ import (
 // commitTries limits the attempts after concurrent changes of the columns.
 const commitTries = 5
 
-// AppendRows adds JSON objects to a dataset, all or none, for its owner and editors.
-func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions) error {
+// AppendRows adds JSON objects to a dataset, all or none, for its owner and editors. It calls
+// before when the rows have been read, and commits them afterwards: rows that are refused
+// change nothing. The dataset may be made in before.
+func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, before func() error) error {
 	return d.withRows(rows, func(dir, path string) error {
 		data, err := d.config.Records.DatasetData(ctx, caller, ref)
-		if err != nil {
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
-		if err := d.add(ctx, addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}); err != nil {
+		a := addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}
+		a.before = func() (datasetID string, err error) {
+			if err = before(); err == nil && data.ID == "" {
+				data, err = d.config.Records.DatasetData(ctx, caller, ref)
+			}
+			return data.ID, err
+		}
+		if err := d.add(ctx, a); err != nil {
 			return err
 		}
 		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files)+1)
 		return nil
-	})
-}
-
-// CheckRows refuses rows that AppendRows refuses for a new dataset.
-func (d *Datasets) CheckRows(ctx context.Context, caller storage.Caller, rows []json.RawMessage, options storage.IngestOptions) error {
-	return d.withRows(rows, func(dir, path string) error {
-		_, err := d.config.Ingester.Ingest(ctx, Admission{User: caller.Username}, ingest.Job{Rows: path, Options: options, OutDir: filepath.Join(dir, "made")})
-		return err
 	})
 }
 
@@ -74,7 +75,8 @@ func writeRows(path string, rows []json.RawMessage) (err error) {
 
 // addition is what becomes rows of a dataset.
 type addition struct {
-	caller    storage.Caller
+	caller storage.Caller
+	// datasetID is empty for a dataset that before makes.
 	datasetID string
 	rows      string
 	sources   []ingest.Source
@@ -86,43 +88,67 @@ type addition struct {
 	ingestion *storage.IngestionEnd
 	// extracted gets the share of a source that is done, and the rows of all so far.
 	extracted func(source int, share float64, rows int64)
+	// before, if set, is called once, between reading rows and committing them. It gives the
+	// dataset's id.
+	before func() (datasetID string, err error)
 }
 
 // add ingests and commits files, again when the dataset's columns have changed meanwhile.
 func (d *Datasets) add(ctx context.Context, a addition) error {
 	for try := 1; ; try++ {
-		data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+		have, err := d.columnsFor(ctx, a)
 		if err != nil {
 			return err
 		}
-		if err := data.MayEdit(); err != nil {
+		result, err := d.ingestOnce(ctx, have, a, filepath.Join(a.dir, fmt.Sprint("try", try)))
+		if err != nil {
 			return err
 		}
-		err = d.addOnce(ctx, data, a, filepath.Join(a.dir, fmt.Sprint("try", try)))
+		if a.before != nil && try == 1 {
+			if a.datasetID, err = a.before(); err != nil {
+				return err
+			}
+		}
+		err = d.commitAddition(ctx, have, a, result)
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {
 			return err
 		}
 	}
 }
 
-func (d *Datasets) addOnce(ctx context.Context, data storage.DatasetData, a addition, out string) error {
+// columnsFor gives the columns of the dataset that an addition is for. It refuses those who
+// may not add to it.
+func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column, error) {
+	if a.datasetID == "" {
+		return nil, nil
+	}
+	data, err := d.config.Records.DatasetDataByID(ctx, a.caller, a.datasetID)
+	if err != nil {
+		return nil, err
+	}
+	return data.Columns, data.MayEdit()
+}
+
+// ingestOnce makes files for a dataset with these columns.
+func (d *Datasets) ingestOnce(ctx context.Context, have []storage.Column, a addition, out string) (ingest.Result, error) {
 	if err := os.Mkdir(out, 0o700); err != nil {
-		return fmt.Errorf("make a folder for new files: %w", err)
+		return ingest.Result{}, fmt.Errorf("make a folder for new files: %w", err)
 	}
 	job := ingest.Job{Sources: a.sources, Rows: a.rows, Options: a.options, OutDir: out, Progress: a.progress}
 	if !a.replace {
-		job.Have = data.Columns
+		job.Have = have
 	}
-	result, err := d.config.Ingester.Ingest(ctx, Admission{User: a.caller.Username, Unbounded: a.ingestion != nil}, job)
-	if err != nil {
-		return err
-	}
+	return d.config.Ingester.Ingest(ctx, Admission{User: a.caller.Username, Unbounded: a.ingestion != nil}, job)
+}
+
+// commitAddition commits files that were made for these columns.
+func (d *Datasets) commitAddition(ctx context.Context, have []storage.Column, a addition, result ingest.Result) error {
 	change := storage.VersionChange{
-		Caller: a.caller, DatasetID: data.ID, Have: data.Columns, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
+		Caller: a.caller, DatasetID: a.datasetID, Have: have, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
 		Profile: profileOf(result),
 	}
 	if result.ProfileFault != "" {
-		d.config.Log.WarnContext(ctx, "column profile failed", "dataset", data.ID, "error", result.ProfileFault)
+		d.config.Log.WarnContext(ctx, "column profile failed", "dataset", a.datasetID, "error", result.ProfileFault)
 	}
 	if a.ingestion != nil {
 		change.Ingestion.Rows, change.Ingestion.Report = result.Rows, result.Report.Fit()
