@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -29,9 +27,6 @@ const (
 	// wideColumns is from how many columns on a few of them are first copied to a file of
 	// their own: each query that reads a file looks at all of its columns.
 	wideColumns = 200
-	// fewRows is how many rows are counted value by value, which is faster than to ask for
-	// each column.
-	fewRows = 1000
 )
 
 // Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
@@ -68,7 +63,7 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 // the same time: a query over few row groups uses one core.
 func (p profiler) columns(columns []storage.ColumnProfile) error {
 	if p.profile.Rows <= fewRows {
-		return p.steps(columns, p.measure, p.spread, p.count)
+		return p.steps(columns, p.measureAll, p.count)
 	}
 	var parts [2][]storage.ColumnProfile
 	var places [2][]int
@@ -187,6 +182,11 @@ func (p *profiler) measure(columns []storage.ColumnProfile) error {
 	return p.measureThose(columns, func(c storage.ColumnProfile) bool { return !inMetadata(c) })
 }
 
+// measureAll is measure in one query, for few rows.
+func (p *profiler) measureAll(columns []storage.ColumnProfile) error {
+	return p.measureThose(columns, func(storage.ColumnProfile) bool { return true })
+}
+
 func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(storage.ColumnProfile) bool) error {
 	var exprs []string
 	var dest []any
@@ -249,6 +249,9 @@ func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
 		c.Histogram = &storage.Histogram{From: m.from.Float64, To: m.to.Float64}
 	}
 	c.Distinct = fewValues(*c)
+	if c.Histogram != nil {
+		c.Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
+	}
 	if m.averageLength.Valid {
 		c.Length = &storage.Lengths{Min: m.shortest.Int64, Max: m.longest.Int64, Average: m.averageLength.Float64}
 	}
@@ -282,7 +285,6 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 	counts, found := make([]sql.NullString, len(columns)), make([]sql.NullString, len(columns))
 	for i, c := range columns {
 		if c.Histogram != nil {
-			columns[i].Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
 			exprs, dest = append(exprs, bins(columns[i])), append(dest, &counts[i])
 		}
 		if inMetadata(c) && p.uncounted(c) {
@@ -316,7 +318,7 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 func bins(c storage.ColumnProfile) string {
 	bounds := make([]string, len(c.Histogram.Counts))
 	for bin := range bounds {
-		bounds[bin] = lastOf(c.Type, c.Histogram, bin)
+		bounds[bin] = fmt.Sprintf("%g::DOUBLE", lastOf(c.Type, c.Histogram, bin))
 	}
 	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }
@@ -347,54 +349,4 @@ func (p *profiler) top(columns []storage.ColumnProfile) error {
 		columns[at].Top = append(columns[at].Top, value)
 		return nil
 	})
-}
-
-// count counts the values of all columns in one query: each row gives a value of each.
-func (p *profiler) count(columns []storage.ColumnProfile) error {
-	var values []string
-	for i, c := range columns {
-		if c.Missing == p.profile.Rows {
-			continue
-		}
-		x := sqltext.Name(c.Name)
-		values = append(values, fmt.Sprintf("{'at': %d, 'h': CASE WHEN %s IS NOT NULL THEN %s END, 'x': %s}", i, x, hash(c), shortText(x)))
-	}
-	if len(values) == 0 {
-		return nil
-	}
-	counted := fmt.Sprintf("SELECT v.at, v.h, v.x, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from)
-	for i := range columns {
-		columns[i].Distinct = 0
-	}
-	err := p.each([]string{counted}, func(rows *sql.Rows) error {
-		var at int
-		var h uint64
-		var value storage.ValueCount
-		if err := rows.Scan(&at, &h, &value.Value, &value.Count); err != nil {
-			return err
-		}
-		c := &columns[at]
-		c.Distinct++
-		if h%storage.SketchSample == 0 {
-			group, rank := h>>5%storage.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
-			c.Sketch[group] = max(c.Sketch[group], rank)
-		}
-		if storage.KindOf(c.Type) != storage.KindOther {
-			c.Top = append(c.Top, value)
-		}
-		return nil
-	})
-	for i := range columns {
-		c := &columns[i]
-		if c.Type == typeVarchar {
-			folded := map[string]bool{}
-			for _, value := range c.Top {
-				folded[strings.ToLower(strings.Trim(value.Value, " "))] = true
-			}
-			c.Alike = int64(len(c.Top) - len(folded))
-		}
-		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
-		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/internal/benchtest"
 	"parley/storage"
@@ -93,6 +94,37 @@ func TestProfileOfManyColumns(t *testing.T) {
 	}
 	if last := many.Columns[300]; last.Name != "nothing" || last.Missing != 7000 {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestProfileOfFewRows compares rows with the same rows four times: few rows are counted and
+// put into bins by other means than many.
+func TestProfileOfFewRows(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	rows := func(times int) storage.Profile {
+		return l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet(fmt.Sprint(times, ".parquet"), fmt.Sprintf(`
+			SELECT i %% 13 - 6 AS few, i * 37 %% 1009 AS whole, (i * 7919 %% 1000) / 7.0 AS part, CAST(i * 31 %% 97 AS DECIMAL(12,3)) / 8 AS exact,
+				(i * 7919 %% 1000) * 1e300 AS huge, 9007199254740990 + i AS wide, DATE '1969-12-01' + CAST(i * 11 %% 90 AS INTEGER) AS day,
+				TIMESTAMP '1969-12-31' + to_milliseconds(i * 7919) AS at, CASE WHEN i %% 5 = 0 THEN 'inf'::DOUBLE ELSE i END AS endless,
+				CASE WHEN i %% 3 > 0 THEN 'item ' || i %% 17 END AS text, i %% 2 = 0 AS yes
+			FROM range(900) t(i), range(%d)`, times))}}))
+	}
+	few, many := rows(1), rows(4)
+	for i, c := range few.Columns {
+		c.Missing *= 4
+		for j := range c.Top {
+			c.Top[j].Count *= 4
+		}
+		if c.Histogram != nil {
+			for j := range c.Histogram.Counts {
+				c.Histogram.Counts[j] *= 4
+			}
+		}
+		// Of many rows, columns whose values are counted have an empty sketch.
+		if diff := cmp.Diff(c, many.Columns[i], cmpopts.IgnoreFields(c, "Sketch")); diff != "" {
+			t.Errorf("%s: %s", c.Name, diff)
+		}
 	}
 }
 

@@ -229,15 +229,15 @@ func inMetadata(c storage.ColumnProfile) bool {
 	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
 }
 
-// lastOf gives the SQL for the greatest value of a bin: DuckDB's bins have it.
-func lastOf(typ string, h *storage.Histogram, bin int) string {
+// lastOf gives the greatest value of a bin: DuckDB's bins have it.
+func lastOf(typ string, h *storage.Histogram, bin int) float64 {
 	_, next := h.Bin(bin)
 	if step := storage.BinStep(typ); step > 0 {
 		next = max(next-step, h.From)
 	} else if bin < len(h.Counts)-1 {
 		next = math.Nextafter(next, h.From)
 	}
-	return fmt.Sprintf("%g::DOUBLE", next)
+	return next
 }
 
 // AlikeTexts warns of texts that are different groups, and the same to filters.

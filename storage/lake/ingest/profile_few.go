@@ -1,0 +1,80 @@
+package ingest
+
+import (
+	"database/sql"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+
+	"parley/internal/sqltext"
+	"parley/storage"
+)
+
+// fewRows is how many rows are counted value by value, which is faster than to ask for each
+// column.
+const fewRows = 1000
+
+// count counts the values of all columns in one query, each row gives a value of each, and
+// puts them into bins.
+func (p *profiler) count(columns []storage.ColumnProfile) error {
+	var values []string
+	for i, c := range columns {
+		if c.Missing == p.profile.Rows {
+			continue
+		}
+		x := sqltext.Name(c.Name)
+		values = append(values, fmt.Sprintf("{'at': %d, 'h': CASE WHEN %s IS NOT NULL THEN %s END, 'x': %s, 'n': %s}", i, x, hash(c), shortText(x), number(c, x)))
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	counted := fmt.Sprintf("SELECT v.at, v.h, v.x, v.n, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from)
+	for i := range columns {
+		columns[i].Distinct = 0
+	}
+	err := p.each([]string{counted}, func(rows *sql.Rows) error {
+		var at int
+		var h uint64
+		var value storage.ValueCount
+		var n sql.NullFloat64
+		if err := rows.Scan(&at, &h, &value.Value, &n, &value.Count); err != nil {
+			return err
+		}
+		c := &columns[at]
+		c.Distinct++
+		if c.Histogram != nil && n.Valid {
+			addToBin(c, n.Float64, value.Count)
+		}
+		if h%storage.SketchSample == 0 {
+			group, rank := h>>5%storage.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
+			c.Sketch[group] = max(c.Sketch[group], rank)
+		}
+		if storage.KindOf(c.Type) != storage.KindOther {
+			c.Top = append(c.Top, value)
+		}
+		return nil
+	})
+	for i := range columns {
+		c := &columns[i]
+		if c.Type == typeVarchar {
+			folded := map[string]bool{}
+			for _, value := range c.Top {
+				folded[strings.ToLower(strings.Trim(value.Value, " "))] = true
+			}
+			c.Alike = int64(len(c.Top) - len(folded))
+		}
+		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
+		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
+	}
+	return err
+}
+
+// addToBin counts a value in the first bin that it is not above, as DuckDB does.
+func addToBin(c *storage.ColumnProfile, value float64, count int64) {
+	bins := c.Histogram.Counts
+	if bin := sort.Search(len(bins), func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) }); bin < len(bins) {
+		bins[bin] += count
+	}
+}
