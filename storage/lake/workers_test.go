@@ -175,7 +175,7 @@ func TestWorkerIsConfined(t *testing.T) {
 	if strings.Contains(limits, "Max address space         unlimited") {
 		t.Error("address space is unlimited")
 	}
-	if got := read("environ"); got != "MALLOC_ARENA_MAX=2\x00" {
+	if got := read("environ"); got != "GOGC=400\x00MALLOC_ARENA_MAX=2\x00" {
 		t.Errorf("environment: %q", got)
 	}
 	if os.Geteuid() == 0 && !strings.Contains(status, fmt.Sprintf("Uid:\t%d\t%d", 65534, 65534)) {

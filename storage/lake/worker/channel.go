@@ -118,6 +118,7 @@ func (c *channel) close() {
 // Connect gives a worker process its end of the protocol, and sends crash reports to the
 // server.
 func Connect() *os.File {
+	resetGC()
 	crash := os.NewFile(crashFD, "crash")
 	_ = debug.SetCrashOutput(crash, debug.CrashOptions{})
 	_ = crash.Close()
