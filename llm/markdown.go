@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A model reads rows that others may have written, and may follow instructions in them:
@@ -30,11 +31,7 @@ var (
 	// addressStarts matches the start of an address, with backslashes that Markdown drops.
 	addressStarts = `[a-z][a-z0-9+.\-]*\\*:\\*/\\*/|\bwww\\*\.`
 	addressInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `)[^\s<>()\[\]|]*`)
-	// linkInText matches what programs turn into a link in plain text, some without a
-	// scheme. It ends at a space, since they disagree about punctuation.
-	linkInText = regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp)\\*:|` +
-		`\\*/\\*/[\pL\pN][^\s/<]*[` + hostDots + `][\pL\pN]|(?:` + hostName + `|` + hostIPv4 + `|` + hostIPv6 + `)` + afterHost + `)[^\s<]*`)
-	linkEnd = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
+	linkEnd       = regexp.MustCompile(`\]\([\x{F0000}-\x{FFFFD}]`)
 	// linkTitle matches the title that may follow the address of a link.
 	linkTitle = regexp.MustCompile(`(?s)^(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\((?:\\.|[^)\\])*\))`)
 	// htmlStart matches what follows the angle bracket of a tag.
@@ -42,6 +39,14 @@ var (
 	scripts   = regexp.MustCompile(`(?i)\b(javascript|vbscript)\s*:`)
 	entity    = regexp.MustCompile(`&(?:#[0-9]{1,8}|#[xX][0-9a-fA-F]{1,8}|[a-zA-Z][a-zA-Z0-9]{1,31});`)
 )
+
+// linkInText matches what programs turn into a link in plain text, some without a scheme. It
+// ends at a space, since they disagree about punctuation. To compile it takes a millisecond,
+// too long for the start of every process.
+var linkInText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp)\\*:|` +
+		`\\*/\\*/[\pL\pN][^\s/<]*[` + hostDots + `][\pL\pN]|(?:` + hostName + `|` + hostIPv4 + `|` + hostIPv6 + `)` + afterHost + `)[^\s<]*`)
+})
 
 // The parts of an address without a scheme, for linkInText. A path, a query, a fragment or
 // a port after the host distinguishes it from prose.
@@ -175,10 +180,10 @@ func (s *sanitizer) replaceLinks(text string) string {
 	var out strings.Builder
 	last := 0
 	for _, end := range linkEnd.FindAllStringIndex(text, -1) {
-		out.WriteString(linkInText.ReplaceAllStringFunc(text[last:end[0]], s.replaceLink) + text[end[0]:end[1]])
+		out.WriteString(linkInText().ReplaceAllStringFunc(text[last:end[0]], s.replaceLink) + text[end[0]:end[1]])
 		last = end[1]
 	}
-	return out.String() + linkInText.ReplaceAllStringFunc(text[last:], s.replaceLink)
+	return out.String() + linkInText().ReplaceAllStringFunc(text[last:], s.replaceLink)
 }
 
 // Punctuation that may follow an address in a sentence. Programs do not take outsideMarks as

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/internal/near"
 	"parley/internal/sqltext"
@@ -18,9 +19,9 @@ const (
 var (
 	// nameInSQL matches a quoted name, a text, or a bare word. Texts are matched so
 	// that the words in them are not taken as names.
-	nameInSQL = regexp.MustCompile(`"(?:[^"]|"")+"|'(?:[^']|'')*'|[\pL_][\pL\pN_]*`)
+	nameInSQL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"]|"")+"|'(?:[^']|'')*'|[\pL_][\pL\pN_]*`) })
 	// alias matches a name that a query defines.
-	alias = regexp.MustCompile(`(?i)\bas\s+("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)`)
+	alias = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bas\s+("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)`) })
 	// keywords are the words of SQL that resemble common names of columns.
 	keywords = strings.Fields(`select from where group order by as on join left right inner outer full cross with
 		and or not in is null like ilike between case when then else end limit offset having distinct asc desc union all
@@ -74,10 +75,10 @@ func namesIn(failed []FailedQuery) []string {
 	var blamed, other []string
 	for _, f := range failed {
 		given := map[string]bool{}
-		for _, found := range alias.FindAllStringSubmatch(f.SQL, -1) {
+		for _, found := range alias().FindAllStringSubmatch(f.SQL, -1) {
 			given[found[1]] = true
 		}
-		for _, name := range nameInSQL.FindAllString(f.SQL, -1) {
+		for _, name := range nameInSQL().FindAllString(f.SQL, -1) {
 			switch {
 			case name[0] == '\'' || given[name]:
 				continue

@@ -15,12 +15,14 @@ import (
 
 const requestIDHeader = "X-Request-Id"
 
-var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
+const maxRequestID = 128
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]+$`)
 
 // RequestID sets the id of a request: that of its header if it is valid, else a new one.
 func RequestID(c *gin.Context) {
 	id := c.GetHeader(requestIDHeader)
-	if !requestIDPattern.MatchString(id) {
+	if len(id) > maxRequestID || !requestIDPattern.MatchString(id) {
 		id = uuid.NewString()
 	}
 	c.Header(requestIDHeader, id)
