@@ -122,17 +122,38 @@ func sample(values []string, n int) []string {
 	return some
 }
 
-var digits = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
+var (
+	digits      = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
+	plainDigits = strings.NewReplacer(",", "", "−", "-", "–", "-")
+)
 
 // ParseNumber parses the number in a cell as the SQL of package ir does.
 func ParseNumber(cell string) (float64, bool) {
-	text := digits.FindString(cell)
-	if text == "" {
-		return 0, false
+	text := cell
+	if !isPlainNumber(cell) {
+		if text = digits.FindString(cell); text == "" {
+			return 0, false
+		}
+		text = plainDigits.Replace(text)
 	}
-	text = strings.NewReplacer(",", "", "−", "-", "–", "-").Replace(text)
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil
+}
+
+// isPlainNumber reports whether a cell is nothing but a number as most are written, which
+// needs no regular expression.
+func isPlainNumber(cell string) bool {
+	whole, fraction, hasPoint := strings.Cut(strings.TrimPrefix(cell, "-"), ".")
+	return isDigits(whole) && (!hasPoint || isDigits(fraction))
+}
+
+func isDigits(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // TrueTexts are the texts of cells that stand for true in a boolean column.
