@@ -21,13 +21,11 @@ import (
 // Containers are unpacked by a worker within its sandbox and its limits.
 func TestContainersInTheWorker(t *testing.T) {
 	t.Parallel()
-	path, err := plainWorker()
+	ingester, err := documentIngester()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	ingester := NewIngester(IngesterConfig{Dir: t.TempDir(), Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }})
-	defer ingester.Close()
 	for name, content := range containerFiles(t) {
 		source := ingest.Source{Path: filepath.Join(dir, name), Name: name}
 		if err := os.WriteFile(source.Path, content, 0o600); err != nil {

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	code := m.Run()
-	if dir := plainDir; dir != "" {
+	if dir, err := sharedDir(); err == nil {
 		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
@@ -54,7 +54,14 @@ var processes = map[string]func(string){
 	"hungry": hungry,
 }
 
-var plainDir string
+// sharedDir is for what tests share.
+var sharedDir = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lake-test")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+})
 
 // plainWorker gives how to run a worker without the race detector, which is
 // what has a limit of its address space.
@@ -62,17 +69,31 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 	if !worker.RaceEnabled {
 		return worker.Executable(), nil
 	}
-	dir, err := os.MkdirTemp("", "lake-worker")
+	dir, err := sharedDir()
 	if err != nil {
 		return "", err
 	}
-	plainDir = dir
 	path := filepath.Join(dir, "lake.test")
 	out, err := exec.Command("go", "test", "-c", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build a plain worker: %w: %s", err, out)
 	}
-	return path, os.Chmod(dir, 0o755)
+	return path, nil
+})
+
+// documentIngester ingests in plain workers, which load the PDFium that the first compiles.
+var documentIngester = sync.OnceValues(func() (*Ingester, error) {
+	path, err := plainWorker()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		return nil, err
+	}
+	return NewIngester(IngesterConfig{
+		Dir: filepath.Join(dir, "programs"), Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil },
+	}), nil
 })
 
 // setup makes a pool and, in a folder, the tables orders, items, notes and
@@ -148,15 +169,22 @@ func (s *setup) rows(t testing.TB, sql string) string {
 	return strings.Join(lines, "\n")
 }
 
+// writer is the DuckDB that writes the files of all tests, one at a time.
+var (
+	writer     = sync.OnceValues(func() (*engine.Engine, error) { return engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true}) })
+	writerLock sync.Mutex
+)
+
 // parquetTable writes a query's rows to a file and gives the table that it makes.
 func parquetTable(t testing.TB, dir, name, query string) worker.Table {
 	t.Helper()
 	file := filepath.Join(dir, name+".parquet")
-	e, err := engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+	e, err := writer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	writerLock.Lock()
+	defer writerLock.Unlock()
 	if err := e.Exec(fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet)", query, sqltext.Text(file))); err != nil {
 		t.Fatal(err)
 	}

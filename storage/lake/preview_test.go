@@ -167,13 +167,13 @@ func TestExtractSources(t *testing.T) {
 // Rows are extracted from the text of documents, which a worker reads.
 func TestExtractDocuments(t *testing.T) {
 	t.Parallel()
-	path, err := plainWorker()
+	ingester, err := documentIngester()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var texts []string
 	d := &Datasets{config: DatasetsConfig{
-		Ingester: NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }}),
+		Ingester: ingester,
 		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
 			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
 		}}},
