@@ -41,8 +41,8 @@ var (
 )
 
 // linkInText matches what programs turn into a link in plain text, some without a scheme. It
-// ends at a space, since they disagree about punctuation. To compile it takes a millisecond,
-// too long for the start of every process.
+// ends at a space, since they disagree about punctuation. Compiling it takes a millisecond, too
+// long for the start of every process.
 var linkInText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:` + addressStarts + `|\b(?:mailto|xmpp)\\*:|` +
 		`\\*/\\*/[\pL\pN][^\s/<]*[` + hostDots + `][\pL\pN]|(?:` + hostName + `|` + hostIPv4 + `|` + hostIPv6 + `)` + afterHost + `)[^\s<]*`)

@@ -18,7 +18,8 @@ const (
 
 var (
 	// nameInSQL matches a quoted name, a text, or a bare word. Texts are matched so
-	// that the words in them are not taken as names.
+	// that the words in them are not taken as names. Like alias it has large classes, which
+	// are not compiled at the start of every process.
 	nameInSQL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"]|"")+"|'(?:[^']|'')*'|[\pL_][\pL\pN_]*`) })
 	// alias matches a name that a query defines.
 	alias = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bas\s+("(?:[^"]|"")+"|[\pL_][\pL\pN_]*)`) })

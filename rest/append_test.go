@@ -20,12 +20,12 @@ type meanwhileLake struct {
 	do atomic.Pointer[func()]
 }
 
-func (l *meanwhileLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, before func() error) error {
+func (l *meanwhileLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
 	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
 		if do := l.do.Swap(nil); do != nil {
 			(*do)()
 		}
-		return before()
+		return beforeCommit()
 	})
 }
 

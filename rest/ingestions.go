@@ -87,27 +87,20 @@ func (s *Server) appendRows(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	missing, err := s.mayCreate(r, ref)
+	missing, err := s.isMissing(r, ref)
 	if err != nil {
 		return nil, err
 	}
 	// The definition comes first: whoever sends all again after a failure adds no row twice.
-	define := func() error {
-		if missing {
-			err := s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
-			if !errors.Is(err, storage.ErrConflict) { // another request may have created it meanwhile
-				return err
-			}
-		}
-		if !patch.SetDescription && !patch.SetSchema {
-			return nil
-		}
-		return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
+	var define func() error
+	if missing || patch.SetDescription || patch.SetSchema {
+		define = func() error { return s.define(r, ref, patch, missing) }
 	}
-	if len(rows) == 0 {
-		err = define()
-	} else {
+	switch {
+	case len(rows) > 0:
 		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options, define)
+	case define != nil:
+		err = define()
 	}
 	if err != nil {
 		return nil, wrongRows("data", err)
@@ -121,12 +114,27 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 	return s.appendRows(r)
 }
 
-// mayCreate reports whether a dataset is missing. It refuses callers who may not create it.
-func (s *Server) mayCreate(r *request, ref storage.DatasetRef) (missing bool, err error) {
+// isMissing reports whether a dataset does not exist yet. It refuses callers who may not
+// create it.
+func (s *Server) isMissing(r *request, ref storage.DatasetRef) (missing bool, err error) {
 	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, storage.ErrNotFound) {
 		return false, err
 	}
 	return true, s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace)
+}
+
+// define creates a dataset that is missing, or updates the definition of one.
+func (s *Server) define(r *request, ref storage.DatasetRef, patch storage.DefinitionPatch, missing bool) error {
+	if missing {
+		err := s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
+		if !errors.Is(err, storage.ErrConflict) { // another request may have created it meanwhile
+			return err
+		}
+	}
+	if !patch.SetDescription && !patch.SetSchema {
+		return nil
+	}
+	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
 }
 
 func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {

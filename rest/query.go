@@ -33,9 +33,9 @@ type Lake interface {
 	Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error)
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
-	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls before when they
-	// have been read, and commits them afterwards; the dataset may be made in before.
-	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, before func() error) error
+	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
+	// unless that is nil, once: when the rows have been read. It may create the dataset.
+	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
 	// PreviewFiles returns what an ingestion of uploaded files would make, or its refusal.

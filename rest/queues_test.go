@@ -45,11 +45,11 @@ func (l heldLake) hold(caller storage.Caller) bool {
 	return caller.Username == "alice"
 }
 
-func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, before func() error) error {
+func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
 	if l.hold(caller) {
 		return nil
 	}
-	return l.Lake.AppendRows(ctx, caller, ref, rows, options, before)
+	return l.Lake.AppendRows(ctx, caller, ref, rows, options, beforeCommit)
 }
 
 func (l heldLake) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {

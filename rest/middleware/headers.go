@@ -13,10 +13,12 @@ import (
 	"parley/internal/slogctx"
 )
 
-const requestIDHeader = "X-Request-Id"
+const (
+	requestIDHeader = "X-Request-Id"
+	maxRequestID    = 128
+)
 
-const maxRequestID = 128
-
+// requestIDPattern has no length: a counted repetition takes long to compile.
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]+$`)
 
 // RequestID sets the id of a request: that of its header if it is valid, else a new one.

@@ -17,20 +17,25 @@ import (
 const commitTries = 5
 
 // AppendRows adds JSON objects to a dataset, all or none, for its owner and editors. It calls
-// before when the rows have been read, and commits them afterwards: rows that are refused
-// change nothing. The dataset may be made in before.
-func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, before func() error) error {
+// beforeCommit, unless that is nil, once: when the rows have been read. It may create the
+// dataset. Rows that cannot be read change nothing; what beforeCommit did remains if the commit
+// fails.
+func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
 	return d.withRows(rows, func(dir, path string) error {
 		data, err := d.config.Records.DatasetData(ctx, caller, ref)
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && (beforeCommit == nil || !errors.Is(err, storage.ErrNotFound)) {
 			return err
 		}
 		a := addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}
-		a.before = func() (datasetID string, err error) {
-			if err = before(); err == nil && data.ID == "" {
+		if beforeCommit != nil {
+			a.beforeCommit = func() (datasetID string, err error) {
+				if err := beforeCommit(); err != nil {
+					return "", err
+				}
+				// It has changed the dataset that has this name now.
 				data, err = d.config.Records.DatasetData(ctx, caller, ref)
+				return data.ID, err
 			}
-			return data.ID, err
 		}
 		if err := d.add(ctx, a); err != nil {
 			return err
@@ -76,7 +81,7 @@ func writeRows(path string, rows []json.RawMessage) (err error) {
 // addition is what becomes rows of a dataset.
 type addition struct {
 	caller storage.Caller
-	// datasetID is empty for a dataset that before makes.
+	// datasetID is empty for a dataset that beforeCommit creates.
 	datasetID string
 	rows      string
 	sources   []ingest.Source
@@ -88,9 +93,9 @@ type addition struct {
 	ingestion *storage.IngestionEnd
 	// extracted gets the share of a source that is done, and the rows of all so far.
 	extracted func(source int, share float64, rows int64)
-	// before, if set, is called once, between reading rows and committing them. It gives the
-	// dataset's id.
-	before func() (datasetID string, err error)
+	// beforeCommit, if set, is called once, when the rows have been read. It gives the dataset's
+	// id.
+	beforeCommit func() (datasetID string, err error)
 }
 
 // add ingests and commits files, again when the dataset's columns have changed meanwhile.
@@ -104,8 +109,8 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 		if err != nil {
 			return err
 		}
-		if a.before != nil && try == 1 {
-			if a.datasetID, err = a.before(); err != nil {
+		if a.beforeCommit != nil && try == 1 {
+			if a.datasetID, err = a.beforeCommit(); err != nil {
 				return err
 			}
 		}

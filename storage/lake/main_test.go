@@ -81,7 +81,7 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// documentIngester ingests in plain workers, which load the PDFium that the first compiles.
+// documentIngester ingests in plain workers, which load PDFium once it is compiled.
 var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	path, err := plainWorker()
 	if err != nil {
@@ -171,7 +171,9 @@ func (s *setup) rows(t testing.TB, sql string) string {
 
 // writer is the DuckDB that writes the files of all tests, one at a time.
 var (
-	writer     = sync.OnceValues(func() (*engine.Engine, error) { return engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true}) })
+	writer = sync.OnceValues(func() (*engine.Engine, error) {
+		return engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+	})
 	writerLock sync.Mutex
 )
 

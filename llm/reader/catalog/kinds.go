@@ -123,8 +123,8 @@ func sample(values []string, n int) []string {
 }
 
 var (
-	digits      = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
-	plainDigits = strings.NewReplacer(",", "", "−", "-", "–", "-")
+	digits  = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
+	toPlain = strings.NewReplacer(",", "", "−", "-", "–", "-")
 )
 
 // ParseNumber parses the number in a cell as the SQL of package ir does.
@@ -134,7 +134,7 @@ func ParseNumber(cell string) (float64, bool) {
 		if text = digits.FindString(cell); text == "" {
 			return 0, false
 		}
-		text = plainDigits.Replace(text)
+		text = toPlain.Replace(text)
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil

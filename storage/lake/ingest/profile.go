@@ -249,7 +249,7 @@ func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
 		c.Histogram = &storage.Histogram{From: m.from.Float64, To: m.to.Float64}
 	}
 	c.Distinct = fewValues(*c)
-	if c.Histogram != nil {
+	if c.Histogram != nil { // its bins may reach beyond the greatest value
 		c.Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
 	}
 	if m.averageLength.Valid {
@@ -285,7 +285,7 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 	counts, found := make([]sql.NullString, len(columns)), make([]sql.NullString, len(columns))
 	for i, c := range columns {
 		if c.Histogram != nil {
-			exprs, dest = append(exprs, bins(columns[i])), append(dest, &counts[i])
+			exprs, dest = append(exprs, bins(c)), append(dest, &counts[i])
 		}
 		if inMetadata(c) && p.uncounted(c) {
 			exprs, dest = append(exprs, sketch(c)), append(dest, &found[i])
@@ -318,7 +318,7 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 func bins(c storage.ColumnProfile) string {
 	bounds := make([]string, len(c.Histogram.Counts))
 	for bin := range bounds {
-		bounds[bin] = fmt.Sprintf("%g::DOUBLE", lastOf(c.Type, c.Histogram, bin))
+		bounds[bin] = fmt.Sprintf("'%g'::DOUBLE", lastOf(c.Type, c.Histogram, bin))
 	}
 	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }

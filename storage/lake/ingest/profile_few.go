@@ -16,8 +16,8 @@ import (
 // column.
 const fewRows = 1000
 
-// count counts the values of all columns in one query, each row gives a value of each, and
-// puts them into bins.
+// count counts the values of all columns in one query, in which each row gives a value of each
+// column. It fills the bins, too.
 func (p *profiler) count(columns []storage.ColumnProfile) error {
 	var values []string
 	for i, c := range columns {
@@ -71,10 +71,11 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 	return err
 }
 
-// addToBin counts a value in the first bin that it is not above, as DuckDB does.
+// addToBin counts a value in the first bin whose greatest value is not below it.
 func addToBin(c *storage.ColumnProfile, value float64, count int64) {
-	bins := c.Histogram.Counts
-	if bin := sort.Search(len(bins), func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) }); bin < len(bins) {
-		bins[bin] += count
+	counts := c.Histogram.Counts
+	at := sort.Search(len(counts), func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) })
+	if at < len(counts) {
+		counts[at] += count
 	}
 }

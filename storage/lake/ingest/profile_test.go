@@ -104,7 +104,7 @@ func TestProfileOfFewRows(t *testing.T) {
 	l := setup(t)
 	rows := func(times int) storage.Profile {
 		return l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet(fmt.Sprint(times, ".parquet"), fmt.Sprintf(`
-			SELECT i %% 13 - 6 AS few, i * 37 %% 1009 AS whole, (i * 7919 %% 1000) / 7.0 AS part, CAST(i * 31 %% 97 AS DECIMAL(12,3)) / 8 AS exact,
+			SELECT i %% 13 - 6 AS few, i * 37 %% 1009 AS whole, (i * 7919 %% 1000) / 7.0 AS part, CAST((i * 31 %% 97) / 8 AS DECIMAL(12,3)) AS exact, CAST(i * 31 %% 97 AS DECIMAL(18,0)) AS exact_whole,
 				(i * 7919 %% 1000) * 1e300 AS huge, 9007199254740990 + i AS wide, DATE '1969-12-01' + CAST(i * 11 %% 90 AS INTEGER) AS day,
 				TIMESTAMP '1969-12-31' + to_milliseconds(i * 7919) AS at, CASE WHEN i %% 5 = 0 THEN 'inf'::DOUBLE ELSE i END AS endless,
 				CASE WHEN i %% 3 > 0 THEN 'item ' || i %% 17 END AS text, i %% 2 = 0 AS yes

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"syscall"
 )
@@ -148,16 +147,6 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 	p.Lacks = append(p.Lacks, lacks...)
 	p.PID, p.out, p.tables = cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
 	return cmd, nil
-}
-
-// firstGC is for a worker until its first garbage collection, when it has used 16 MB. The
-// default is 4 MB, which its packages take twice while they are initialized.
-const firstGC = "GOGC=400"
-
-// resetGC sets the default of GOGC after the first garbage collection.
-func resetGC() {
-	collected := new(struct{ next *int })
-	runtime.AddCleanup(collected, func(percent int) { debug.SetGCPercent(percent) }, 100)
 }
 
 // startIn starts a process in the first way that the system allows.
