@@ -66,7 +66,8 @@ var program = sync.OnceValues(func() (string, error) {
 	if err := noteSources(root); err != nil {
 		return "", err
 	}
-	flags := []string{"-tags", "parleytest"}
+	// Without data for debuggers it is linked in half the time.
+	flags := []string{"-tags", "parleytest", "-ldflags=-w"}
 	if RaceDetector {
 		flags = append(flags, "-race")
 	}
