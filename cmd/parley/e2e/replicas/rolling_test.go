@@ -57,8 +57,9 @@ func (b *balancer) watch(done <-chan struct{}) {
 }
 
 func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for range b.ready {
-		i := int(b.turn.Add(1)) % len(b.ready)
+	first := int(b.turn.Add(1))
+	for try := range b.ready {
+		i := (first + try) % len(b.ready)
 		if !b.ready[i].Load() {
 			continue
 		}
