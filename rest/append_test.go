@@ -69,15 +69,21 @@ func TestRowsAreReadOnce(t *testing.T) {
 	send(`{"data":[{"name":"moss"}],"dataDescription":"Wrong","options":{"types":{"name":"integer"}}}`, http.StatusUnprocessableEntity, 1)
 	has(`"rowCount":2`, `"dataDescription":"All plants"`)
 
-	// While the rows of a new dataset are read, another request creates it with other columns.
-	s.send("alice", http.MethodDelete, "/data/alice/lab/plants", "", "")
-	meanwhile := func() {
-		got := s.send("alice", http.MethodPost, "/ingest/lab/plants", "application/json", `{"data":[{"height":3}]}`)
-		if got.status != http.StatusOK {
-			t.Errorf("meanwhile: %d %s", got.status, got.body)
+	// While the rows are read, another request creates a dataset of this name, with other
+	// columns: where there was none, and instead of the one that there was.
+	for _, existing := range []bool{false, true} {
+		meanwhile := func() {
+			s.send("alice", http.MethodDelete, "/data/alice/lab/plants", "", "")
+			got := s.send("alice", http.MethodPost, "/ingest/lab/plants", "application/json", `{"data":[{"height":3}]}`)
+			if got.status != http.StatusOK {
+				t.Errorf("meanwhile: %d %s", got.status, got.body)
+			}
 		}
+		if !existing {
+			s.send("alice", http.MethodDelete, "/data/alice/lab/plants", "", "")
+		}
+		between.do.Store(&meanwhile)
+		send(`{"data":[{"name":"oak"}],"dataDescription":"Plants"}`, http.StatusOK, 3)
+		has(`"rowCount":2`, `"dataDescription":"Plants"`, `"columnNames":["height","name"]`)
 	}
-	between.do.Store(&meanwhile)
-	send(`{"data":[{"name":"oak"}],"dataDescription":"Plants"}`, http.StatusOK, 3)
-	has(`"rowCount":2`, `"dataDescription":"Plants"`, `"columnNames":["height","name"]`)
 }
