@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -85,5 +86,31 @@ func TestRowsAreReadOnce(t *testing.T) {
 		between.do.Store(&meanwhile)
 		send(`{"data":[{"name":"oak"}],"dataDescription":"Plants"}`, http.StatusOK, 3)
 		has(`"rowCount":2`, `"dataDescription":"Plants"`, `"columnNames":["height","name"]`)
+	}
+}
+
+// leavingLake has a client that leaves when the dataset is created and the rows are not yet
+// committed.
+type leavingLake struct {
+	rest.Lake
+	leave func()
+}
+
+func (l leavingLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
+	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
+		defer l.leave()
+		return beforeCommit()
+	})
+}
+
+func TestRowsFollowTheirDataset(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = leavingLake{cfg.Lake, leave} })
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, rest.Root+"/ingest/lab/plants", strings.NewReader(`{"data":[{"name":"oak"}]}`))
+	request.Header.Set("Authorization", "Bearer "+s.token("alice"))
+	s.rest.ServeHTTP(httptest.NewRecorder(), request)
+	if got := s.send("alice", http.MethodGet, "/data/alice/lab/plants", "", ""); !strings.Contains(got.body, `"rowCount":1`) {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 }

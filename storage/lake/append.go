@@ -33,6 +33,8 @@ func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref st
 					return "", err
 				}
 				// It has changed the dataset that has this name now.
+				ctx, done := withoutCancel(ctx)
+				defer done()
 				data, err = d.config.Records.DatasetData(ctx, caller, ref)
 				return data.ID, err
 			}
@@ -113,12 +115,27 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 			if a.datasetID, err = a.beforeCommit(); err != nil {
 				return err
 			}
+			// The rows follow what beforeCommit did, even if the client has gone.
+			var done context.CancelFunc
+			ctx, done = withoutCancel(ctx)
+			defer done()
 		}
 		err = d.commitAddition(ctx, have, a, result)
 		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {
 			return err
 		}
 	}
+}
+
+// withoutCancel gives a context with the values and the deadline of another, which is not
+// canceled with it.
+func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, has := ctx.Deadline()
+	ctx = context.WithoutCancel(ctx)
+	if !has {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline)
 }
 
 // columnsFor gives the columns of the dataset that an addition is for. It refuses those who
