@@ -63,7 +63,7 @@ func NewHistogram(typ string, least, most float64) *Histogram {
 		span := max(most-least, 0) + step // near 2^53 most can be less than least
 		width := math.Ceil(span/step/HistogramBins) * step
 		bins = max(1, min(math.Ceil(span/width), HistogramBins))
-		h.To = least + bins*width
+		h.To = max(least+bins*width, most) // which the sum may miss by rounding
 	} else if least == most {
 		bins = 1
 	}

@@ -74,8 +74,5 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 // addToBin counts a value in the first bin whose greatest value is not below it.
 func addToBin(c *storage.ColumnProfile, value float64, count int64) {
 	counts := c.Histogram.Counts
-	at := sort.Search(len(counts), func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) })
-	if at < len(counts) {
-		counts[at] += count
-	}
+	counts[sort.Search(len(counts)-1, func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) })] += count
 }

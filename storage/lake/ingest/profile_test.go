@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,30 @@ func TestProfileOfFewRows(t *testing.T) {
 		// Of many rows, columns whose values are counted have an empty sketch.
 		if diff := cmp.Diff(c, many.Columns[i], cmpopts.IgnoreFields(c, "Sketch")); diff != "" {
 			t.Errorf("%s: %s", c.Name, diff)
+		}
+	}
+}
+
+// TestBinsOfLargeNumbers: bounds beyond 2^53 are rounded, and yet each value is in a bin.
+func TestBinsOfLargeNumbers(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, rows := range []int{2, 30, 1500} {
+		for try := range 10 {
+			content := "v\n"
+			for range rows {
+				content += fmt.Sprintln(random.Int64()>>1 - 1<<61)
+			}
+			profile := l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(fmt.Sprintf("%d-%d.csv", rows, try), content)}}))
+			h, sum := profile.Columns[0].Histogram, int64(0)
+			for _, n := range h.Counts {
+				sum += n
+			}
+			most, err := strconv.ParseFloat(*profile.Columns[0].Max, 64)
+			if sum != int64(rows) || err != nil || h.To < most {
+				t.Errorf("%d rows, try %d: %d values in bins to %g, most is %g, %v", rows, try, sum, h.To, most, err)
+			}
 		}
 	}
 }

@@ -229,15 +229,17 @@ func inMetadata(c storage.ColumnProfile) bool {
 	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
 }
 
-// lastOf gives the greatest value of a bin: DuckDB's bins have it.
+// lastOf gives the greatest value of a bin: DuckDB's bins have it. The last bin has no end, as
+// bounds of large numbers are rounded.
 func lastOf(typ string, h *storage.Histogram, bin int) float64 {
+	if bin == len(h.Counts)-1 {
+		return math.Inf(1)
+	}
 	_, next := h.Bin(bin)
 	if step := storage.BinStep(typ); step > 0 {
-		next = max(next-step, h.From)
-	} else if bin < len(h.Counts)-1 {
-		next = math.Nextafter(next, h.From)
+		return max(next-step, h.From)
 	}
-	return next
+	return math.Nextafter(next, h.From)
 }
 
 // AlikeTexts warns of texts that are different groups, and the same to filters.
