@@ -16,6 +16,10 @@ func TestIngestOnTerminal(t *testing.T) {
 	s := onScreen(t, e2etest.Command(t, i.dir, i.env, ingestBig...))
 	s.sees("sending big.csv [======")
 	s.sees("of 20.0 MiB")
+	e2etest.Eventually(t, func() bool {
+		stored, _ := i.parts.now()
+		return len(stored) > 0
+	})
 	s.types(ctrlC)
 	s.sees("\r\x1b[K")
 	s.sees("run the same command again to resume")
