@@ -34,7 +34,8 @@ type Lake interface {
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
-	// unless that is nil, once: when the rows have been read. It may create the dataset.
+	// unless that is nil, once: when the rows have been read. beforeCommit may create the
+	// dataset.
 	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error
 	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)

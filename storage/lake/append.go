@@ -17,9 +17,9 @@ import (
 const commitTries = 5
 
 // AppendRows adds JSON objects to a dataset, all or none, for its owner and editors. It calls
-// beforeCommit, unless that is nil, once: when the rows have been read. It may create the
-// dataset. Rows that cannot be read change nothing; what beforeCommit did remains if the commit
-// fails.
+// beforeCommit, unless that is nil, once: when the rows have been read. beforeCommit may create
+// the dataset. Rows that cannot be read change nothing; what beforeCommit did remains if the
+// commit fails.
 func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
 	return d.withRows(rows, func(dir, path string) error {
 		data, err := d.config.Records.DatasetData(ctx, caller, ref)
