@@ -2,5 +2,7 @@
 
 package reader_test
 
-// questionStep is 1 to ask all questions of a suite.
-const questionStep = 1
+import "parley/internal/fulltest"
+
+// questionStep has every second question of a suite asked; all of them in a full run.
+var questionStep = fulltest.Count(2, 1)

@@ -12,13 +12,11 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"parley/internal/benchtest"
+	"parley/internal/fulltest"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 	"parley/storage/lake/worker"
 )
-
-// mutations is how many files are made of each sample.
-const mutations = 150
 
 // samples are small files of the formats that are read by libraries or unpacked.
 func samples(t testing.TB) map[string]string {
@@ -117,7 +115,7 @@ func TestMutatedFiles(t *testing.T) {
 }
 
 func readMutations(t *testing.T, name, sample string) {
-	count := raced(mutations)
+	count := raced(fulltest.Count(50, 150))
 	l := setup(t)
 	read := 0
 	for i := range count {

@@ -2,5 +2,8 @@
 
 package sqlcheck
 
-// nameStep has each position take every hostile name.
-const nameStep = 1
+import "parley/internal/fulltest"
+
+// nameStep has each position take one hostile name in three, and the next position others; all
+// of them in a full run.
+var nameStep = fulltest.Count(3, 1)

@@ -140,14 +140,6 @@ func CSV(rows int) string {
 	return text.String()
 }
 
-// EnvNumber reads a number from the environment.
-func EnvNumber(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return otherwise
-}
-
 // PeakMemory is the peak memory of the server in bytes.
 func (p *Process) PeakMemory() int64 {
 	p.T.Helper()

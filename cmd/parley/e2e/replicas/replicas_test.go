@@ -16,6 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/fulltest"
 	"parley/internal/waittest"
 )
 
@@ -31,11 +32,11 @@ func kill(r *e2etest.Fleet) {
 // TestReplicas has clients stream answers from three servers on one database and
 // bucket, that are killed one after another, while rows come in and answers are
 // rated, and the database goes down and comes back. In the end nothing is lost,
-// and nothing is there twice. PARLEY_TEST_RUNS says how many runs.
+// and nothing is there twice.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	runs := e2etest.EnvNumber("PARLEY_TEST_RUNS", 200)
-	kills := max(4, runs/100)
+	const kills = 4
+	runs := fulltest.Count(100, 200)
 	r := e2etest.StartFleet(t, 3)
 	c := e2etest.Client{Process: r.Any(), Token: r.Token}
 	text := e2etest.CSV(2_000)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/fulltest"
 )
 
 // What a data folder and an archive of it hold.
@@ -183,7 +184,7 @@ func TestBackupKilled(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
-	for i := range e2etest.EnvNumber("PARLEY_TEST_KILLS", 6) {
+	for i := range fulltest.Count(3, 6) {
 		again := filepath.Join(dir, fmt.Sprint("again", i))
 		killed("backup", again)
 		if _, err := os.Stat(again); err != nil {

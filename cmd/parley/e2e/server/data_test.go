@@ -55,10 +55,10 @@ func TestDataOnEveryHome(t *testing.T) {
 }
 
 // TestUploadMemory uploads a large file and looks at what the server took for
-// it. PARLEY_TEST_UPLOAD_MIB makes it larger.
+// it.
 func TestUploadMemory(t *testing.T) {
 	t.Parallel()
-	size := int64(e2etest.EnvNumber("PARLEY_TEST_UPLOAD_MIB", 128)) << 20
+	const size = 128 << 20
 	p := e2etest.Serve(t, t.TempDir(), nil)
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	c.Upload("small.bin", 1<<20, zeros{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/fulltest"
 )
 
 // TestPromptSize asks about one dataset of many, each with many columns: what a
@@ -47,7 +48,7 @@ func TestPromptSize(t *testing.T) {
 		}
 		group.Wait()
 	}
-	sizes := []int{1, 10, 60}
+	sizes := []int{1, 10, fulltest.Count(30, 60)}
 	if e2etest.RaceDetector {
 		sizes = sizes[:2]
 	}
