@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -52,13 +53,22 @@ func (s *server) run(bin string, settings []string) (err error) {
 		// Orders by bytes like C, but knows upper and lower case beyond ASCII.
 		locale = "C.UTF-8"
 	}
-	args := []string{"-c", clusterScript, "pgtest", bin, s.dir, locale, port}
+	archive, err := openTemplate(bin, locale)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, missing := os.Stat(filepath.Join(s.dir, "packed"))
+		err = errors.Join(err, archive.close(missing == nil))
+	}()
+	args := []string{"-c", clusterScript, "pgtest", bin, s.dir, locale, port, archive.mode()}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", args...)
 	cmd.Dir = s.dir // the caller's own may be closed to the cluster's user
 	cmd.Env = clusterEnv()
+	cmd.ExtraFiles = []*os.File{archive.file}
 	if err := runAsOrdinaryUser(cmd, s.dir); err != nil {
 		return err
 	}

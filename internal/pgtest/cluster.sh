@@ -2,11 +2,12 @@
 #
 # Standard input is a pipe whose other end only the test process holds, so the
 # kernel closes it when that process ends, whatever ended it. Standard output
-# carries the log to the test process when the cluster does not come up.
+# carries the log to the test process when the cluster does not come up. Descriptor 3
+# is the archive of a new cluster, to unpack or to pack.
 
-bin=$1 dir=$2 locale=$3 port=$4
-shift 4 # what is left are settings
-exec 3<&0 </dev/null
+bin=$1 dir=$2 locale=$3 port=$4 archive=$5
+shift 5 # what is left are settings
+exec 4<&0 </dev/null
 
 end() {
 	cat "$dir/log"
@@ -15,8 +16,13 @@ end() {
 	exit "$1"
 }
 
-"$bin/initdb" --pgdata="$dir/data" --username=parley --auth=trust \
-	--encoding=UTF8 --locale="$locale" --no-sync >"$dir/log" 2>&1 || end 1
+if [ "$archive" = pack ] || ! tar -x -p -C "$dir" <&3 2>"$dir/log"; then
+	rm -rf "$dir/data"
+	"$bin/initdb" --pgdata="$dir/data" --username=parley --auth=trust \
+		--encoding=UTF8 --locale="$locale" --no-sync >"$dir/log" 2>&1 || end 1
+	[ "$archive" = unpack ] || ! tar -c -C "$dir" data >&3 2>"$dir/log" || touch "$dir/packed"
+fi
+exec 3>&-
 
 run() { # with settings
 	"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses= \
@@ -34,7 +40,7 @@ run "$@"
 	read -r _
 	touch "$dir/over"
 	while kill -QUIT "$(cat "$dir/pid")"; do sleep 1; done
-} <&3 >/dev/null 2>&1 &
+} <&4 >/dev/null 2>&1 &
 watcher=$!
 
 wait "$postgres"
