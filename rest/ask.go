@@ -47,7 +47,7 @@ func (s *Server) readQuestion(r *request) (storage.Question, error) {
 type Model struct {
 	// Name is what a question names it by.
 	Name string
-	// BuiltIn says that it is the program's own reader, which works by rules.
+	// BuiltIn says that it is the program's own reader, which needs no language model.
 	BuiltIn bool
 }
 

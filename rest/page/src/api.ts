@@ -325,7 +325,7 @@ export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
 export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
 export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
 
-/** A model that answers questions; the built-in one works by rules. */
+/** A model that answers questions, or the built-in reader. */
 export interface Model {
   name: string;
   builtIn: boolean;

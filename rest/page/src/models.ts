@@ -15,8 +15,8 @@ export const model = computed(() => models.value?.find((each) => each.name === c
 /** modelToAsk names the model of the next question; '' for the default. */
 export const modelToAsk = (): string => (model.value && model.value !== models.value?.[0] ? model.value.name : '');
 
-/** rulesOnly is true where no language model is set. */
-export const rulesOnly = computed(() => models.value?.every((each) => each.builtIn) ?? false);
+/** builtInOnly is true where no language model is set. */
+export const builtInOnly = computed(() => models.value?.every((each) => each.builtIn) ?? false);
 
 export function chooseModel(name: string): void {
   chosen.value = name;

@@ -139,7 +139,7 @@ func TestPageModels(t *testing.T) {
 			return choice.dispatchEvent(new Event('change', {bubbles: true}))
 		})()`, e2etest.ToJSON(name)))
 	}
-	b.is(`[...document.querySelectorAll('select.model option')].map((each) => each.textContent).join() === 'ollama:first,ollama:second,built-in reader, by rules'`)
+	b.is(`[...document.querySelectorAll('select.model option')].map((each) => each.textContent).join() === 'ollama:first,ollama:second,built-in reader'`)
 	b.asks("assistant", "How many orders?")
 	b.sees("article.turn:last-of-type .answer", "So says first.")
 	choose("ollama:second")

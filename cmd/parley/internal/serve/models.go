@@ -16,7 +16,7 @@ import (
 
 // ModelSettings name the language models.
 type ModelSettings struct {
-	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' variables, such as OPENAI_API_KEY. Without a model, the built-in reader answers, by rules."`
+	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' variables, such as OPENAI_API_KEY. Without a model, the built-in reader answers."`
 	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
 	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
 }

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { agents, type Agent } from '../a2a';
 import { toMarkdown } from '../export';
 import { download } from '../files';
-import { chooseModel, model, models, rulesOnly } from '../models';
+import { chooseModel, model, models, builtInOnly } from '../models';
 import { datasetName, listWords } from '../names';
 import { here, hrefOf, place } from '../place';
 import { mayAdd } from '../rights';
@@ -142,13 +142,13 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
   );
 }
 
-/** ModelChoice says who answers: the chosen model, or rules where none is set. */
+/** ModelChoice says who answers: the chosen model, or the built-in reader where none is set. */
 function ModelChoice(): VNode | null {
-  if (rulesOnly.value) return <span class="model hint" title="No language model is set on this server: the built-in reader answers, by rules.">Answered by rules, no model set</span>;
+  if (builtInOnly.value) return <span class="model hint" title="No language model is set on this server: the built-in reader answers.">Answered by the built-in reader</span>;
   if (!models.value) return null;
   return (
     <select class="model" aria-label="Model" value={model.value?.name} onChange={(event) => chooseModel(event.currentTarget.value)}>
-      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'built-in reader, by rules' : name}</option>)}
+      {models.value.map(({ name, builtIn }) => <option value={name}>{builtIn ? 'built-in reader' : name}</option>)}
     </select>
   );
 }

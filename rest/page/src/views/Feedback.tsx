@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Agent } from '../a2a';
 import { rate } from '../api';
-import { rulesOnly } from '../models';
+import { builtInOnly } from '../models';
 import { ratingOf, remember } from '../ratings';
 import { unrestricted } from '../rights';
 import type { Run } from '../run';
@@ -43,7 +43,7 @@ export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first:
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
         {first && run.sharable && unrestricted.value && <ShareButton run={run.id} />}
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
-        <span class="hint agent">{agent}{run.model ? `, ${run.model}` : rulesOnly.value ? ', by rules' : ''}</span>
+        <span class="hint agent">{agent}{run.model ? `, ${run.model}` : builtInOnly.value ? ', built-in reader' : ''}</span>
       </div>
       {asking && rated && (
         <form onSubmit={(event) => void submit(event)}>
