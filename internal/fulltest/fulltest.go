@@ -1,12 +1,15 @@
-// Package fulltest says how often tests repeat what they repeat: kills, streams, changed
-// files, questions.
+// Package fulltest says how often tests repeat what they repeat with other input: kills,
+// streams, changed files, names, widths of windows.
 package fulltest
 
 import "os"
 
-// Count is the usual number, or the full one with PARLEY_TEST=full, which .ci/run sets.
+// Full says whether everything is asked for: PARLEY_TEST=full, as .ci/run has it.
+func Full() bool { return os.Getenv("PARLEY_TEST") == "full" }
+
+// Count is the usual number, or the full one.
 func Count(usual, full int) int {
-	if os.Getenv("PARLEY_TEST") == "full" {
+	if Full() {
 		return full
 	}
 	return usual

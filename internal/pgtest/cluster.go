@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -53,14 +52,8 @@ func (s *server) run(bin string, settings []string) (err error) {
 		// Orders by bytes like C, but knows upper and lower case beyond ASCII.
 		locale = "C.UTF-8"
 	}
-	archive, err := openTemplate(bin, locale)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		_, missing := os.Stat(filepath.Join(s.dir, "packed"))
-		err = errors.Join(err, archive.close(missing == nil))
-	}()
+	archive := openArchive(bin, locale)
+	defer archive.close(s.dir)
 	args := []string{"-c", clusterScript, "pgtest", bin, s.dir, locale, port, archive.mode()}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
@@ -68,7 +61,9 @@ func (s *server) run(bin string, settings []string) (err error) {
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", args...)
 	cmd.Dir = s.dir // the caller's own may be closed to the cluster's user
 	cmd.Env = clusterEnv()
-	cmd.ExtraFiles = []*os.File{archive.file}
+	if archive.file != nil {
+		cmd.ExtraFiles = []*os.File{archive.file}
+	}
 	if err := runAsOrdinaryUser(cmd, s.dir); err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@
 #
 # Standard input is a pipe whose other end only the test process holds, so the
 # kernel closes it when that process ends, whatever ended it. Standard output
-# carries the log to the test process when the cluster does not come up. Descriptor 3
-# is the archive of a new cluster, to unpack or to pack.
+# carries the log to the test process when the cluster does not come up. To
+# unpack, descriptor 3 is the archive of a new cluster.
 
 bin=$1 dir=$2 locale=$3 port=$4 archive=$5
 shift 5 # what is left are settings
@@ -16,13 +16,21 @@ end() {
 	exit "$1"
 }
 
-if [ "$archive" = pack ] || ! tar -x -p -C "$dir" <&3 2>"$dir/log"; then
-	rm -rf "$dir/data"
+if [ "$archive" = unpack ]; then
+	if ! tar -x -p -f - -C "$dir" <&3 2>"$dir/log" || [ ! -e "$dir/whole" ]; then
+		touch "$dir/damaged"
+		rm -rf "$dir/data"
+	fi
+	exec 3<&-
+fi
+if [ ! -e "$dir/data" ]; then
 	"$bin/initdb" --pgdata="$dir/data" --username=parley --auth=trust \
 		--encoding=UTF8 --locale="$locale" --no-sync >"$dir/log" 2>&1 || end 1
-	[ "$archive" = unpack ] || ! tar -c -C "$dir" data >&3 2>"$dir/log" || touch "$dir/packed"
 fi
-exec 3>&-
+if [ "$archive" = pack ]; then
+	touch "$dir/whole" # the last in the archive
+	tar -c -f "$dir/initdb.tar" -C "$dir" data whole 2>/dev/null || rm -f "$dir/initdb.tar"
+fi
 
 run() { # with settings
 	"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses= \

@@ -39,7 +39,8 @@ func TestClusterEndsWhenKilledWhileItStarts(t *testing.T) {
 	t.Parallel()
 	_, err := findBinaries()
 	servertest.Require(t, err, errNoPostgres)
-	cmd, _, _ := servertest.StartChild(t, "TestClusterEndsWithItsProcess", "killed")
+	empty := t.TempDir() // no archive is there
+	cmd, _, _ := servertest.StartChild(t, "TestClusterEndsWithItsProcess", "killed", "XDG_CACHE_HOME="+empty, "HOME="+empty)
 	var data []string
 	waittest.Until(t, "initdb is at work", func() bool {
 		for _, root := range append(memoryFolders(), "/tmp") {

@@ -79,14 +79,14 @@ func runChild(t *testing.T, how, where string) {
 }
 
 // StartChild runs a test that calls EndsWithItsProcess as a child that ends so.
-func StartChild(t *testing.T, test, how string) (cmd *exec.Cmd, stdin io.Closer, stdout io.Reader) {
+func StartChild(t *testing.T, test, how string, env ...string) (cmd *exec.Cmd, stdin io.Closer, stdout io.Reader) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatalf("find the test binary: %v", err)
 	}
 	cmd = exec.Command(exe, "-test.run=^"+test+"$")
-	cmd.Env = append(os.Environ(), endVariable+"="+how, "PARLEY_TEST_DATABASE_URL=")
+	cmd.Env = append(append(os.Environ(), endVariable+"="+how, "PARLEY_TEST_DATABASE_URL="), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err = cmd.StdinPipe()
 	if err != nil {

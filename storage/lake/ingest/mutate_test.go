@@ -96,8 +96,9 @@ const (
 // memory is measured.
 func TestMutatedFiles(t *testing.T) {
 	t.Parallel()
+	count := raced(fulltest.Count(50, 150))
 	if name := os.Getenv(mutatedFiles); name != "" {
-		readMutations(t, name, samples(t)[name])
+		readMutations(t, name, samples(t)[name], count)
 		return
 	}
 	for name := range samples(t) {
@@ -114,8 +115,7 @@ func TestMutatedFiles(t *testing.T) {
 	}
 }
 
-func readMutations(t *testing.T, name, sample string) {
-	count := raced(fulltest.Count(50, 150))
+func readMutations(t *testing.T, name, sample string, count int) {
 	l := setup(t)
 	read := 0
 	for i := range count {

@@ -320,8 +320,8 @@ func (b *tab) write(selector, text string) {
 	b.is(field + `.value === ` + e2etest.ToJSON(text))
 }
 
-// holds gives whether a condition holds within a second. To ask the page each time would
-// take the browser longer than to look.
+// holds gives whether a condition holds within a second. It looks again within the page: a
+// request for each look takes the browser longer.
 const holds = `(async () => {
 	for (const end = performance.now() + 1000; performance.now() < end; await new Promise((done) => setTimeout(done, 20))) {
 		if (%s) return true
@@ -335,8 +335,10 @@ func (b *tab) is(condition string) {
 	deadline := time.Now().Add(waittest.Limit)
 	for {
 		// A page that is just being loaded has nothing to evaluate in.
-		now, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](fmt.Sprintf(holds, condition), chromedp.EvalAwaitPromise))
-		if err == nil && now {
+		ctx, cancel := context.WithDeadline(b.ctx, deadline)
+		held, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(holds, condition), chromedp.EvalAwaitPromise))
+		cancel()
+		if err == nil && held {
 			return
 		}
 		if b.ctx.Err() != nil || time.Now().After(deadline) {

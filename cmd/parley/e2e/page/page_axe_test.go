@@ -53,7 +53,7 @@ func awaited(b *tab, expression string) string {
 }
 
 // accessible gives a way to have axe-core look at a view that the page shows, light and
-// dark, in three widths.
+// dark, in several widths.
 func accessible(b *tab) (looks func(view string)) {
 	b.t.Helper()
 	dir, err := nodetest.Packages(b.t, "testdata/axe")
