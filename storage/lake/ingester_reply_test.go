@@ -161,7 +161,7 @@ func wickedIngester(kind string) *Ingester {
 }
 
 // A job whose worker lies fails, and nothing else does.
-func TestWickedMakers(t *testing.T) {
+func TestLyingIngestWorkers(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"nothing", "noise", "endless"}
 	for kind := range wickedness {

@@ -22,7 +22,7 @@ import (
 	"parley/storage/lake/worker"
 )
 
-func TestMaker(t *testing.T) {
+func TestIngester(t *testing.T) {
 	t.Parallel()
 	ingester, dir := NewIngester(IngesterConfig{}), t.TempDir()
 	source := func(name, text string) ingest.Source {
@@ -63,7 +63,7 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-func TestMakerStops(t *testing.T) {
+func TestIngesterStops(t *testing.T) {
 	t.Parallel()
 	ingester, dir := NewIngester(IngesterConfig{}), t.TempDir()
 	path := filepath.Join(dir, "long.csv")
@@ -87,7 +87,7 @@ func TestMakerStops(t *testing.T) {
 
 // One user's jobs neither take all places nor keep another's waiting; those that
 // wait are few, but for those that are unbounded.
-func TestMakerTurns(t *testing.T) {
+func TestIngesterTurns(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	var begun atomic.Int32
@@ -163,7 +163,7 @@ func TestSpillOnFullDisk(t *testing.T) {
 
 // A file of some kilobytes that decodes to more than a gigabyte is refused, and
 // takes nothing of the disk.
-func TestMakerAmplification(t *testing.T) {
+func TestIngesterAmplification(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	table := parquetTable(t, dir, "wide", "SELECT repeat('x', 1000000) AS s FROM range(1100)")
@@ -184,7 +184,7 @@ func TestMakerAmplification(t *testing.T) {
 
 // Rows that are too long for little memory are made with more of it, and with no
 // more than is allowed.
-func TestMakerMemory(t *testing.T) {
+func TestIngesterMemory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "long.csv")
@@ -202,7 +202,7 @@ func TestMakerMemory(t *testing.T) {
 }
 
 // What the system does not allow is in the log once.
-func TestMakerLacks(t *testing.T) {
+func TestIngesterLacks(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	ingester := NewIngester(IngesterConfig{Log: slog.New(slog.NewTextHandler(&log, nil))})

@@ -36,10 +36,10 @@ func TestQueryWorkerKilled(t *testing.T) {
 	}
 }
 
-// TestMakerKilled kills the process that makes a dataset's files. The ingestion
+// TestIngestWorkerKilled kills the process that makes a dataset's files. The ingestion
 // fails and says so, the dataset is as it was, and the same file comes in when it
 // is asked for again.
-func TestMakerKilled(t *testing.T) {
+func TestIngestWorkerKilled(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
 	text := noise(400_000)
