@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -31,9 +32,12 @@ func openArchive(bin, locale string) (a archive) {
 		return a
 	}
 	name := fmt.Sprintf("%s %s %d %d", bin, locale, program.Size(), program.ModTime().UnixNano())
-	a.path = filepath.Join(cache, "parley-test", fmt.Sprintf("initdb-%x.tar", sha256.Sum256([]byte(name))))
-	a.file, _ = os.Open(a.path)
-	return a
+	path := filepath.Join(cache, "parley-test", fmt.Sprintf("initdb-%x.tar", sha256.Sum256([]byte(name))))
+	file, err := os.Open(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return a
+	}
+	return archive{path, file}
 }
 
 // mode tells the script what to do.
