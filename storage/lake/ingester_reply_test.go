@@ -17,9 +17,9 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// wickedFile makes a file in a worker's folder and describes it, as an honest worker
+// fileOfWorker makes a file in a worker's folder and describes it, as an honest worker
 // would.
-func wickedFile(request worker.IngestRequest) ingest.File {
+func fileOfWorker(request worker.IngestRequest) ingest.File {
 	path := filepath.Join(request.OutDir, "part-0001.parquet")
 	if err := os.WriteFile(path, []byte("rows"), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -27,9 +27,9 @@ func wickedFile(request worker.IngestRequest) ingest.File {
 	return ingest.File{Path: path, Rows: 1, Bytes: 4, SHA256: strings.Repeat("0", 64)}
 }
 
-// wickedness is what workers say that a source has taken over. The source's own path
+// falseReplies is what workers say that a source has taken over. The source's own path
 // is that of a file elsewhere.
-var wickedness = map[string]func(worker.IngestRequest, *ingest.Result){
+var falseReplies = map[string]func(worker.IngestRequest, *ingest.Result){
 	"no file":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = nil, 0 },
 	"elsewhere":  func(q worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = elsewhere(q) },
 	"no path":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = "" },
@@ -101,8 +101,8 @@ var wickedness = map[string]func(worker.IngestRequest, *ingest.Result){
 // elsewhere is a file that the server can read, and is not of the worker's folder.
 func elsewhere(request worker.IngestRequest) string { return request.Reads()[0] }
 
-// wicked is an ingest worker that a source has taken over.
-func wicked(kind string) {
+// compromised is an ingest worker that a source has taken over.
+func compromised(kind string) {
 	var request worker.IngestRequest
 	server := worker.Connect()
 	if err := json.NewDecoder(server).Decode(&request); err != nil {
@@ -110,7 +110,7 @@ func wicked(kind string) {
 	}
 	say := func(reply worker.IngestReply) { _ = json.NewEncoder(server).Encode(reply) }
 	result := ingest.Result{
-		Files: []ingest.File{wickedFile(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
+		Files: []ingest.File{fileOfWorker(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
 	}
 	switch kind {
 	case "honest":
@@ -148,7 +148,7 @@ func wicked(kind string) {
 		say(worker.IngestReply{Refused: "\x00" + strings.Repeat("é", worker.MaxReason)})
 		return
 	default:
-		wickedness[kind](request, &result)
+		falseReplies[kind](request, &result)
 	}
 	say(worker.IngestReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
 	say(worker.IngestReply{Result: &result})
@@ -156,30 +156,30 @@ func wicked(kind string) {
 	time.Sleep(time.Hour) // it does not go by itself
 }
 
-func wickedIngester(kind string) *Ingester {
-	return NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return worker.Executable(), []string{"wicked", kind}, nil }})
+func compromisedIngester(kind string) *Ingester {
+	return NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return worker.Executable(), []string{"compromised", kind}, nil }})
 }
 
 // A job whose worker lies fails, and nothing else does.
-func TestLyingIngestWorkers(t *testing.T) {
+func TestCompromisedIngestWorkers(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"nothing", "noise", "endless"}
-	for kind := range wickedness {
+	for kind := range falseReplies {
 		kinds = append(kinds, kind)
 	}
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			made, err := ingestWith(t, wickedIngester(kind))
+			made, err := ingestWith(t, compromisedIngester(kind))
 			if !errors.Is(err, worker.ErrBadReply) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
 				t.Errorf("believed: %+v, %v", made, err)
 			}
 		})
 	}
-	if made, err := ingestWith(t, wickedIngester("honest")); err != nil || made.Rows != 1 {
+	if made, err := ingestWith(t, compromisedIngester("honest")); err != nil || made.Rows != 1 {
 		t.Errorf("one that tells the truth: %+v, %v", made, err)
 	}
-	_, err := ingestWith(t, wickedIngester("long refusal"))
+	_, err := ingestWith(t, compromisedIngester("long refusal"))
 	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*worker.MaxReason || strings.Contains(err.Error(), "\x00") {
 		t.Errorf("a long reason: %.100v", err)
 	}
@@ -204,7 +204,7 @@ func TestWickedCompaction(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := wickedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
+		file, err := compromisedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
 		if !errors.Is(err, worker.ErrBadReply) {
 			t.Errorf("%s: believed: %+v, %v", kind, file, err)
 		}
@@ -219,7 +219,7 @@ func TestWickedExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	export := func(kind string, maxBytes int64) (string, error) {
-		return wickedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}},
+		return compromisedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}},
 			storage.Download{Format: storage.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
 	}
 	for _, kind := range []string{"no file", "elsewhere", "twice", "nothing"} {
@@ -239,7 +239,7 @@ func TestWickedExport(t *testing.T) {
 func TestWickedPreview(t *testing.T) {
 	t.Parallel()
 	d := newPreview(t, nil)
-	d.config.Ingester = wickedIngester("elsewhere")
+	d.config.Ingester = compromisedIngester("elsewhere")
 	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, worker.ErrBadReply) {
 		t.Errorf("believed: %s, %v", rows, err)
 	}

@@ -48,10 +48,10 @@ func TestMain(m *testing.M) {
 // processes are what else the test binary is when it is run again, with an
 // argument.
 var processes = map[string]func(string){
-	"wicked": wicked,
-	"orphan": orphan,
-	"crash":  crash,
-	"hungry": hungry,
+	"compromised": compromised,
+	"orphan":      orphan,
+	"crash":       crash,
+	"hungry":      hungry,
 }
 
 // sharedDir is for what tests share.

@@ -81,7 +81,7 @@ func TestWickedParts(t *testing.T) {
 	t.Parallel()
 	d := newPreview(t, nil)
 	for _, kind := range []string{"noise", "many parts", "long parts"} {
-		d.config.Ingester = wickedIngester(kind)
+		d.config.Ingester = compromisedIngester(kind)
 		if preview, err := previewOf(t, d, "a.csv", "a\n1\n", storage.IngestOptions{}); !errors.Is(err, worker.ErrBadReply) {
 			t.Errorf("%s: believed %+v, %v", kind, preview, err)
 		}

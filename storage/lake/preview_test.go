@@ -216,7 +216,7 @@ func TestWickedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"noise", "text elsewhere", "linked text", "long text"} {
-		text, ok, err := wickedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, storage.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
+		text, ok, err := compromisedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, storage.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
 		if !errors.Is(err, worker.ErrBadReply) || ok {
 			t.Errorf("%s: believed %.100q, %v", kind, text, err)
 		}
