@@ -157,7 +157,8 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 		r.unpacked += limit - limited.left
 		return err
 	})
-	if errors.Is(err, errTooLarge) {
+	var refusal *storage.Error
+	if errors.Is(err, errTooLarge) && !errors.As(err, &refusal) {
 		err = refuseTooLarge(p.In.Name, limit)
 	}
 	if err = cmp.Or(ctx.Err(), err); err != nil {
@@ -185,12 +186,14 @@ func refuseDamaged(name string) error {
 	return refuse("%s is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that", name)
 }
 
-// refuseXML is for a file whose XML cannot be read, or not in bounded memory.
-func refuseXML(ctx context.Context, name string, err error) error {
+// refuseXML refuses a file whose XML cannot be read, or not in bounded memory. Other errors stay
+// as they are.
+func refuseXML(name string, err error) error {
+	var wrong *xmlError
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, errLongElement):
+	case !errors.As(err, &wrong):
+		return err
+	case errors.Is(wrong.err, errLongElement):
 		return fmt.Errorf("%w: %w", refuse("%s unpacks to too much: a row or text of it has more than %d bytes", name, MaxValue), errTooLarge)
 	}
 	return refuseDamaged(name)

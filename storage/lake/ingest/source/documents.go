@@ -19,9 +19,6 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// maxXMLDepth is how deep the elements of a document may be nested.
-const maxXMLDepth = 256
-
 // openDocument gives the text of a Word document: its paragraphs, with the headings as
 // those of Markdown, and its tables a row a line.
 func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
@@ -44,23 +41,12 @@ func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadClos
 		return nil, refuseDamaged(in.Name)
 	}
 	defer content.Close()
-	var wrong *documentError
 	path, err := r.WriteTemp(func(out io.Writer) error {
-		d := &document{out: out}
-		d.decoder = xml.NewDecoder(ReaderFunc(func(p []byte) (int, error) {
-			n, err := content.Read(p)
-			if d.left -= n; d.left < 0 {
-				return 0, errLongElement
-			}
-			return n, err
-		}))
-		return d.read(ctx)
+		d := &document{xml: newXMLReader(ctx, content), out: out}
+		return d.read()
 	})
-	switch {
-	case errors.As(err, &wrong):
-		return nil, refuseXML(ctx, in.Name, wrong.err)
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, refuseXML(in.Name, err)
 	}
 	r.unpacked += int64(entry.UncompressedSize64)
 	head, err := ReadHead(path)
@@ -74,48 +60,34 @@ func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadClos
 	return c, nil
 }
 
-// documentError is a document that is not XML as Word writes it.
-type documentError struct{ err error }
-
-func (e *documentError) Error() string { return "read document: " + e.err.Error() }
-
 // document writes the text of a document's XML.
 type document struct {
-	decoder *xml.Decoder
-	// left is how many bytes may be read for the element in work.
-	left int
-	out  io.Writer
+	xml *xmlReader
+	out io.Writer
 	// heading is the level of the paragraph as a heading, from 1.
 	heading int
-	// started says that the paragraph has text, tables counts the open ones.
-	started bool
-	tables  int
+	// inText says that a text is open, started that the paragraph has one. tables counts the
+	// open ones.
+	inText, started bool
+	tables          int
 }
 
-// read reads all elements. A document ends with its outermost one.
-func (d *document) read(ctx context.Context) error {
-	depth, elements := 0, 0
+// read reads all elements.
+func (d *document) read() error {
 	for {
-		if elements%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		d.left = MaxValue
-		token, err := d.decoder.Token()
-		switch {
-		case err == io.EOF && elements > 0:
-			return nil
-		case err != nil:
-			return &documentError{err}
+		d.xml.reset()
+		token, err := d.xml.next()
+		if token == nil || err != nil {
+			return err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			elements++
-			if depth++; depth > maxXMLDepth {
-				return &documentError{fmt.Errorf("more than %d nested elements", maxXMLDepth)}
-			}
 			err = d.start(t)
+		case xml.CharData:
+			if d.inText {
+				err = d.addText(string(t))
+			}
 		case xml.EndElement:
-			depth--
 			err = d.end(t.Name.Local)
 		}
 		if err != nil {
@@ -129,7 +101,7 @@ func (d *document) start(t xml.StartElement) error {
 	case "p":
 		d.heading, d.started = 0, false
 	case "pStyle":
-		d.heading = headingLevel(t)
+		d.heading = headingLevel(attribute(t, "val"))
 	case "tbl":
 		d.tables++
 	case "tab":
@@ -142,34 +114,23 @@ func (d *document) start(t xml.StartElement) error {
 			return d.write("\n")
 		}
 	case "t":
-		var text string
-		if err := d.decoder.DecodeElement(&text, &t); err != nil {
-			return &documentError{err}
-		}
-		return d.addText(text)
+		d.inText = true
 	case "Fallback", "delText", "instrText":
 		// The same once more, and what is not shown.
-		if err := d.decoder.Skip(); err != nil {
-			return &documentError{err}
-		}
+		return d.xml.skip()
 	}
 	return nil
 }
 
 // headingLevel gives the level of the heading that a paragraph's style makes it, 0 for
 // other paragraphs.
-func headingLevel(t xml.StartElement) int {
-	for _, a := range t.Attr {
-		if a.Name.Local != "val" {
-			continue
-		}
-		level, ok := strings.CutPrefix(strings.ToLower(a.Value), "heading")
-		switch {
-		case strings.EqualFold(a.Value, "Title"):
-			return 1
-		case ok && len(level) == 1 && level >= "1" && level <= "6":
-			return int(level[0] - '0')
-		}
+func headingLevel(style string) int {
+	level, ok := strings.CutPrefix(strings.ToLower(style), "heading")
+	switch {
+	case strings.EqualFold(style, "Title"):
+		return 1
+	case ok && len(level) == 1 && level >= "1" && level <= "6":
+		return int(level[0] - '0')
 	}
 	return 0
 }
@@ -189,6 +150,8 @@ func (d *document) addText(text string) error {
 
 func (d *document) end(name string) error {
 	switch name {
+	case "t":
+		d.inText = false
 	case "p":
 		if d.tables > 0 {
 			return d.write(" ")

@@ -34,8 +34,8 @@ type grid struct {
 	warnings  []storage.IngestWarning
 	// guessed says that the first row is taken for the header, and nothing else was possible.
 	guessed bool
-	// formats are what the styles of cells show with numbers; marked says that some cells
-	// have such a style before their number.
+	// formats are how cells show their numbers, by their styles; marked says that numbers with
+	// a unit have the mark of their style before them.
 	formats []numberFormat
 	marked  bool
 	// forms are the formats that gave the columns their units, "" without one.

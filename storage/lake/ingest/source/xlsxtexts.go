@@ -1,0 +1,152 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	// textsInMemory is up to which size of their XML the texts of a workbook are held in memory.
+	textsInMemory = 4 << 20
+	// maxTexts is how many texts the cells of a workbook may share.
+	maxTexts = 16 << 20
+)
+
+// sharedTexts are the texts that cells of a workbook refer to by their numbers.
+type sharedTexts struct {
+	content io.ReaderAt
+	// ends are where the texts end in the content.
+	ends []int64
+}
+
+// readTexts reads the texts of the workbook, once.
+func (w *workbook) readTexts(ctx context.Context) error {
+	if w.texts != nil {
+		return nil
+	}
+	texts := &sharedTexts{content: strings.NewReader("")}
+	if w.textsEntry != nil {
+		write := func(out io.Writer) error {
+			return readXML(ctx, w.textsEntry, func(x *xmlReader) error { return texts.copy(x, out) })
+		}
+		if err := w.storeTexts(texts, write); err != nil {
+			return refuseXML(w.name, err)
+		}
+	}
+	w.texts = texts
+	return nil
+}
+
+// storeTexts puts the texts that are written into memory, or into a file where they are many.
+func (w *workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) error {
+	if w.textsEntry.UncompressedSize64 <= textsInMemory {
+		var content bytes.Buffer
+		err := write(&content)
+		texts.content = bytes.NewReader(content.Bytes())
+		return err
+	}
+	name, err := w.r.WriteTemp(write)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("open temporary file: %w", err)
+	}
+	texts.content = file
+	return os.Remove(name)
+}
+
+// copy writes the texts one after the other. A text has runs of different looks; how its
+// characters are spoken is left out.
+func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
+	var text []byte
+	var end int64
+	inText := false
+	for {
+		token, err := x.next()
+		if token == nil || err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			switch t.Name.Local {
+			case "si":
+				x.reset()
+			case "t":
+				inText = true
+			case "rPh":
+				if err := x.skip(); err != nil {
+					return err
+				}
+			}
+		case xml.CharData:
+			if inText {
+				text = append(text, t...)
+			}
+		case xml.EndElement:
+			switch t.Name.Local {
+			case "t":
+				inText = false
+			case "si":
+				n, err := io.WriteString(out, unescape(string(text)))
+				if err != nil {
+					return err
+				}
+				if len(s.ends) == maxTexts {
+					return &xmlError{errors.New("too many texts")}
+				}
+				end += int64(n)
+				s.ends, text = append(s.ends, end), text[:0]
+			}
+		}
+	}
+}
+
+// get gives the text with a number, as a cell holds it.
+func (s *sharedTexts) get(number string) (string, error) {
+	i, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil || i < 0 || i >= len(s.ends) {
+		return "", &xmlError{fmt.Errorf("no text %s", number)}
+	}
+	start := int64(0)
+	if i > 0 {
+		start = s.ends[i-1]
+	}
+	text := make([]byte, s.ends[i]-start)
+	if _, err := s.content.ReadAt(text, start); err != nil && len(text) > 0 {
+		return "", fmt.Errorf("read temporary file: %w", err)
+	}
+	return string(text), nil
+}
+
+func (s *sharedTexts) close() {
+	if s == nil {
+		return
+	}
+	if file, ok := s.content.(*os.File); ok {
+		_ = file.Close()
+	}
+}
+
+// escaped is a character that XML cannot hold, or an underscore before what looks like one.
+var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+// unescape gives a text with the characters that are escaped.
+func unescape(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	return escaped.ReplaceAllStringFunc(text, func(code string) string {
+		char, _ := strconv.ParseUint(code[2:6], 16, 16)
+		return string(rune(char))
+	})
+}
