@@ -151,7 +151,11 @@ func ingestWithin(ctx context.Context, request worker.IngestRequest, progress fu
 	if err != nil {
 		return ingest.Result{}, err
 	}
+	// The process ends after a success, and what DuckDB spilled goes with the folder.
 	defer func() {
+		if err == nil {
+			return
+		}
 		if err = errors.Join(err, db.Close()); byDisk && spillFull(err) {
 			err = fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 		}
