@@ -1,6 +1,7 @@
 package dialog_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -98,3 +99,8 @@ func TestHasBackReference(t *testing.T) {
 		}
 	}
 }
+
+// failing fails for all queries.
+type failing struct{ err error }
+
+func (f failing) Query(context.Context, string) (llm.Rows, error) { return llm.Rows{}, f.err }

@@ -1,5 +1,8 @@
 // Package ducktest gives tests an in-process DuckDB as [llm.Data], with the limits of
 // results that the product has.
+//
+// Linking DuckDB takes seconds for each test program. So the tests of the reader's packages that
+// need it are in folder llm/reader, with the package's name before theirs.
 package ducktest
 
 import (

@@ -1,11 +1,10 @@
-package profile_test
+package reader_test
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"parley/llm"
 	"parley/llm/reader/catalog"
@@ -13,8 +12,6 @@ import (
 	"parley/llm/reader/link"
 	"parley/llm/reader/profile"
 )
-
-var now = time.Date(2025, 6, 15, 12, 0, 0, 0, time.UTC)
 
 // TestLookUp finds the values of a column that has too many to be listed, and that
 // questions name.

@@ -1,4 +1,4 @@
-package ir_test
+package reader_test
 
 import (
 	"database/sql"
@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/duckdb/duckdb-go/v2"
-
 	"parley/internal/locale"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/storage"
 	"parley/storage/lake/sqlcheck"
@@ -135,12 +134,7 @@ func nonEmpty(options [3][]ir.Token) (filled [][]ir.Token) {
 // database has the tables of some profiles in DuckDB, and as the validator knows them.
 func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []sqlcheck.Table) {
 	t.Helper()
-	db, err := sql.Open("duckdb", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	db.SetMaxOpenConns(1)
+	d := ducktest.New(t)
 	var tables []sqlcheck.Table
 	for _, p := range all {
 		table := sqlcheck.Table{Name: p.Name}
@@ -157,12 +151,10 @@ func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []sqlcheck.Table) 
 			}
 			columns = append(columns, fmt.Sprintf("CAST(%s AS %s) AS %s", value, c.Type, ir.Ident(c.Name)))
 		}
-		if _, err := db.Exec(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM range(%d) r(i)", ir.Ident(p.Name), strings.Join(columns, ", "), p.Rows)); err != nil {
-			t.Fatal(err)
-		}
+		d.Exec(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM range(%d) r(i)", ir.Ident(p.Name), strings.Join(columns, ", "), p.Rows))
 		tables = append(tables, table)
 	}
-	return db, tables
+	return d.DB, tables
 }
 
 // TestRandomWalks writes queries at random. Each that is printed is one that the validator of

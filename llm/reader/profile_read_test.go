@@ -1,4 +1,4 @@
-package profile_test
+package reader_test
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// load ingests the CSV files of a folder, as the product does, but leaves words for dates
+// loadFolder ingests the CSV files of a folder, as the product does, but leaves words for dates
 // and booleans text, as they are in training and in files of other formats.
-func load(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
+func loadFolder(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.csv"))
 	if err != nil || len(files) == 0 {
@@ -50,8 +50,8 @@ func load(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
 	return datasets
 }
 
-// describe writes all that a catalog says, for comparison.
-func describe(cat *catalog.Catalog) []string {
+// describeCatalog writes all that a catalog says, for comparison.
+func describeCatalog(cat *catalog.Catalog) []string {
 	var lines []string
 	for i := range cat.Tables {
 		t := &cat.Tables[i]
@@ -93,7 +93,7 @@ func TestSameAsTraining(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := ducktest.New(t)
-	datasets := load(t, d, dir)
+	datasets := loadFolder(t, d, dir)
 	before := d.Queries.Load()
 	var read []*catalog.Profile
 	for _, one := range datasets {
@@ -106,7 +106,7 @@ func TestSameAsTraining(t *testing.T) {
 	if n := d.Queries.Load() - before; n != int64(len(datasets)) {
 		t.Errorf("%d queries for %d datasets", n, len(datasets))
 	}
-	got, want := describe(catalog.New(read, nil)), describe(catalog.New(trained, nil))
+	got, want := describeCatalog(catalog.New(read, nil)), describeCatalog(catalog.New(trained, nil))
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("line %d\n got %.600s\nwant %.600s", i, got[i], want[i])

@@ -1,7 +1,9 @@
-package duck
+package main
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,13 +15,17 @@ import (
 // TestPeriods compares the periods of training queries with those of questions.
 func TestPeriods(t *testing.T) {
 	t.Parallel()
+	macros, err := os.ReadFile(filepath.Join("..", "duck", "macros.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(macros); err != nil {
+	if _, err := db.Exec(string(macros)); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range strings.Split("2024|2024-03|2024-Q2|2024-02-29|1990s|today|yesterday|this week|last week|this month|last month|this quarter|last quarter|"+

@@ -1,73 +1,23 @@
-package dialog_test
+package reader_test
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	_ "github.com/duckdb/duckdb-go/v2"
-
 	"parley/llm"
 	"parley/llm/reader/dialog"
+	"parley/llm/reader/ducktest"
 	"parley/llm/reader/link"
 )
 
-// duck runs queries in a DuckDB of its own.
-type duck struct{ db *sql.DB }
-
-func newDuck(t *testing.T, statements ...string) *duck {
-	t.Helper()
-	db, err := sql.Open("duckdb", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
-	for _, s := range append([]string{"SET threads = 1"}, statements...) {
-		if _, err := db.Exec(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &duck{db}
-}
-
-func (d *duck) Query(ctx context.Context, query string) (llm.Rows, error) {
-	rows, err := d.db.QueryContext(ctx, query)
-	if err != nil {
-		return llm.Rows{}, fmt.Errorf("%w: %w", llm.ErrBadQuery, err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	result := llm.Rows{Columns: columns}
-	for rows.Next() {
-		cells, pointers := make([]any, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			pointers[i] = &cells[i]
-		}
-		if err := rows.Scan(pointers...); err != nil {
-			return llm.Rows{}, err
-		}
-		row := map[string]any{}
-		for i, c := range columns {
-			row[c] = cells[i]
-		}
-		text, err := json.Marshal(row)
-		if err != nil {
-			return llm.Rows{}, err
-		}
-		result.Rows = append(result.Rows, text)
-	}
-	return result, errors.Join(err, rows.Err())
-}
-
 // rental is a shop that rents bikes: datasets of rows and two of passages.
-func rental(t *testing.T) (d *duck, rows, passages []llm.Dataset) {
+func rental(t *testing.T) (d *ducktest.Duck, rows, passages []llm.Dataset) {
 	t.Helper()
-	d = newDuck(t, "CREATE TABLE guide (document VARCHAR, passage BIGINT, text VARCHAR)", "CREATE TABLE manual (document VARCHAR, passage BIGINT, text VARCHAR)",
+	d = ducktest.New(t)
+	d.Exec("CREATE TABLE guide (document VARCHAR, passage BIGINT, text VARCHAR)", "CREATE TABLE manual (document VARCHAR, passage BIGINT, text VARCHAR)",
 		`INSERT INTO guide VALUES
 		 ('brakes.md',1,'Brakes squeal when they are wet. Clean the rims and adjust the pads.'),
 		 ('deposit.md',1,'We keep a deposit of 50 euros until you bring the bike back. In bad weather we refund it at once.'),
@@ -185,14 +135,10 @@ func TestSearchReports(t *testing.T) {
 		t.Errorf("without passages: %v, %v", ok, err)
 	}
 	broken := errors.New("broken")
-	if _, _, err := dialog.Search(t.Context(), failing{broken}, tokens, rows, passages); !errors.Is(err, broken) {
+	if _, _, err := dialog.Search(t.Context(), failingData{d, "", broken}, tokens, rows, passages); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
-	if _, ok, err := dialog.Search(t.Context(), failing{llm.ErrBadQuery}, tokens, rows, passages); ok || err != nil {
+	if _, ok, err := dialog.Search(t.Context(), failingData{d, "", llm.ErrBadQuery}, tokens, rows, passages); ok || err != nil {
 		t.Errorf("a query that is not valid: %v, %v", ok, err)
 	}
 }
-
-type failing struct{ err error }
-
-func (f failing) Query(context.Context, string) (llm.Rows, error) { return llm.Rows{}, f.err }
