@@ -1,4 +1,4 @@
-package joinguard_test
+package lake_test
 
 import (
 	"context"
