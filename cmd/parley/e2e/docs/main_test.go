@@ -1,4 +1,5 @@
-// Package docs tests what the documents say against the program.
+// Package docs tests what the documents say against the program, and its imports against the
+// rules that CONVENTIONS.md describes.
 package docs
 
 import (

@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"encoding/json"
@@ -38,7 +38,7 @@ func TestDocumentedLinks(t *testing.T) {
 			if file != "" {
 				to = filepath.Join(filepath.Dir(path), file)
 			}
-			if _, err := os.Stat(filepath.Join("../..", to)); err != nil {
+			if _, err := os.Stat(filepath.Join(e2etest.Root(t), to)); err != nil {
 				t.Errorf("%s links to %s: %v", path, target, err)
 			}
 			if anchor != "" && !slices.Contains(anchors(texts[to]), anchor) {
@@ -68,10 +68,10 @@ func anchors(text string) (names []string) {
 // and functions in them that there are, and show JSON that is JSON.
 func TestDocumentedWords(t *testing.T) {
 	t.Parallel()
-	have, flags := commands(t), map[string]bool{"--help": true, "--version": true}
-	for _, node := range have {
-		for _, flag := range node.Flags {
-			flags["--"+flag.Name] = true
+	have, known := commands(t), map[string]bool{}
+	for _, flags := range have {
+		for _, flag := range flags {
+			known[flag.name] = true
 		}
 	}
 	for path, text := range e2etest.Documents(t) {
@@ -79,10 +79,10 @@ func TestDocumentedWords(t *testing.T) {
 			words := strings.Fields(found[1])
 			switch {
 			case len(words) > 1 && words[0] == "parley" && unicode.IsLower(rune(words[1][0])):
-				if have[words[1]] == nil {
+				if _, is := have[words[1]]; !is {
 					t.Errorf("%s: there is no command %q", path, found[1])
 				}
-			case strings.HasPrefix(words[0], "--") && !flags[words[0]]:
+			case strings.HasPrefix(words[0], "--") && !known[words[0]]:
 				t.Errorf("%s: there is no flag %q", path, found[1])
 			case strings.HasPrefix(found[1], "go test -run '^$' -bench "):
 				checkBenchmark(t, words)
@@ -92,7 +92,7 @@ func TestDocumentedWords(t *testing.T) {
 		}
 		for _, row := range located.FindAllStringSubmatch(text, -1) {
 			declared := regexp.MustCompile(`(?m)^(func (\(.*?\) )?|\t?(const |var )?)` + row[2] + `\b`)
-			if !declared.MatchString(e2etest.ReadFile(t, filepath.Join("../..", row[1]))) {
+			if !declared.MatchString(e2etest.ReadFile(t, filepath.Join(e2etest.Root(t), row[1]))) {
 				t.Errorf("%s: there is no %s in %s", path, row[2], row[1])
 			}
 		}
@@ -113,7 +113,7 @@ func isFile(t *testing.T, path string) bool {
 		folders = []string{"*", "*/*", "*/*/*", "*/*/*/*"}
 	}
 	return slices.ContainsFunc(folders, func(folder string) bool {
-		files, err := filepath.Glob(filepath.Join("../..", folder, path))
+		files, err := filepath.Glob(filepath.Join(e2etest.Root(t), folder, path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func isFile(t *testing.T, path string) bool {
 func checkBenchmark(t *testing.T, words []string) {
 	t.Helper()
 	name, dir := words[slices.Index(words, "-bench")+1], words[len(words)-1]
-	files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(e2etest.Root(t), dir, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +144,14 @@ func TestDocumentsListEverySetting(t *testing.T) {
 	for _, path := range []string{"docs/running.md", "docs/eval.md", "docs/cli.md"} {
 		rows = append(rows, strings.Split(texts[path], "\n")...)
 	}
-	for name, node := range commands(t) {
-		for _, flag := range node.Flags {
-			needs := []string{"`--" + flag.Name + "`"}
-			if flag.Name == "help" || flag.Name == "version" {
+	for name, flags := range commands(t) {
+		for _, flag := range flags {
+			if flag.name == "--help" || flag.name == "--version" {
 				continue
 			}
-			if len(flag.Envs) > 0 && flag.Envs[0] != "-" {
-				needs = append(needs, "`"+flag.Envs[0]+"`")
+			needs := []string{"`" + flag.name + "`"}
+			if len(flag.variables) > 0 {
+				needs = append(needs, "`"+flag.variables[0]+"`")
 			}
 			tells := func(row string) bool {
 				return !slices.ContainsFunc(needs, func(need string) bool { return !strings.Contains(row, need) })

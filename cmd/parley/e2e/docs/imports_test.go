@@ -1,4 +1,4 @@
-package main
+package docs
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/cmd/parley/e2e/e2etest"
 )
 
 // mayImport says which packages of ours those of a folder import, besides what is in
@@ -117,7 +119,7 @@ type listed struct {
 func packages(t *testing.T) (all []listed) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...")
-	cmd.Dir = "../.."
+	cmd.Dir = e2etest.Root(t)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("list packages: %v", err)
