@@ -66,7 +66,7 @@ func measure(ctx context.Context, chosen []benchmark, quick bool) (all figures, 
 
 // run runs a benchmark and returns its figures, also those before a failure.
 func (b benchmark) run(ctx context.Context, quick bool) (all figures, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark"+b.name+"$", "-benchtime", b.time, "-timeout", "1h", "./"+b.folder)
+	cmd := exec.CommandContext(ctx, "go", "test", "-tags", "parleybench", "-run", "^$", "-bench", "^Benchmark"+b.name+"$", "-benchtime", b.time, "-timeout", "1h", "./"+b.folder)
 	if !quick {
 		cmd.Env = append(os.Environ(), "PARLEY_BENCH=full")
 	}

@@ -1,3 +1,5 @@
+//go:build parleybench
+
 package server
 
 import (
@@ -34,7 +36,8 @@ var askQuestions = []string{
 // BenchmarkAsk has clients ask nl2ql questions by A2A, as streams, that the reader
 // answer with a query each, and has DuckDB run the same queries in this process,
 // on a table in memory, in turns. overhead-ms is how much longer our answers
-// take than DuckDB's to the same question: the middle one of all.
+// take than DuckDB's to the same question: the middle one of all. It has a build tag,
+// since all tests here would be linked with DuckDB, which takes seconds.
 func BenchmarkAsk(b *testing.B) {
 	shops := []struct {
 		rows, datasets int
@@ -245,18 +248,4 @@ func (s askBench) all(b *testing.B, clients, times int, do func(question int) er
 	}
 	wait.Wait()
 	return took
-}
-
-// BenchmarkIdleServe says what memory a server takes that has started and is
-// asked nothing.
-func BenchmarkIdleServe(b *testing.B) {
-	for b.Loop() {
-		p := e2etest.Serve(b, b.TempDir(), nil)
-		time.Sleep(time.Second) // until what the start has left is done
-		pid := p.Cmd.Process.Pid
-		b.ReportMetric(float64(benchtest.Memory(pid, "VmRSS"))/(1<<20), "MiB")
-		b.ReportMetric(float64(benchtest.Memory(pid, "VmHWM"))/(1<<20), "MiB-peak")
-		b.ReportMetric(float64(len(e2etest.Children(b, pid))), "workers")
-	}
-	b.ReportMetric(0, "ns/op")
 }
