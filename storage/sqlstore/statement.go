@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/jmoiron/sqlx"
 	"github.com/jmoiron/sqlx/reflectx"
@@ -19,30 +20,34 @@ import (
 
 // statement is SQL whose parameters have names, such as :run. What is built from
 // fragments is one, so that no fragment knows the parameters of another. They are
-// package variables: the text is parsed once.
+// package variables: the text is parsed once, when it is first used, since the many
+// processes that use none should start quickly.
 type statement struct {
-	// text has the parameters $1, $2, … that both databases read, and names says which
-	// name each one has.
-	text  string
-	names []string
+	// parsed gives the text, with the parameters $1, $2, … that both databases read, and
+	// which name each one has.
+	parsed func() (text string, names []string)
 }
 
 // parameter matches a name, and a cast so that it is not taken for one.
 var parameter = regexp.MustCompile(`::?[a-z_]+`)
 
 func parse(text string) *statement {
-	st := &statement{}
-	st.text = parameter.ReplaceAllStringFunc(text, func(match string) string {
+	return &statement{sync.OnceValues(func() (string, []string) { return number(text) })}
+}
+
+// number replaces the names of parameters by numbers.
+func number(text string) (numbered string, names []string) {
+	numbered = parameter.ReplaceAllStringFunc(text, func(match string) string {
 		if strings.HasPrefix(match, "::") {
 			return match
 		}
 		name := match[1:]
-		if !slices.Contains(st.names, name) {
-			st.names = append(st.names, name)
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		return "$" + strconv.Itoa(slices.Index(st.names, name)+1)
+		return "$" + strconv.Itoa(slices.Index(names, name)+1)
 	})
-	return st
+	return numbered, names
 }
 
 // args are the values of a statement's parameters, by name.
@@ -67,51 +72,52 @@ func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
 }
 
-// values gives the values of the parameters in the order of the text.
-func (st *statement) values(a args) ([]any, error) {
-	values := make([]any, len(st.names))
-	for i, name := range st.names {
+// with gives the text, and the values of its parameters in their order.
+func (st *statement) with(a args) (text string, values []any, err error) {
+	text, names := st.parsed()
+	values = make([]any, len(names))
+	for i, name := range names {
 		value, ok := a[name]
 		if !ok {
-			return nil, fmt.Errorf("no value for the parameter :%s", name)
+			return "", nil, fmt.Errorf("no value for the parameter :%s", name)
 		}
 		values[i] = value
 	}
-	return values, nil
+	return text, values, nil
 }
 
 // get reads one row; sql.ErrNoRows when there is none.
 func (st *statement) get(ctx context.Context, q queryer, dest any, a args) error {
-	values, err := st.values(a)
+	text, values, err := st.with(a)
 	if err != nil {
 		return err
 	}
-	return q.GetContext(ctx, dest, st.text, values...)
+	return q.GetContext(ctx, dest, text, values...)
 }
 
 func (st *statement) list(ctx context.Context, q queryer, dest any, a args) error {
-	values, err := st.values(a)
+	text, values, err := st.with(a)
 	if err != nil {
 		return err
 	}
-	return q.SelectContext(ctx, dest, st.text, values...)
+	return q.SelectContext(ctx, dest, text, values...)
 }
 
 func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
-	values, err := st.values(a)
+	text, values, err := st.with(a)
 	if err == nil {
-		_, err = exec(ctx, tx, st.text, values...)
+		_, err = exec(ctx, tx, text, values...)
 	}
 	return err
 }
 
 // execOne changes a row; ErrNotFound when there is none.
 func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
-	values, err := st.values(a)
+	text, values, err := st.with(a)
 	if err != nil {
 		return err
 	}
-	return execOne(ctx, tx, st.text, values...)
+	return execOne(ctx, tx, text, values...)
 }
 
 // mapper names the column of a field: RunID has run_id.

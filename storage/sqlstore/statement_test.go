@@ -11,14 +11,14 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	st := parse(`SELECT :b::bigint, :a FROM x WHERE a = :a AND caller = :caller AND k = 'host/' || :b`)
 	const want = `SELECT $1::bigint, $2 FROM x WHERE a = $2 AND caller = $3 AND k = 'host/' || $1`
-	if st.text != want || !slices.Equal(st.names, []string{"b", "a", "caller"}) {
-		t.Errorf("got %s with %v", st.text, st.names)
+	if text, names := st.parsed(); text != want || !slices.Equal(names, []string{"b", "a", "caller"}) {
+		t.Errorf("got %s with %v", text, names)
 	}
-	values, err := st.values(by(storage.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
+	_, values, err := st.with(by(storage.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
 	if err != nil || !slices.Equal(values, []any{2, 1, "alice"}) {
 		t.Errorf("got %v, %v", values, err)
 	}
-	if values, err := st.values(args{"a": 1}); err == nil {
+	if _, values, err := st.with(args{"a": 1}); err == nil {
 		t.Errorf("a parameter without a value: got %v", values)
 	}
 }

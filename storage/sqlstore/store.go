@@ -233,11 +233,11 @@ var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
 func (s *Store) eachRow(ctx context.Context, query *statement, a args, scan func(rows *sqlx.Rows) error) error {
-	values, err := query.values(a)
+	text, values, err := query.with(a)
 	if err != nil {
 		return err
 	}
-	return s.reading(ctx, query.text, func(ctx context.Context, stmt *sqlx.Stmt) error {
+	return s.reading(ctx, text, func(ctx context.Context, stmt *sqlx.Stmt) error {
 		rows, err := stmt.QueryxContext(ctx, values...)
 		if err != nil {
 			return err

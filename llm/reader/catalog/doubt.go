@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,11 +21,11 @@ const (
 )
 
 var (
-	amountParts   = regexp.MustCompile(`^[\s+~<>≈−–-]*([$£€¥]?)[\s−–-]*([\d.,]*\d)\s*(%|[a-zA-Z²³/€$£]*)`)
-	pointFraction = regexp.MustCompile(`^\d*\.(\d{1,2}|\d{4,})$|^0?\.\d+$|^\d{4,}\.\d+$|^\d{1,3}(,\d{3})+\.\d+$|^\d{1,3}(,\d{3}){2,}$`)
-	commaFraction = regexp.MustCompile(`^\d*,(\d{1,2}|\d{4,})$|^0?,\d+$|^\d{4,},\d+$|^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$`)
-	eitherNumber  = regexp.MustCompile(`^\d{1,3}[.,]\d{3}$`)
-	slashParts    = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})/\d{4}`)
+	amountParts   = lazily(`^[\s+~<>≈−–-]*([$£€¥]?)[\s−–-]*([\d.,]*\d)\s*(%|[a-zA-Z²³/€$£]*)`)
+	pointFraction = lazily(`^\d*\.(\d{1,2}|\d{4,})$|^0?\.\d+$|^\d{4,}\.\d+$|^\d{1,3}(,\d{3})+\.\d+$|^\d{1,3}(,\d{3}){2,}$`)
+	commaFraction = lazily(`^\d*,(\d{1,2}|\d{4,})$|^0?,\d+$|^\d{4,},\d+$|^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$`)
+	eitherNumber  = lazily(`^\d{1,3}[.,]\d{3}$`)
+	slashParts    = lazily(`^(\d{1,2})/(\d{1,2})/\d{4}`)
 	ordinals      = WordSet("st nd rd th")
 )
 
@@ -47,11 +46,11 @@ func (c *Column) setNumberForm() {
 	var signs, suffixes, points, commas, either forms
 	for _, v := range c.Values {
 		v = strings.TrimSpace(v)
-		m := amountParts.FindStringSubmatch(v)
+		m := amountParts().FindStringSubmatch(v)
 		switch {
 		case IsMissing(v) || !strings.ContainsAny(v, "0123456789"):
 			continue
-		case m == nil || !numberCell.MatchString(v):
+		case m == nil || !numberCell().MatchString(v):
 			suffixes.add(v, v) // words around the number
 			continue
 		}
@@ -59,11 +58,11 @@ func (c *Column) setNumberForm() {
 		suffixes.add(singular(strings.ToLower(m[3])), v)
 		switch {
 		// Nobody writes thousandths of dollars after a comma.
-		case pointFraction.MatchString(m[2]), m[1] == "$" && eitherNumber.MatchString(m[2]) && strings.Contains(m[2], ","):
+		case pointFraction().MatchString(m[2]), m[1] == "$" && eitherNumber().MatchString(m[2]) && strings.Contains(m[2], ","):
 			points.add("", v)
-		case commaFraction.MatchString(m[2]):
+		case commaFraction().MatchString(m[2]):
 			commas.add("", v)
-		case eitherNumber.MatchString(m[2]):
+		case eitherNumber().MatchString(m[2]):
 			either.add("", v)
 		}
 	}
@@ -101,7 +100,7 @@ func multiply(suffixes []string, money bool) bool {
 func (c *Column) setDateForm() {
 	var day, month, all forms
 	for _, v := range c.Values {
-		m := slashParts.FindStringSubmatch(strings.TrimSpace(v))
+		m := slashParts().FindStringSubmatch(strings.TrimSpace(v))
 		if m == nil {
 			continue
 		}

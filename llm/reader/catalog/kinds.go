@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // kindOfType returns the kind of the values of a DuckDB type, and whether the type is
@@ -49,15 +50,20 @@ func Ordered(name string) bool {
 }
 
 var (
-	numberCell = regexp.MustCompile(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
-	clockCell  = regexp.MustCompile(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
-	isoDate    = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
-	slashDate  = regexp.MustCompile(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
-	wordDate   = regexp.MustCompile(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
+	numberCell = lazily(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
+	clockCell  = lazily(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
+	isoDate    = lazily(`^\d{4}-\d{2}-\d{2}`)
+	slashDate  = lazily(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
+	wordDate   = lazily(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
 		`(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\.?` +
 		`(\s+\d{1,2}(st|nd|rd|th)?)?(,?\s+\d{4})?(\s*[\[(].*)?$`)
-	integerCell = regexp.MustCompile(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
+	integerCell = lazily(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
 )
+
+// lazily compiles an expression when it is first used: most processes use none.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // missingTexts are texts that stand for a missing value.
 var missingTexts = WordSet(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
@@ -82,13 +88,13 @@ func kindOfValues(values []string) (k Kind, integers bool) {
 		}
 		seen++
 		switch {
-		case clockCell.MatchString(v):
+		case clockCell().MatchString(v):
 			clocks++
-		case isoDate.MatchString(v), slashDate.MatchString(v), len(v) > 3 && wordDate.MatchString(v):
+		case isoDate().MatchString(v), slashDate().MatchString(v), len(v) > 3 && wordDate().MatchString(v):
 			dates++
-		case numberCell.MatchString(v) && !leadingZero(v):
+		case numberCell().MatchString(v) && !leadingZero(v):
 			numbers++
-			if integerCell.MatchString(v) {
+			if integerCell().MatchString(v) {
 				whole++
 			}
 		}
@@ -123,7 +129,7 @@ func sample(values []string, n int) []string {
 }
 
 var (
-	digits  = regexp.MustCompile(`[−–-]?\d[\d,]*(\.\d+)?`)
+	digits  = lazily(`[−–-]?\d[\d,]*(\.\d+)?`)
 	toPlain = strings.NewReplacer(",", "", "−", "-", "–", "-")
 )
 
@@ -131,7 +137,7 @@ var (
 func ParseNumber(cell string) (float64, bool) {
 	text := cell
 	if !isPlainNumber(cell) {
-		if text = digits.FindString(cell); text == "" {
+		if text = digits().FindString(cell); text == "" {
 			return 0, false
 		}
 		text = toPlain.Replace(text)

@@ -36,7 +36,7 @@ func TestPlainNumbers(t *testing.T) {
 		if !isPlainNumber(string(cell)) {
 			continue
 		}
-		want, err := strconv.ParseFloat(toPlain.Replace(digits.FindString(string(cell))), 64)
+		want, err := strconv.ParseFloat(toPlain.Replace(digits().FindString(string(cell))), 64)
 		if got, ok := ParseNumber(string(cell)); ok != (err == nil) || got != want {
 			t.Errorf("%q is %v, %v, want %v", cell, got, ok, want)
 		}
