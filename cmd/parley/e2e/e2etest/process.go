@@ -53,6 +53,7 @@ func Main(m *testing.M, parallel int) int {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
+	defer removeFolders()
 	return m.Run()
 }
 

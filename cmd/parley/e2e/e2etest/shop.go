@@ -12,20 +12,23 @@ import (
 	"testing"
 )
 
-// Shop starts a server on which alice has three orders, two of them in Berlin.
-func Shop(t *testing.T, args ...string) Client {
-	t.Helper()
-	p := Serve(t, t.TempDir(), nil, args...)
-	c := Client{p, p.Token("alice")}
-	status := c.Ask("POST", "/ingest/shop/orders", Object{"data": []Object{
+// fruitShop has alice's three orders, two of them in Berlin.
+var fruitShop = folder{fill: func(p *Process) {
+	status := Client{p, p.Token("alice")}.Ask("POST", "/ingest/shop/orders", Object{"data": []Object{
 		{"item": "apple", "city": "Berlin", "price": 1.5},
 		{"item": "pear", "city": "Paris", "price": 2},
 		{"item": "fig", "city": "Berlin", "price": 3},
 	}}, nil)
 	if status != http.StatusOK {
-		t.Fatalf("ingest: %d", status)
+		p.T.Fatalf("ingest: %d", status)
 	}
-	return c
+}}
+
+// Shop starts a server on which alice has three orders, two of them in Berlin.
+func Shop(t *testing.T, args ...string) Client {
+	t.Helper()
+	p := Serve(t, fruitShop.copy(t), nil, args...)
+	return Client{p, p.Token("alice")}
 }
 
 // Hold stops the query workers: a question stays unanswered until they continue, or until
@@ -93,6 +96,16 @@ var shopRows = map[string]string{
 	"customers": `{"data":[{"name":"Ada","since":2019},{"name":"Bo","since":2021},{"name":"Cy","since":2023}]}`,
 }
 
+// rowShop has shopRows.
+var rowShop = folder{fill: func(p *Process) {
+	alice := p.Token("alice")
+	for _, name := range []string{"customers", "orders"} {
+		if status, text := p.Post(alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
+			p.T.Fatalf("ingest %s: %d %s", name, status, text)
+		}
+	}
+}}
+
 // ShopServer is a server with alice's namespace shop.
 type ShopServer struct {
 	*Process
@@ -102,13 +115,8 @@ type ShopServer struct {
 // ServeShop starts a server, on which alice has orders and customers.
 func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
 	t.Helper()
-	s := ShopServer{Process: Serve(t, t.TempDir(), env, args...)}
+	s := ShopServer{Process: Serve(t, rowShop.copy(t), env, args...)}
 	s.Alice = s.Token("alice")
-	for _, name := range []string{"customers", "orders"} {
-		if status, text := s.Post(s.Alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
-			t.Fatalf("ingest %s: %d %s", name, status, text)
-		}
-	}
 	return s
 }
 

@@ -1,0 +1,67 @@
+package e2etest
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// folder is a server's folder that is filled once in a test program. Each test has a copy:
+// that is quicker than the ingestions, which start processes.
+type folder struct {
+	// fill fills the folder of a server.
+	fill func(p *Process)
+	once sync.Once
+	path string
+}
+
+// copy gives a copy of the folder, for one test.
+func (f *folder) copy(t testing.TB) string {
+	t.Helper()
+	f.once.Do(func() {
+		path, err := os.MkdirTemp("", "parley-e2e-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		removeLater(path)
+		p := Serve(t, path, nil)
+		f.fill(p)
+		p.Signal(syscall.SIGTERM)
+		if code := p.Wait(); code != ExitOK {
+			t.Fatalf("the server ended with %d:\n%s", code, p.Log)
+		}
+		f.path = path
+	})
+	if f.path == "" {
+		t.Fatal("the folder could not be filled: see the first test that failed")
+	}
+	to := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", f.path+"/.", to).CombinedOutput(); err != nil {
+		t.Fatalf("copy the folder: %v: %s", err, out)
+	}
+	return to
+}
+
+// removed are the folders that Main removes.
+var removed struct {
+	sync.Mutex
+	paths []string
+}
+
+// removeLater removes a folder after all tests.
+func removeLater(path string) {
+	removed.Lock()
+	defer removed.Unlock()
+	removed.paths = append(removed.paths, path)
+}
+
+// removeFolders removes what tests shared.
+func removeFolders() {
+	removed.Lock()
+	defer removed.Unlock()
+	for _, path := range removed.paths {
+		_ = os.RemoveAll(path)
+	}
+}
