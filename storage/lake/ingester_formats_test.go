@@ -51,26 +51,24 @@ func TestContainersInTheWorker(t *testing.T) {
 // that cannot load it compiles it.
 func TestCompiledOnce(t *testing.T) {
 	t.Parallel()
-	path, err := plainWorker()
+	ingester, err := documentIngester()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, programs := t.TempDir(), t.TempDir()
-	ingester := NewIngester(IngesterConfig{Dir: programs, Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil }})
-	source := ingest.Source{Path: filepath.Join(dir, "text.pdf"), Name: "text.pdf"}
-	if err := os.WriteFile(source.Path, containerFiles(t)["text.pdf"], 0o600); err != nil {
+	source := ingest.Source{Path: filepath.Join(t.TempDir(), "text.pdf"), Name: "text.pdf"}
+	if err := os.WriteFile(source.Path, []byte(textPDF), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	read := func() {
+	read := func(ingester *Ingester) {
 		t.Helper()
 		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, source, storage.IngestOptions{}, t.TempDir(), 1000)
 		if err != nil || !ok || strings.TrimSpace(text) != "Hello world." {
 			t.Fatalf("%q, %v, %v", text, ok, err)
 		}
 	}
-	compiled := func() os.FileInfo {
+	compiled := func() (name string, info os.FileInfo) {
 		t.Helper()
-		found, _ := filepath.Glob(filepath.Join(programs, "work-*", "*", "*"))
+		found, _ := filepath.Glob(filepath.Join(ingester.config.Dir, "work-*", "*", "*"))
 		if len(found) != 1 {
 			t.Fatalf("compiled %v", found)
 		}
@@ -78,26 +76,47 @@ func TestCompiledOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return info
+		name, err = filepath.Rel(*ingester.programs.Load(), found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name, info
 	}
-	read()
-	first := compiled()
+	name, first := compiled()
 	if first.Size() < 1<<20 {
 		t.Errorf("%d bytes", first.Size())
 	}
-	read()
-	if again := compiled(); !os.SameFile(first, again) || again.ModTime() != first.ModTime() {
+	read(ingester)
+	read(ingester)
+	if _, again := compiled(); !os.SameFile(first, again) || again.ModTime() != first.ModTime() {
 		t.Error("compiled again")
 	}
-	found, _ := filepath.Glob(filepath.Join(programs, "work-*", "*", "*"))
-	if err := os.WriteFile(found[0], []byte("damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	read()
-	ingester.Close()
-	if left, err := os.ReadDir(programs); err != nil || len(left) > 0 {
+	damaged := damagedPrograms(t, ingester, name)
+	read(damaged)
+	damaged.Close()
+	if left, err := os.ReadDir(damaged.config.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
+}
+
+// damagedPrograms gives an ingester like another one, whose compiled program is damaged.
+func damagedPrograms(t *testing.T, like *Ingester, name string) *Ingester {
+	t.Helper()
+	config := like.config
+	config.Dir = t.TempDir()
+	damaged := NewIngester(config)
+	dir, _, err := makeWorkDir(config.Dir, config.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, filepath.Dir(name)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged.programs.Store(&dir)
+	return damaged
 }
 
 // BenchmarkPDF reads the text of a short PDF file in a worker: one that compiles PDFium, and
@@ -107,7 +126,7 @@ func BenchmarkPDF(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			ingester := NewIngester(IngesterConfig{Dir: programs})
 			source := ingest.Source{Path: filepath.Join(b.TempDir(), "text.pdf"), Name: "text.pdf"}
-			if err := os.WriteFile(source.Path, containerFiles(b)["text.pdf"], 0o600); err != nil {
+			if err := os.WriteFile(source.Path, []byte(textPDF), 0o600); err != nil {
 				b.Fatal(err)
 			}
 			ingester.compiled(b.Context(), []ingest.Source{source})
@@ -121,6 +140,12 @@ func BenchmarkPDF(b *testing.B) {
 	}
 }
 
+// textPDF is a document without a table of its objects, which is found by searching for them.
+const textPDF = "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
+	"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>\nendobj\n" +
+	"4 0 obj\n<< /Length 42 >>\nstream\nBT /F1 12 Tf 72 720 Td (Hello world.) Tj ET\nendstream\nendobj\n" +
+	"5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n"
+
 func containerFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{
@@ -128,13 +153,9 @@ func containerFiles(t testing.TB) map[string][]byte {
 		"map.geojson": []byte(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"a":1},"geometry":null}]}`),
 		"text.docx":   zipOf(t, "[Content_Types].xml", "<Types/>", "word/document.xml", `<document><p><t>Hello.</t></p></document>`),
 		"data.zip":    zipOf(t, "a.csv", "a\n1\n"),
-		"book.xlsx":   bookOf(t, 30_000),
+		"book.xlsx":   bookOf(t, 8_000),
+		"text.pdf":    []byte(textPDF),
 	}
-	// A document without a table of its objects, which is found by searching for them.
-	files["text.pdf"] = []byte("%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n" +
-		"3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>\nendobj\n" +
-		"4 0 obj\n<< /Length 42 >>\nstream\nBT /F1 12 Tf 72 720 Td (Hello world.) Tj ET\nendstream\nendobj\n" +
-		"5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n")
 	path := filepath.Join(t.TempDir(), "made.db")
 	db, err := sql.Open("sqlite", path)
 	if err == nil {

@@ -1,7 +1,9 @@
 package lake
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"parley/internal/sqltext"
 	"parley/storage"
 	"parley/storage/lake/engine"
+	"parley/storage/lake/ingest"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/worker"
 )
@@ -81,7 +84,8 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// documentIngester ingests in plain workers, which load PDFium once it is compiled.
+// documentIngester ingests in plain workers, which load PDFium: it is compiled here, so that
+// no two tests begin to.
 var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	path, err := plainWorker()
 	if err != nil {
@@ -91,9 +95,17 @@ var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewIngester(IngesterConfig{
+	ingester := NewIngester(IngesterConfig{
 		Dir: filepath.Join(dir, "programs"), Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil },
-	}), nil
+	})
+	source := filepath.Join(dir, "text.pdf")
+	if err := os.WriteFile(source, []byte(textPDF), 0o600); err != nil {
+		return nil, err
+	}
+	if ingester.compiled(context.Background(), []ingest.Source{{Path: source}}) == "" {
+		return nil, errors.New("PDFium was not compiled")
+	}
+	return ingester, nil
 })
 
 // setup makes a pool and, in a folder, the tables orders, items, notes and
