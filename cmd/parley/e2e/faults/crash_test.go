@@ -30,13 +30,13 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ sqlite, postgres crashes }{
 		"killed": {
-			sqlite: crashes{signal: syscall.SIGKILL, downs: 8, streams: fulltest.Count(240, 500), clients: 50},
+			sqlite: crashes{signal: syscall.SIGKILL, downs: fulltest.Count(4, 8), streams: fulltest.Count(120, 500), clients: 50},
 			// A dead process is only known by its silence, which takes its time.
-			postgres: crashes{signal: syscall.SIGKILL, downs: 2, streams: fulltest.Count(75, 150), clients: 32},
+			postgres: crashes{signal: syscall.SIGKILL, downs: 2, streams: fulltest.Count(40, 150), clients: 32},
 		},
 		"stopped": {
-			sqlite:   crashes{signal: syscall.SIGTERM, downs: 4, streams: fulltest.Count(75, 150), clients: 32, args: []string{"--drain-timeout", "50ms"}},
-			postgres: crashes{signal: syscall.SIGTERM, downs: 4, streams: fulltest.Count(75, 150), clients: 32, args: []string{"--drain-timeout", "50ms"}},
+			sqlite:   crashes{signal: syscall.SIGTERM, downs: fulltest.Count(2, 4), streams: fulltest.Count(40, 150), clients: 32, args: []string{"--drain-timeout", "50ms"}},
+			postgres: crashes{signal: syscall.SIGTERM, downs: fulltest.Count(2, 4), streams: fulltest.Count(40, 150), clients: 32, args: []string{"--drain-timeout", "50ms"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
