@@ -35,8 +35,7 @@ func kill(r *e2etest.Fleet) {
 // and nothing is there twice.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	const kills = 4
-	runs := fulltest.Count(100, 200)
+	kills, runs := fulltest.Count(2, 4), fulltest.Count(50, 200)
 	r := e2etest.StartFleet(t, 3)
 	c := e2etest.Client{Process: r.Any(), Token: r.Token}
 	text := e2etest.CSV(2_000)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/fulltest"
 )
 
 // TestDrainDelay has a server that is stopped say that it is not ready, and go on
@@ -111,7 +112,7 @@ func TestRollingRestart(t *testing.T) {
 			}
 		})
 	}
-	for round := range 2 {
+	for round := range fulltest.Count(1, 2) {
 		for i := range b.ready {
 			before := asked.Load()
 			e2etest.Eventually(t, func() bool { return t.Failed() || asked.Load() > before+10 })
