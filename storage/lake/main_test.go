@@ -84,8 +84,8 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// documentIngester ingests in plain workers, which load PDFium: it is compiled here, so that
-// no two tests begin to.
+// documentIngester ingests in plain workers, which load PDFium: its first job, which compiles
+// it, is done here, so that no two tests begin to.
 var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	path, err := plainWorker()
 	if err != nil {
@@ -98,11 +98,18 @@ var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	ingester := NewIngester(IngesterConfig{
 		Dir: filepath.Join(dir, "programs"), Command: func() (string, []string, []string) { return path, []string{"worker", "ingest"}, nil },
 	})
-	source := filepath.Join(dir, "text.pdf")
-	if err := os.WriteFile(source, []byte(textPDF), 0o600); err != nil {
+	source := ingest.Source{Path: filepath.Join(dir, "text.pdf"), Name: "text.pdf"}
+	if err := os.WriteFile(source.Path, []byte(textPDF), 0o600); err != nil {
 		return nil, err
 	}
-	if ingester.compiled(context.Background(), []ingest.Source{{Path: source}}) == "" {
+	out, err := os.MkdirTemp(dir, "out-")
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := ingester.Text(context.Background(), Admission{User: "alice"}, source, storage.IngestOptions{}, out, 1000); err != nil {
+		return nil, err
+	}
+	if ingester.programs.Load() == nil {
 		return nil, errors.New("PDFium was not compiled")
 	}
 	return ingester, nil
