@@ -153,7 +153,8 @@ func containerFiles(t testing.TB) map[string][]byte {
 		"map.geojson": []byte(`{"type":"FeatureCollection","features":[{"type":"Feature","properties":{"a":1},"geometry":null}]}`),
 		"text.docx":   zipOf(t, "[Content_Types].xml", "<Types/>", "word/document.xml", `<document><p><t>Hello.</t></p></document>`),
 		"data.zip":    zipOf(t, "a.csv", "a\n1\n"),
-		"book.xlsx":   bookOf(t, 8_000),
+		"book.xlsx":   bookOf(t, 100),
+		"texts.xlsx":  bookOfTexts(t),
 		"text.pdf":    []byte(textPDF),
 	}
 	path := filepath.Join(t.TempDir(), "made.db")
@@ -193,7 +194,17 @@ func zipOf(t testing.TB, files ...string) []byte {
 	return out.Bytes()
 }
 
-// bookOf makes a workbook with a sheet of 20 columns, large enough to be read from a file.
+// bookOfTexts makes a workbook whose cells share so many texts that these are in a file while it
+// is read.
+func bookOfTexts(t testing.TB) []byte {
+	return zipOf(t, "[Content_Types].xml", "<Types/>",
+		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r1" Type="worksheet" Target="one.xml"/></Relationships>`,
+		"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="r1"/></sheets></workbook>`,
+		"xl/one.xml", `<worksheet><sheetData><row><c t="str"><v>a</v></c></row><row><c t="s"><v>4999</v></c></row></sheetData></worksheet>`,
+		"xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si><t>"+strings.Repeat("text ", 200)+"</t></si>", 5_000)+"</sst>")
+}
+
+// bookOf makes a workbook with a sheet of 20 columns.
 func bookOf(t testing.TB, rows int) []byte {
 	t.Helper()
 	f := excelize.NewFile()
