@@ -13,12 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/fulltest"
 	"parley/llm/reader/net"
 )
 
+// questionsEach is how many questions are asked about each database.
+var questionsEach = fulltest.Count(4, 8)
+
 const (
-	// questionsEach is how many questions are asked about each database.
-	questionsEach = 8
 	// mostAsked is how many questions the asker may be asked to choose a reading of, in
 	// percent: more would be a nuisance.
 	mostAsked = 6
