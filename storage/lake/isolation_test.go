@@ -166,7 +166,7 @@ func TestAllLayers(t *testing.T) {
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.hostile(t, laketest.Bombs, 500*time.Millisecond, refused(t))
+	s.hostile(t, laketest.Bombs, 200*time.Millisecond, refused(t))
 }
 
 func TestGiants(t *testing.T) {

@@ -17,8 +17,29 @@ import (
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
+	"parley/storage/lake/ingest/source"
 	"parley/storage/lake/worker"
 )
+
+// programs names the folder in which a process of the tests finds PDFium compiled.
+const programs = "INGEST_PROGRAMS"
+
+// TestMain has the processes of the tests share compiled PDFium: to compile it takes seconds.
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir := os.Getenv(programs)
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "parley-ingest-"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		must(os.Setenv(programs, dir))
+	}
+	source.UseCompiled(dir)
+	return m.Run()
+}
 
 // lake is a folder and an engine for one test.
 type lake struct {

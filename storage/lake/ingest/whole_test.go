@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/fulltest"
 	"parley/storage"
 	"parley/storage/lake/ingest"
 )
@@ -79,7 +80,7 @@ func TestStrayQuoteInAnEarlyBlock(t *testing.T) {
 		t.Fatalf("the file has %d blocks", blocks)
 	}
 	file := l.file("x.csv", content)
-	for range max(1, raced(3)) {
+	for range max(1, raced(fulltest.Count(1, 3))) {
 		result := l.mustRun(ingest.Job{Sources: []ingest.Source{file}})
 		if result.Rows != 1_500_001 {
 			t.Fatalf("got %d rows", result.Rows)
