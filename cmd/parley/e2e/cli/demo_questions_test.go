@@ -3,10 +3,13 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/fulltest"
 )
 
 // What of newcomers' questions must be answered right at least, and may be answered wrong
@@ -57,6 +60,13 @@ func TestDemoQuestions(t *testing.T) {
 		sameRows(t, question, d.question(alice, "self", "shop", question), want)
 	}
 	right, wrong, asked := 0, 0, newcomersQuestions()
+	if !fulltest.Full() { // every third: too few to say how many are right
+		for i, question := range slices.Sorted(maps.Keys(asked)) {
+			if i%3 > 0 {
+				delete(asked, question)
+			}
+		}
+	}
 	for question, want := range asked {
 		switch got := d.question(alice, "self", "shop", question); {
 		case answers(got, want):
@@ -67,7 +77,7 @@ func TestDemoQuestions(t *testing.T) {
 		}
 	}
 	t.Logf("of %d newcomers' questions %d are answered right and %d wrong", len(asked), right, wrong)
-	if 100*right < leastRight*len(asked) || 100*wrong > mostWrong*len(asked) {
+	if fulltest.Full() && (100*right < leastRight*len(asked) || 100*wrong > mostWrong*len(asked)) {
 		t.Errorf("of %d newcomers' questions %d are answered right and %d wrong", len(asked), right, wrong)
 	}
 	for question, want := range map[string]string{

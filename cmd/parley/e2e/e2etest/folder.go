@@ -8,17 +8,17 @@ import (
 	"testing"
 )
 
-// folder is a server's folder that is filled once in a test program. Each test has a copy:
+// Folder is a server's folder that is filled once in a test program. Each test has a copy:
 // that is quicker than the ingestions, which start processes.
-type folder struct {
-	// fill fills the folder of a server.
-	fill func(p *Process)
+type Folder struct {
+	// Fill fills the folder of a server.
+	Fill func(p *Process)
 	once sync.Once
 	path string
 }
 
-// copy gives a copy of the folder, for one test.
-func (f *folder) copy(t testing.TB) string {
+// Copy gives a copy of the folder, for one test.
+func (f *Folder) Copy(t testing.TB) string {
 	t.Helper()
 	f.once.Do(func() {
 		path, err := os.MkdirTemp("", "parley-e2e-")
@@ -27,7 +27,7 @@ func (f *folder) copy(t testing.TB) string {
 		}
 		removeLater(path)
 		p := Serve(t, path, nil)
-		f.fill(p)
+		f.Fill(p)
 		p.Signal(syscall.SIGTERM)
 		if code := p.Wait(); code != ExitOK {
 			t.Fatalf("the server ended with %d:\n%s", code, p.Log)

@@ -13,7 +13,7 @@ import (
 )
 
 // fruitShop has alice's three orders, two of them in Berlin.
-var fruitShop = folder{fill: func(p *Process) {
+var fruitShop = Folder{Fill: func(p *Process) {
 	status := Client{p, p.Token("alice")}.Ask("POST", "/ingest/shop/orders", Object{"data": []Object{
 		{"item": "apple", "city": "Berlin", "price": 1.5},
 		{"item": "pear", "city": "Paris", "price": 2},
@@ -27,7 +27,7 @@ var fruitShop = folder{fill: func(p *Process) {
 // Shop starts a server on which alice has three orders, two of them in Berlin.
 func Shop(t *testing.T, args ...string) Client {
 	t.Helper()
-	p := Serve(t, fruitShop.copy(t), nil, args...)
+	p := Serve(t, fruitShop.Copy(t), nil, args...)
 	return Client{p, p.Token("alice")}
 }
 
@@ -97,7 +97,7 @@ var shopRows = map[string]string{
 }
 
 // rowShop has shopRows.
-var rowShop = folder{fill: func(p *Process) {
+var rowShop = Folder{Fill: func(p *Process) {
 	alice := p.Token("alice")
 	for _, name := range []string{"customers", "orders"} {
 		if status, text := p.Post(alice, "/api/v1/ingest/shop/"+name, shopRows[name]); status != http.StatusOK {
@@ -115,7 +115,7 @@ type ShopServer struct {
 // ServeShop starts a server, on which alice has orders and customers.
 func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
 	t.Helper()
-	s := ShopServer{Process: Serve(t, rowShop.copy(t), env, args...)}
+	s := ShopServer{Process: Serve(t, rowShop.Copy(t), env, args...)}
 	s.Alice = s.Token("alice")
 	return s
 }

@@ -19,21 +19,24 @@ import (
 	"parley/internal/waittest"
 )
 
-// shop starts a server on which alice has orders in three cities, on days of three months.
-func shop(t *testing.T, env ...string) e2etest.Client {
-	t.Helper()
-	p := e2etest.Serve(t, t.TempDir(), env)
-	c := e2etest.Client{Process: p, Token: p.Token("alice")}
-	status := c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{
+// orders has alice's orders in three cities, on days of three months.
+var orders = e2etest.Folder{Fill: func(p *e2etest.Process) {
+	status := e2etest.Client{Process: p, Token: p.Token("alice")}.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{
 		{"item": "apple", "city": "Berlin", "amount": 1.5, "day": "2025-01-03"},
 		{"item": "pear", "city": "Paris", "amount": 2, "day": "2025-02-04"},
 		{"item": "fig", "city": "Berlin", "amount": 3, "day": "2025-02-05"},
 		{"item": "plum", "city": "Oslo", "amount": 1234.5, "day": "2025-03-05"},
 	}}, nil)
 	if status != http.StatusOK {
-		t.Fatalf("ingest: %d", status)
+		p.T.Fatalf("ingest: %d", status)
 	}
-	return c
+}}
+
+// shop starts a server with orders.
+func shop(t *testing.T, env ...string) e2etest.Client {
+	t.Helper()
+	p := e2etest.Serve(t, orders.Copy(t), env)
+	return e2etest.Client{Process: p, Token: p.Token("alice")}
 }
 
 // counter starts a shop and gives the page of it.
