@@ -1,5 +1,5 @@
 // Package fulltest says how often tests repeat what they repeat with other input: kills,
-// streams, changed files, names, widths of windows.
+// streams, changed files, names, questions, widths and colors of windows.
 package fulltest
 
 import "os"

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/fulltest"
 	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/lake/laketest"
@@ -166,7 +167,7 @@ func TestAllLayers(t *testing.T) {
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.hostile(t, laketest.Bombs, 200*time.Millisecond, refused(t))
+	s.hostile(t, laketest.Bombs, time.Duration(fulltest.Count(200, 500))*time.Millisecond, refused(t))
 }
 
 func TestGiants(t *testing.T) {

@@ -82,6 +82,50 @@ func TestLongXML(t *testing.T) {
 	}
 }
 
+// XML that is nested, refers to itself, or has values where none belong takes no more memory than
+// other XML.
+func TestHostileXML(t *testing.T) {
+	t.Parallel()
+	skipRaced(t)
+	const part = 2 << 20
+	data := func(rows string) map[string]string {
+		return map[string]string{"xl/workbook.xml": listOfOneBook, "xl/_rels/workbook.xml.rels": relationsOf("worksheet", "one.xml"),
+			"xl/one.xml": "<worksheet><sheetData><row><c t=\"str\"><v>a</v></c></row>" + rows + "</sheetData></worksheet>"}
+	}
+	with := func(files map[string]string, name, content string) map[string]string {
+		files[name] = content
+		return files
+	}
+	var namespaces, attributes strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&namespaces, ` xmlns:n%d=""`, i)
+		fmt.Fprintf(&attributes, ` a%d=""`, i)
+	}
+	text := "<t>" + strings.Repeat("x", part) + "</t>"
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"namespaces":           {with(data(""), "xl/one.xml", strings.Repeat("<a"+namespaces.String()+">", 100)), "is damaged"},
+		"attributes":           {data("<row" + attributes.String() + "/>"), "is damaged"},
+		"depth":                {with(data(""), "xl/workbook.xml", strings.Repeat("<a>", 1000)), "is damaged"},
+		"a cell without a row": {data("<c t=\"str\"><v>" + strings.Repeat("<![CDATA["+strings.Repeat("x", part)+"]]>", 20) + "</v></c>"), "unpacks to too much"},
+		"a row within a row":   {data("<row><row/><c t=\"str\"><v>" + strings.Repeat("<![CDATA["+strings.Repeat("x", part)+"]]>", 20) + "</v></c></row>"), "unpacks to too much"},
+		"a text within a text": {with(data(`<row><c t="s"><v>0</v></c></row>`), "xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si>"+text, 20)+"</sst>"), "is damaged"},
+		"one text, often":      {with(data("<row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 20)+"</row>"), "xl/sharedStrings.xml", "<sst><si>"+text+"</si></sst>"), "unpacks to too much"},
+		"one sheet, often": {with(data(""), "xl/workbook.xml", `<workbook `+spreadsheet+`><sheets>`+strings.Repeat(`<sheet name="One" r:id="r0"/>`, 10_001)+`</sheets></workbook>`),
+			"has more than 10000 sheets"},
+		"rows that go back": {data(`<row r="5"/><row r="3"/>`), "is damaged"},
+		"no relations":      {map[string]string{"xl/workbook.xml": listOfOneBook}, "is damaged"},
+	} {
+		l := setup(t)
+		_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", bookOf(t, test.files))}})
+		if err == nil || !strings.Contains(refusal(t, err), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // padded gives a Parquet file with zeros that nothing refers to, before its footer.
 func padded(t *testing.T, source ingest.Source) string {
 	t.Helper()

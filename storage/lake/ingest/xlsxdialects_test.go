@@ -61,6 +61,32 @@ const firstSheet = `<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spre
 	<x:row r="5"><x:c r="C5" t="b"><x:v>0</x:v></x:c><x:c r="A5" s="1"><x:v>43889</x:v></x:c><x:c r="B5" t="inlineStr"><x:is><x:r><x:t>one</x:t></x:r><x:r><x:t> two</x:t></x:r></x:is></x:c></x:row>
 </x:sheetData></x:worksheet>`
 
+// What is in cells beside their values, and elements of other names, are left out.
+func TestWorkbookBesideValues(t *testing.T) {
+	t.Parallel()
+	l := setup(t)
+	files := map[string]string{
+		"xl/workbook.xml":            `<workbook ` + spreadsheet + `><sheets><sheet name="One" r:id="r0"/><sheet name="Two" r:id="r1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": relationsOf("worksheet", "one.xml", "worksheet", "two.xml"), "xl/two.xml": "<worksheet>",
+		"xl/styles.xml": `<styleSheet><cellXfs><xf/><xf numFmtId="14"/></cellXfs></styleSheet>`,
+		"xl/one.xml": `<worksheet><sheetData><row xmlns:r="r" r="1"><c t="str"><v>a</v></c><c t="str"><v>b</v></c><c t="str"><v>c</v></c></row>` +
+			`<row><c t="inlineStr"><is><t>x</t></is><v>x</v></c><c><f>1+1</f><v>5</v><extLst><ext><t>9</t></ext></extLst></c><c t="e"><v>#BUSY!</v></c></row>` +
+			`<row><c t="str"><f/><v>_xD83D__xDE00__x000A_</v></c><c><v>7</v></c><s:c s="1" xmlns:s="s"><v>45000</v></s:c></row></sheetData>` +
+			`<controls><from><row>1</row></from></controls></worksheet>`,
+	}
+	for _, encoding := range []string{"UTF-8", "ISO-8859-1"} {
+		content := bookOf(t, files)
+		if encoding != "UTF-8" {
+			changed := map[string]func(string) string{"xl/one.xml": func(s string) string { return strings.Replace(s, "UTF-8", encoding, 1) }}
+			content = rezip(t, content, changed)
+		}
+		result := l.readsPart(l.file("x.xlsx", content), "One", "a VARCHAR, b BIGINT, c DATE", `{"a":"x","b":5,"c":null}`+"\n"+`{"a":"😀\n","b":7,"c":"2023-03-15"}`)
+		if got, want := warnings(result), "x.xlsx (One): 1 cells hold an error of a formula, such as #N/A; they are read as missing"; got != want {
+			t.Errorf("warnings: got %s, want %s", got, want)
+		}
+	}
+}
+
 // Many texts are read from a file, each cell's own.
 func TestWorkbookManyTexts(t *testing.T) {
 	t.Parallel()

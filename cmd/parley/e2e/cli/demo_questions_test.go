@@ -60,7 +60,9 @@ func TestDemoQuestions(t *testing.T) {
 		sameRows(t, question, d.question(alice, "self", "shop", question), want)
 	}
 	right, wrong, asked := 0, 0, newcomersQuestions()
-	if !fulltest.Full() { // every third: too few to say how many are right
+	slack := 0
+	if !fulltest.Full() { // every third, which says less about how many are right
+		slack = 10
 		for i, question := range slices.Sorted(maps.Keys(asked)) {
 			if i%3 > 0 {
 				delete(asked, question)
@@ -77,7 +79,7 @@ func TestDemoQuestions(t *testing.T) {
 		}
 	}
 	t.Logf("of %d newcomers' questions %d are answered right and %d wrong", len(asked), right, wrong)
-	if fulltest.Full() && (100*right < leastRight*len(asked) || 100*wrong > mostWrong*len(asked)) {
+	if 100*right < (leastRight-slack)*len(asked) || 100*wrong > (mostWrong+slack)*len(asked) {
 		t.Errorf("of %d newcomers' questions %d are answered right and %d wrong", len(asked), right, wrong)
 	}
 	for question, want := range map[string]string{

@@ -37,7 +37,7 @@ type flag struct {
 
 var (
 	// helpCommand finds a command in the help of the program.
-	helpCommand = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: [<\[].*)?$`)
+	helpCommand = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)(?: [<\[].*)?$`)
 	// helpFlag finds where a flag begins in the help of a command.
 	helpFlag     = regexp.MustCompile(`(?m)^  (?:-\w, |    )(--[a-z][a-z-]*)`)
 	helpVariable = regexp.MustCompile(`\$([A-Z][A-Z0-9_]+)`)

@@ -42,8 +42,8 @@ type Part struct {
 	grid *grid
 }
 
-// Unpack gives the parts of a container, nil for a file that is none. Its readers are other
-// people's, so that a panic is taken for a damaged file.
+// Unpack gives the parts of a container, nil for a file that is none. A panic, of a
+// library too, is taken for a damaged file.
 func (r *Reader) Unpack(ctx context.Context, in Input, f *Format) (c *Container, err error) {
 	open := f.open
 	if f == formatZip {

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,9 +14,13 @@ import (
 	"parley/storage"
 )
 
-// maxInMemory is the most bytes of a file of a workbook whose content is held in memory. Sheets
-// and texts are not.
-const maxInMemory = 32 << 20
+const (
+	// maxInMemory is the most bytes of a file of a workbook whose content is held in memory.
+	// Sheets and texts are not.
+	maxInMemory = 32 << 20
+	// maxSheets is how many sheets a workbook may list.
+	maxSheets = 10_000
+)
 
 // workbook reads the sheets of an Excel file: a ZIP archive of XML files. The relations of a file
 // name the others that belong to it.
@@ -73,7 +78,7 @@ func (w *workbook) open(ctx context.Context, c *Container) error {
 	if err := w.readRelations(ctx, book, &related); err != nil {
 		return err
 	}
-	if w.entry(book) == nil {
+	if w.entry(book) == nil || w.entry(relationsName(book)) == nil {
 		return refuseDamaged(w.name)
 	}
 	w.textsEntry = w.entry(related.kinds["sharedStrings"])
@@ -89,22 +94,28 @@ func (w *workbook) open(ctx context.Context, c *Container) error {
 
 // relations are the names of files that belong to another.
 type relations struct {
-	// sheets are the worksheets by the ids of their relations, and kinds the files of which
-	// there is one.
-	sheets, kinds map[string]string
+	// sheets are the worksheets by the ids of their relations.
+	sheets map[string]string
+	// kinds are the files of kinds of which there is one.
+	kinds map[string]string
+}
+
+// relationsName names the file with the relations of a file, "" for those of the archive.
+func relationsName(of string) string {
+	folder, name := path.Split(of)
+	return folder + "_rels/" + name + ".rels"
 }
 
 // readRelations reads the relations of a file, "" for those of the archive.
 func (w *workbook) readRelations(ctx context.Context, of string, r *relations) error {
 	r.sheets = map[string]string{}
-	folder, name := path.Split(of)
-	return w.eachElement(ctx, w.entry(folder+"_rels/"+name+".rels"), func(t xml.StartElement) {
+	return w.eachElement(ctx, w.entry(relationsName(of)), func(t xml.StartElement) {
 		if t.Name.Local != "Relationship" {
 			return
 		}
 		target := strings.ReplaceAll(attribute(t, "Target"), `\`, "/")
 		if !strings.HasPrefix(target, "/") {
-			target = path.Join("/", folder, target)
+			target = path.Join("/", path.Dir(of), target)
 		}
 		kind := path.Base(attribute(t, "Type"))
 		if _, single := r.kinds[kind]; single {
@@ -157,8 +168,14 @@ func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEnt
 		size = w.textsEntry.UncompressedSize64
 	}
 	limit := w.r.unpackLimit()
+	if len(sheets) > maxSheets {
+		return refuse("%s has more than %d sheets", w.name, maxSheets)
+	}
 	var hidden []string
 	for _, sheet := range sheets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		entry := w.entry(paths[sheet.relation])
 		switch {
 		case entry == nil: // a chart, or a dialog
@@ -170,9 +187,14 @@ func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEnt
 		if size += min(entry.UncompressedSize64, maxDecoded); size > uint64(max(limit, 0)) {
 			return refuseTooLarge(w.name, limit)
 		}
+		// One that cannot be read is refused when it is chosen.
 		has, err := hasValues(ctx, entry)
-		if err != nil {
-			return refuseXML(partName(w.name, sheet.name), err)
+		var wrong *xmlError
+		switch {
+		case errors.As(err, &wrong):
+			has = true
+		case err != nil:
+			return err
 		}
 		if has {
 			c.parts = append(c.parts, w.part(sheet.name, entry))

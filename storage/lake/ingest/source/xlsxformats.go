@@ -127,8 +127,9 @@ var (
 	// quotedInFormat is what a format shows as it stands, and the conditions and
 	// colours of its sections, but not elapsed hours.
 	quotedInFormat = regexp.MustCompile(`"[^"]*"|\\.|_.|\*.|\[(?:[^\]hms][^\]]*|[hms][^\]hms][^\]]*)\]`)
-	zerosOnly      = regexp.MustCompile(`^0{2,255}$`)
-	elapsed        = regexp.MustCompile(`\[[hms]+\]`)
+	// zerosOnly has as many zeros as a format of Excel can have.
+	zerosOnly = regexp.MustCompile(`^0{2,255}$`)
+	elapsed   = regexp.MustCompile(`\[[hms]+\]`)
 )
 
 func formatKind(code string) numberKind {
@@ -151,6 +152,8 @@ func formatKind(code string) numberKind {
 	return plainNumber
 }
 
+var timeLayouts = [...]string{dateNumber: time.DateOnly, instantNumber: time.DateTime, timeNumber: time.TimeOnly}
+
 // read gives a number as it is stored in the way that it is meant, whatever it looks like on the
 // screen: dates and times in ISO form, and other numbers plainly. What is no number stays.
 func (f *numberFormat) read(stored string, date1904 bool) string {
@@ -169,7 +172,7 @@ func (f *numberFormat) read(stored string, date1904 bool) string {
 		}
 	case dateNumber, instantNumber, timeNumber:
 		if at, ok := timeOf(number, date1904); ok {
-			return at.Format(map[numberKind]string{dateNumber: time.DateOnly, instantNumber: time.DateTime, timeNumber: time.TimeOnly}[f.kind])
+			return at.Format(timeLayouts[f.kind])
 		}
 	case zeroPadded:
 		if number == math.Trunc(number) && !isLong(stored) {
@@ -179,7 +182,8 @@ func (f *numberFormat) read(stored string, date1904 bool) string {
 	return formatNumber(stored, number)
 }
 
-// isLong reports whether a number is a whole one with more digits than Excel shows.
+// isLong reports whether a number is a whole one with more digits than Excel shows, and no more
+// than a BIGINT has.
 func isLong(stored string) bool {
 	digits := strings.TrimPrefix(stored, "-")
 	return len(digits) > 15 && len(digits) < 20 && strings.Trim(digits, "0123456789") == ""
@@ -210,21 +214,25 @@ func formatElapsed(days float64) string {
 	return fmt.Sprintf("%s%d:%02d:%02d", sign(days), seconds/3600, seconds/60%60, seconds%60)
 }
 
-// maxDay is 31 December 9999, the last day of Excel.
-const maxDay = 2958465
+const (
+	// maxDay is 31 December 9999, the last day of Excel.
+	maxDay = 2958465
+	// days1904 are those between the days from which Excel counts.
+	days1904 = 1462
+)
 
 // timeOf gives the time of a number of days, unless there is none.
 func timeOf(days float64, date1904 bool) (time.Time, bool) {
+	switch {
+	case date1904 && days >= 0:
+		days += days1904
+	case days >= 1 && days < 60:
+		days++ // Excel counts a 29 February 1900
+	}
 	if !(days >= 0 && days < maxDay+1) {
 		return time.Time{}, false
 	}
 	first := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
-	switch {
-	case date1904:
-		first = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
-	case days >= 1 && days < 60:
-		days++ // Excel counts a 29 February 1900
-	}
 	whole, part := math.Modf(days)
 	return first.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86400)) * time.Second), true
 }

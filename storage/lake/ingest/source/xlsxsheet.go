@@ -49,9 +49,13 @@ type sheetReader struct {
 	// row is the number of the row in work, from 1, and cells its values by column.
 	row       int
 	rowHidden bool
-	cells     []string
-	record    []string
-	cell      sheetCell
+	// rowSize counts the bytes of its values.
+	rowSize int
+	// inData and inRow say that the data and a row are open.
+	inData, inRow bool
+	cells         []string
+	record        []string
+	cell          sheetCell
 
 	failed, hidden, unvalued noted
 	// unvaluedCell is where the first formula without a stored value is.
@@ -77,6 +81,7 @@ type sheetCell struct {
 // copyCells writes the cells of rows with values, each after its number from 0, and counts them:
 // which columns there are is known at the end alone.
 func (w *workbook) copyCells(ctx context.Context, entry *zip.File, g *grid, out io.Writer) error {
+	g.merges, g.hidden, g.last = nil, nil, nil
 	s := &sheetReader{w: w, g: g, out: csv.NewWriter(&limitedWriter{out: out, left: w.r.unpackLimit()})}
 	if err := readXML(ctx, entry, s.read); err != nil {
 		return err
@@ -86,10 +91,16 @@ func (w *workbook) copyCells(ctx context.Context, entry *zip.File, g *grid, out 
 	return s.out.Error()
 }
 
+// The depths of elements in the XML of a sheet: the worksheet has the data, with rows of cells.
+const (
+	dataDepth  = 2
+	cellDepth  = 4
+	valueDepth = 5
+)
+
 func (s *sheetReader) read(x *xmlReader) error {
-	inRow := false
 	for {
-		if !inRow {
+		if !s.inRow {
 			x.reset()
 		}
 		token, err := x.next()
@@ -98,19 +109,16 @@ func (s *sheetReader) read(x *xmlReader) error {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			inRow = inRow || t.Name.Local == "row"
-			if t.Name.Local == "rPh" { // how the characters of a text are spoken
+			var known bool
+			if known, err = s.start(t, x.depth); err == nil && !known {
 				err = x.skip()
-			} else {
-				err = s.start(t)
 			}
 		case xml.CharData:
 			if s.cell.inValue {
 				s.cell.value = append(s.cell.value, t...)
 			}
 		case xml.EndElement:
-			inRow = inRow && t.Name.Local != "row"
-			err = s.end(t.Name.Local)
+			err = s.end(x.depth + 1)
 		}
 		if err != nil {
 			return err
@@ -118,69 +126,90 @@ func (s *sheetReader) read(x *xmlReader) error {
 	}
 }
 
-func (s *sheetReader) start(t xml.StartElement) error {
-	switch t.Name.Local {
-	case "col":
-		least, err := strconv.Atoi(attribute(t, "min"))
-		most, err2 := strconv.Atoi(attribute(t, "max"))
-		if isSet(t, "hidden") && err == nil && err2 == nil && len(s.g.hidden) < maxSheetColumns {
-			s.g.hidden = append(s.g.hidden, [2]int{least, most})
-		}
-	case "row":
-		return s.startRow(t)
-	case "c":
-		return s.startCell(t)
-	case "f":
-		s.cell.formula = s.cell.open
-	case "v", "t":
-		s.cell.inValue, s.cell.stored = s.cell.open, s.cell.open
-	case "mergeCell":
-		return s.addMerge(attribute(t, "ref"))
+// start starts an element at a depth, and reports whether it is to be read.
+func (s *sheetReader) start(t xml.StartElement, depth int) (known bool, err error) {
+	name := t.Name.Local
+	switch {
+	case s.cell.open:
+		return s.cell.start(name, depth), nil
+	case s.inRow && name == "c":
+		return true, s.startCell(t)
+	case s.inData && !s.inRow && name == "row":
+		return true, s.startRow(t)
+	case s.inData:
+		return false, nil
+	case depth == dataDepth:
+		s.inData = name == "sheetData"
+	case name == "col":
+		s.addHidden(t)
+	case name == "mergeCell":
+		return true, s.addMerge(attribute(t, "ref"))
+	}
+	return true, nil
+}
+
+// start starts an element within the cell, and reports whether it is to be read.
+func (c *sheetCell) start(name string, depth int) (known bool) {
+	switch {
+	case depth > valueDepth: // a text, and its runs of different looks
+		c.inValue = name == "t"
+		return name == "t" || name == "r"
+	case name == "is" && c.kind == "inlineStr":
+		c.value = c.value[:0]
+		return true
+	case name == "v":
+		c.inValue, c.stored = len(c.value) == 0, true
+		return true
+	}
+	c.formula = c.formula || name == "f"
+	return false
+}
+
+// end ends an element at a depth.
+func (s *sheetReader) end(depth int) error {
+	switch {
+	case s.cell.open && depth == cellDepth:
+		return s.endCell()
+	case s.cell.open:
+		s.cell.inValue = false
+	case s.inRow:
+		s.inRow = false
+		return s.endRow()
+	case s.inData:
+		s.inData = false
 	}
 	return nil
 }
 
-func (s *sheetReader) end(name string) error {
-	switch name {
-	case "v", "t":
-		s.cell.inValue = false
-	case "c":
-		return s.endCell()
-	case "row":
-		return s.endRow()
+func (s *sheetReader) addHidden(t xml.StartElement) {
+	least, err := strconv.Atoi(attribute(t, "min"))
+	most, err2 := strconv.Atoi(attribute(t, "max"))
+	if isSet(t, "hidden") && err == nil && err2 == nil && len(s.g.hidden) < maxSheetColumns {
+		s.g.hidden = append(s.g.hidden, [2]int{least, most})
 	}
-	return nil
 }
 
 func (s *sheetReader) startRow(t xml.StartElement) error {
 	s.row++
 	if number := attribute(t, "r"); number != "" {
 		given, err := strconv.Atoi(number)
-		if err != nil {
-			return &xmlError{err}
+		if err != nil || given < s.row {
+			return &xmlError{fmt.Errorf("row %s after row %d", Excerpt(number), s.row-1)}
 		}
-		s.row = max(s.row, given)
+		s.row = given
 	}
 	if s.row > maxSheetRows {
 		return refuse("%s has rows beyond number %d, which a workbook cannot have", s.g.name, maxSheetRows)
 	}
-	s.rowHidden, s.cells, s.cell = isSet(t, "hidden"), s.cells[:0], sheetCell{value: s.cell.value}
+	s.inRow, s.rowHidden, s.rowSize = true, isSet(t, "hidden"), 0
+	s.cells, s.cell = s.cells[:0], sheetCell{value: s.cell.value}
 	return nil
 }
 
 func (s *sheetReader) startCell(t xml.StartElement) error {
 	column := s.cell.column + 1
-	s.cell = sheetCell{open: true, value: s.cell.value[:0]}
-	for _, a := range t.Attr {
-		switch a.Name.Local {
-		case "r":
-			s.cell.name = a.Value
-		case "t":
-			s.cell.kind = a.Value
-		case "s":
-			s.cell.style, _ = strconv.Atoi(a.Value)
-		}
-	}
+	s.cell = sheetCell{open: true, name: attribute(t, "r"), kind: attribute(t, "t"), value: s.cell.value[:0]}
+	s.cell.style, _ = strconv.Atoi(attribute(t, "s"))
 	if s.cell.name != "" {
 		var err error
 		if column, _, err = parseCellName(s.cell.name); err != nil {
@@ -205,12 +234,16 @@ func (s *sheetReader) endCell() error {
 			}
 		}
 	}
-	if errorValues[value] {
-		s.failed.add(s.row)
-		value = ""
-	}
 	if value == "" {
 		return nil
+	}
+	if s.cell.kind == "e" || errorValues[value] {
+		s.failed.add(s.row)
+		return nil
+	}
+	// Cells can refer to the same long text.
+	if s.rowSize += len(value); s.rowSize > MaxValue {
+		return &xmlError{errLongElement}
 	}
 	if s.cell.column > 2*storage.MaxColumns {
 		return refuse("%s has more than %d columns", s.g.name, storage.MaxColumns)
@@ -231,7 +264,7 @@ func (s *sheetReader) value() (string, error) {
 	switch s.cell.kind {
 	case "s":
 		return s.w.texts.get(text)
-	case "inlineStr":
+	case "inlineStr", "str":
 		return unescape(text), nil
 	case "b":
 		switch text {
@@ -242,7 +275,7 @@ func (s *sheetReader) value() (string, error) {
 		}
 		return text, nil
 	case "", "n":
-	default: // the text of a formula, an error, a date in ISO form
+	default: // an error, a date in ISO form
 		return text, nil
 	}
 	var format numberFormat

@@ -11,13 +11,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 const (
 	// textsInMemory is up to which size of their XML the texts of a workbook are held in memory.
 	textsInMemory = 4 << 20
 	// maxTexts is how many texts the cells of a workbook may share.
-	maxTexts = 16 << 20
+	maxTexts = 4 << 20
 )
 
 // sharedTexts are the texts that cells of a workbook refer to by their numbers.
@@ -61,8 +62,11 @@ func (w *workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) e
 	if err != nil {
 		return fmt.Errorf("open temporary file: %w", err)
 	}
+	if err := os.Remove(name); err != nil {
+		return errors.Join(err, file.Close())
+	}
 	texts.content = file
-	return os.Remove(name)
+	return nil
 }
 
 // copy writes the texts one after the other. A text has runs of different looks; how its
@@ -81,6 +85,7 @@ func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 			switch t.Name.Local {
 			case "si":
 				x.reset()
+				text = text[:0]
 			case "t":
 				inText = true
 			case "rPh":
@@ -137,16 +142,21 @@ func (s *sharedTexts) close() {
 	}
 }
 
-// escaped is a character that XML cannot hold, or an underscore before what looks like one.
-var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+// escaped are characters that XML cannot hold, in UTF-16, or an underscore before what looks like
+// one.
+var escaped = regexp.MustCompile(`(_x[0-9A-Fa-f]{4}_)+`)
 
 // unescape gives a text with the characters that are escaped.
 func unescape(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text
 	}
-	return escaped.ReplaceAllStringFunc(text, func(code string) string {
-		char, _ := strconv.ParseUint(code[2:6], 16, 16)
-		return string(rune(char))
+	return escaped.ReplaceAllStringFunc(text, func(codes string) string {
+		var units []uint16
+		for ; codes != ""; codes = codes[len("_x0000_"):] {
+			unit, _ := strconv.ParseUint(codes[2:6], 16, 16)
+			units = append(units, uint16(unit))
+		}
+		return string(utf16.Decode(units))
 	})
 }

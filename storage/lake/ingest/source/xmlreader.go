@@ -7,16 +7,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strconv"
+	"strings"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
-// maxXMLDepth is how deep elements of XML may be nested.
-const maxXMLDepth = 256
+const (
+	// maxXMLDepth is how deep elements of XML may be nested, and maxAttributes how many
+	// attributes one may have: the decoder remembers the namespaces of all that are open.
+	maxXMLDepth   = 256
+	maxAttributes = 1000
+)
 
 // errLongElement is XML of which a part that is read at once takes more than MaxValue bytes.
 var errLongElement = errors.New("element too long")
 
-// xmlError is XML that is not as the program that wrote it means it.
+// xmlError is XML that cannot be read.
 type xmlError struct{ err error }
 
 func (e *xmlError) Error() string { return "read XML: " + e.err.Error() }
@@ -42,7 +50,19 @@ func newXMLReader(ctx context.Context, content io.Reader) *xmlReader {
 		}
 		return n, err
 	}))
+	x.decoder.CharsetReader = decodeXML
 	return x
+}
+
+// decodeXML decodes XML that says that it is not in UTF-8.
+func decodeXML(encoding string, content io.Reader) (io.Reader, error) {
+	switch strings.ToLower(encoding) {
+	case "utf8":
+		return content, nil
+	case "us-ascii", "iso-8859-1", "windows-1252":
+		return charmap.Windows1252.NewDecoder().Reader(content), nil
+	}
+	return nil, fmt.Errorf("unknown encoding %s", Excerpt(encoding))
 }
 
 // reset starts a part that is read at once, of at most MaxValue bytes.
@@ -54,16 +74,20 @@ func (x *xmlReader) next() (xml.Token, error) {
 		return nil, x.ctx.Err()
 	}
 	token, err := x.decoder.Token()
-	if err == io.EOF && x.elements {
+	var disk *fs.PathError
+	switch {
+	case err == io.EOF && x.elements:
 		return nil, nil
-	} else if err != nil {
+	case errors.As(err, &disk):
+		return nil, fmt.Errorf("read source: %w", err)
+	case err != nil:
 		return nil, &xmlError{err}
 	}
-	switch token.(type) {
+	switch t := token.(type) {
 	case xml.StartElement:
 		x.elements = true
-		if x.depth++; x.depth > maxXMLDepth {
-			return nil, &xmlError{fmt.Errorf("more than %d nested elements", maxXMLDepth)}
+		if x.depth++; x.depth > maxXMLDepth || len(t.Attr) > maxAttributes {
+			return nil, &xmlError{errors.New("too many nested elements or attributes")}
 		}
 	case xml.EndElement:
 		x.depth--
@@ -84,7 +108,7 @@ func (x *xmlReader) skip() error {
 // attribute gives an attribute of an element by its name without a prefix.
 func attribute(t xml.StartElement, name string) string {
 	for _, a := range t.Attr {
-		if a.Name.Local == name {
+		if a.Name.Local == name && a.Name.Space != "xmlns" {
 			return a.Value
 		}
 	}
