@@ -32,11 +32,11 @@ type statement struct {
 var parameter = regexp.MustCompile(`::?[a-z_]+`)
 
 func parse(text string) *statement {
-	return &statement{sync.OnceValues(func() (string, []string) { return number(text) })}
+	return &statement{sync.OnceValues(func() (string, []string) { return numberParameters(text) })}
 }
 
-// number replaces the names of parameters by numbers.
-func number(text string) (numbered string, names []string) {
+// numberParameters replaces the names of parameters by numbers.
+func numberParameters(text string) (numbered string, names []string) {
 	numbered = parameter.ReplaceAllStringFunc(text, func(match string) string {
 		if strings.HasPrefix(match, "::") {
 			return match
@@ -72,8 +72,8 @@ func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
 }
 
-// with gives the text, and the values of its parameters in their order.
-func (st *statement) with(a args) (text string, values []any, err error) {
+// bind gives the text, and the values of its parameters in their order.
+func (st *statement) bind(a args) (text string, values []any, err error) {
 	text, names := st.parsed()
 	values = make([]any, len(names))
 	for i, name := range names {
@@ -88,7 +88,7 @@ func (st *statement) with(a args) (text string, values []any, err error) {
 
 // get reads one row; sql.ErrNoRows when there is none.
 func (st *statement) get(ctx context.Context, q queryer, dest any, a args) error {
-	text, values, err := st.with(a)
+	text, values, err := st.bind(a)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (st *statement) get(ctx context.Context, q queryer, dest any, a args) error
 }
 
 func (st *statement) list(ctx context.Context, q queryer, dest any, a args) error {
-	text, values, err := st.with(a)
+	text, values, err := st.bind(a)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (st *statement) list(ctx context.Context, q queryer, dest any, a args) erro
 }
 
 func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
-	text, values, err := st.with(a)
+	text, values, err := st.bind(a)
 	if err == nil {
 		_, err = exec(ctx, tx, text, values...)
 	}
@@ -113,7 +113,7 @@ func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
 
 // execOne changes a row; ErrNotFound when there is none.
 func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
-	text, values, err := st.with(a)
+	text, values, err := st.bind(a)
 	if err != nil {
 		return err
 	}

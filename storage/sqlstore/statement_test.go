@@ -14,11 +14,11 @@ func TestParse(t *testing.T) {
 	if text, names := st.parsed(); text != want || !slices.Equal(names, []string{"b", "a", "caller"}) {
 		t.Errorf("got %s with %v", text, names)
 	}
-	_, values, err := st.with(by(storage.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
+	_, values, err := st.bind(by(storage.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
 	if err != nil || !slices.Equal(values, []any{2, 1, "alice"}) {
 		t.Errorf("got %v, %v", values, err)
 	}
-	if _, values, err := st.with(args{"a": 1}); err == nil {
+	if _, values, err := st.bind(args{"a": 1}); err == nil {
 		t.Errorf("a parameter without a value: got %v", values)
 	}
 }

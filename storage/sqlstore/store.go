@@ -233,7 +233,7 @@ var errEnough = errors.New("enough rows")
 
 // eachRow reads rows that scan takes one by one, until it says errEnough.
 func (s *Store) eachRow(ctx context.Context, query *statement, a args, scan func(rows *sqlx.Rows) error) error {
-	text, values, err := query.with(a)
+	text, values, err := query.bind(a)
 	if err != nil {
 		return err
 	}

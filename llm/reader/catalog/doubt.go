@@ -21,11 +21,11 @@ const (
 )
 
 var (
-	amountParts   = lazily(`^[\s+~<>≈−–-]*([$£€¥]?)[\s−–-]*([\d.,]*\d)\s*(%|[a-zA-Z²³/€$£]*)`)
-	pointFraction = lazily(`^\d*\.(\d{1,2}|\d{4,})$|^0?\.\d+$|^\d{4,}\.\d+$|^\d{1,3}(,\d{3})+\.\d+$|^\d{1,3}(,\d{3}){2,}$`)
-	commaFraction = lazily(`^\d*,(\d{1,2}|\d{4,})$|^0?,\d+$|^\d{4,},\d+$|^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$`)
-	eitherNumber  = lazily(`^\d{1,3}[.,]\d{3}$`)
-	slashParts    = lazily(`^(\d{1,2})/(\d{1,2})/\d{4}`)
+	amountParts   = lazyRegexp(`^[\s+~<>≈−–-]*([$£€¥]?)[\s−–-]*([\d.,]*\d)\s*(%|[a-zA-Z²³/€$£]*)`)
+	pointFraction = lazyRegexp(`^\d*\.(\d{1,2}|\d{4,})$|^0?\.\d+$|^\d{4,}\.\d+$|^\d{1,3}(,\d{3})+\.\d+$|^\d{1,3}(,\d{3}){2,}$`)
+	commaFraction = lazyRegexp(`^\d*,(\d{1,2}|\d{4,})$|^0?,\d+$|^\d{4,},\d+$|^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$`)
+	eitherNumber  = lazyRegexp(`^\d{1,3}[.,]\d{3}$`)
+	slashParts    = lazyRegexp(`^(\d{1,2})/(\d{1,2})/\d{4}`)
 	ordinals      = WordSet("st nd rd th")
 )
 

@@ -50,18 +50,18 @@ func Ordered(name string) bool {
 }
 
 var (
-	numberCell = lazily(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
-	clockCell  = lazily(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
-	isoDate    = lazily(`^\d{4}-\d{2}-\d{2}`)
-	slashDate  = lazily(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
-	wordDate   = lazily(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
+	numberCell = lazyRegexp(`^[\s$£€¥+~<>≈-]*[−–-]?(\d[\d,]*(\.\d+)?|\d{1,3}(\.\d{3})+(,\d+)?)\s*(%|st|nd|rd|th|[a-zA-Z²³/€$£]{0,6})?[\s*†‡]*(\(.*\)|\[.*\])?$`)
+	clockCell  = lazyRegexp(`^\+?\d{1,3}:\d{2}(:\d{2})?([.,]\d+)?$`)
+	isoDate    = lazyRegexp(`^\d{4}-\d{2}-\d{2}`)
+	slashDate  = lazyRegexp(`^(\d{1,2}/\d{1,2}/\d{4}|\d{1,2}\.\d{1,2}\.\d{4})`)
+	wordDate   = lazyRegexp(`(?i)^((mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?,?\s+)?(\d{1,2}(st|nd|rd|th)?\s+)?` +
 		`(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)\.?` +
 		`(\s+\d{1,2}(st|nd|rd|th)?)?(,?\s+\d{4})?(\s*[\[(].*)?$`)
-	integerCell = lazily(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
+	integerCell = lazyRegexp(`^[−–-]?([\d,]+|\d{1,3}(\.\d{3}){2,})$`)
 )
 
-// lazily compiles an expression when it is first used: most processes use none.
-func lazily(expression string) func() *regexp.Regexp {
+// lazyRegexp compiles an expression when it is first used: most processes use none.
+func lazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
@@ -129,7 +129,7 @@ func sample(values []string, n int) []string {
 }
 
 var (
-	digits  = lazily(`[−–-]?\d[\d,]*(\.\d+)?`)
+	digits  = lazyRegexp(`[−–-]?\d[\d,]*(\.\d+)?`)
 	toPlain = strings.NewReplacer(",", "", "−", "-", "–", "-")
 )
 

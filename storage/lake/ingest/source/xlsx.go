@@ -109,7 +109,7 @@ func relationsName(of string) string {
 // readRelations reads the relations of a file, "" for those of the archive.
 func (w *workbook) readRelations(ctx context.Context, of string, r *relations) error {
 	r.sheets = map[string]string{}
-	return w.eachElement(ctx, w.entry(relationsName(of)), func(t xml.StartElement) {
+	return w.eachHeld(ctx, w.entry(relationsName(of)), func(t xml.StartElement) {
 		if t.Name.Local != "Relationship" {
 			return
 		}
@@ -126,30 +126,22 @@ func (w *workbook) readRelations(ctx context.Context, of string, r *relations) e
 	})
 }
 
-// eachElement gives the elements of a file whose content is held in memory; none if it is nil.
-func (w *workbook) eachElement(ctx context.Context, entry *zip.File, give func(t xml.StartElement)) error {
+// eachHeld gives the elements of a file whose content is held in memory; none if it is nil.
+func (w *workbook) eachHeld(ctx context.Context, entry *zip.File, give func(t xml.StartElement)) error {
 	if entry == nil {
 		return nil
 	}
 	if entry.UncompressedSize64 > maxInMemory {
 		return refuse("%s takes too much memory to read; save its sheets as CSV files", w.name)
 	}
-	return readXML(ctx, entry, func(x *xmlReader) error {
-		for {
-			x.reset()
-			token, err := x.next()
-			if token == nil || err != nil {
-				return err
-			}
-			if t, ok := token.(xml.StartElement); ok {
-				give(t)
-			}
-		}
+	return eachElement(ctx, entry, func(t xml.StartElement) bool {
+		give(t)
+		return false
 	})
 }
 
 func (w *workbook) readSheets(ctx context.Context, entry *zip.File) (sheets []sheetEntry, err error) {
-	err = w.eachElement(ctx, entry, func(t xml.StartElement) {
+	err = w.eachHeld(ctx, entry, func(t xml.StartElement) {
 		switch t.Name.Local {
 		case "workbookPr":
 			w.date1904 = isSet(t, "date1904")
@@ -213,18 +205,9 @@ func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEnt
 
 // hasValues reports whether a sheet has a cell with a value.
 func hasValues(ctx context.Context, entry *zip.File) (has bool, err error) {
-	err = readXML(ctx, entry, func(x *xmlReader) error {
-		for {
-			x.reset()
-			token, err := x.next()
-			if token == nil || err != nil {
-				return err
-			}
-			if t, ok := token.(xml.StartElement); ok && (t.Name.Local == "v" || t.Name.Local == "t") {
-				has = true
-				return nil
-			}
-		}
+	err = eachElement(ctx, entry, func(t xml.StartElement) bool {
+		has = t.Name.Local == "v" || t.Name.Local == "t"
+		return has
 	})
 	return has, err
 }

@@ -45,7 +45,7 @@ const maxStyles = 0xfffd
 func (w *workbook) readStyles(ctx context.Context, entry *zip.File) error {
 	codes, parsed := map[int]string{}, map[int]numberFormat{}
 	ofCells := false
-	return w.eachElement(ctx, entry, func(t xml.StartElement) {
+	return w.eachHeld(ctx, entry, func(t xml.StartElement) {
 		id, _ := strconv.Atoi(attribute(t, "numFmtId"))
 		switch name := t.Name.Local; {
 		case name == "numFmt":

@@ -28,16 +28,16 @@ var errorValues = map[string]bool{
 	"#DIV/0!": true, "#N/A": true, "#NAME?": true, "#NULL!": true, "#NUM!": true, "#REF!": true, "#VALUE!": true, "#SPILL!": true, "#CALC!": true, "#GETTING_DATA": true,
 }
 
-// noted counts the cells or rows that a warning is about.
-type noted struct {
+// occurrences counts the cells or rows that a warning is about.
+type occurrences struct {
 	count int
 	// row is the first one's number, from 1.
 	row int
 }
 
-func (n *noted) add(row int) {
-	if n.count++; n.count == 1 {
-		n.row = row
+func (o *occurrences) add(row int) {
+	if o.count++; o.count == 1 {
+		o.row = row
 	}
 }
 
@@ -57,7 +57,7 @@ type sheetReader struct {
 	record        []string
 	cell          sheetCell
 
-	failed, hidden, unvalued noted
+	failed, hidden, unvalued occurrences
 	// unvaluedCell is where the first formula without a stored value is.
 	unvaluedCell string
 }
@@ -151,7 +151,7 @@ func (s *sheetReader) start(t xml.StartElement, depth int) (known bool, err erro
 // start starts an element within the cell, and reports whether it is to be read.
 func (c *sheetCell) start(name string, depth int) (known bool) {
 	switch {
-	case depth > valueDepth: // a text, and its runs of different looks
+	case depth > valueDepth: // a text, and its runs of rich text
 		c.inValue = name == "t"
 		return name == "t" || name == "r"
 	case name == "is" && c.kind == "inlineStr":
@@ -325,12 +325,12 @@ func parseCellName(name string) (column, row int, err error) {
 	letters := strings.TrimRight(name, "0123456789")
 	for _, c := range []byte(strings.ToUpper(letters)) {
 		if column = column*26 + int(c-'A') + 1; c < 'A' || c > 'Z' || column > maxSheetColumns {
-			return 0, 0, &xmlError{fmt.Errorf("no column of that name: %s", storage.Truncate(name, 60))}
+			return 0, 0, &xmlError{fmt.Errorf("no column of that name: %s", Excerpt(name))}
 		}
 	}
 	row, err = strconv.Atoi(name[len(letters):])
 	if err != nil || column == 0 || row < 1 {
-		return 0, 0, &xmlError{fmt.Errorf("no cell of that name: %s", storage.Truncate(name, 60))}
+		return 0, 0, &xmlError{fmt.Errorf("no cell of that name: %s", Excerpt(name))}
 	}
 	return column, row, nil
 }

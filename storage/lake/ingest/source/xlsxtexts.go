@@ -69,8 +69,8 @@ func (w *workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) e
 	return nil
 }
 
-// copy writes the texts one after the other. A text has runs of different looks; how its
-// characters are spoken is left out.
+// copy writes the texts one after the other, those of rich text without their formats. Phonetic
+// guides are left out.
 func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 	var text []byte
 	var end int64

@@ -130,3 +130,19 @@ func readXML(ctx context.Context, entry *zip.File, read func(x *xmlReader) error
 	defer content.Close()
 	return read(newXMLReader(ctx, content))
 }
+
+// eachElement gives the start of each element of a file of an archive, until give has enough.
+func eachElement(ctx context.Context, entry *zip.File, give func(t xml.StartElement) (enough bool)) error {
+	return readXML(ctx, entry, func(x *xmlReader) error {
+		for {
+			x.reset()
+			token, err := x.next()
+			if token == nil || err != nil {
+				return err
+			}
+			if t, ok := token.(xml.StartElement); ok && give(t) {
+				return nil
+			}
+		}
+	})
+}
