@@ -1,8 +1,10 @@
 package net
 
 import (
+	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -214,7 +216,8 @@ func (l *linear) apply(x matrix, s *scratch) matrix {
 var activeHelpers atomic.Int64
 
 // parallel calls f with parts of the range from 0 to n: in this goroutine, and in one more
-// for each processor that no other call uses.
+// for each processor that no other call uses. A panic of f ends in this goroutine, where
+// callers can recover from it.
 func parallel(n int, f func(from, to int)) {
 	const partsEach = 4
 	helpers := 0
@@ -231,11 +234,21 @@ func parallel(n int, f func(from, to int)) {
 	parts := min(n, partsEach*(helpers+1))
 	var next atomic.Int64
 	var wait sync.WaitGroup
+	var panicked atomic.Pointer[string]
 	wait.Add(parts)
+	call := func(part int) {
+		defer wait.Done()
+		defer func() {
+			if cause := recover(); cause != nil {
+				text := fmt.Sprintf("%v\n%s", cause, debug.Stack())
+				panicked.CompareAndSwap(nil, &text)
+			}
+		}()
+		f(n*part/parts, n*(part+1)/parts)
+	}
 	work := func() {
 		for part := int(next.Add(1)) - 1; part < parts; part = int(next.Add(1)) - 1 {
-			f(n*part/parts, n*(part+1)/parts)
-			wait.Done()
+			call(part)
 		}
 	}
 	for range helpers {
@@ -247,6 +260,9 @@ func parallel(n int, f func(from, to int)) {
 	work()
 	// A goroutine that starts late finds no part left; the caller does not wait for it.
 	wait.Wait()
+	if text := panicked.Load(); text != nil {
+		panic(*text)
+	}
 }
 
 // apply is layer normalization.
