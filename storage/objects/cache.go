@@ -67,11 +67,16 @@ type cached struct {
 	holds int
 	// verified is the modification time when this process checked the file, or zero.
 	verified time.Time
-	// busy is closed at the end of a fetch or check, nil without one; err is its error.
-	busy chan struct{}
-	err  error
+	// fetch is the running fetch or check, nil without one.
+	fetch *fetch
 	// obsolete files go with their last user, removed ones are no longer in the cache.
 	obsolete, removed bool
+}
+
+// fetch is one fetch or check of a file. err is its error, to be read when done is closed.
+type fetch struct {
+	done chan struct{}
+	err  error
 }
 
 // maxFetches bounds parallel fetches and checks.
@@ -114,23 +119,30 @@ func (c *Cache) Hold(ctx context.Context, files []storage.DataFile) (paths []str
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, t := range all {
-		if t.busy == nil {
-			continue
-		}
-		select {
-		case <-t.busy:
-			err = t.err
-		case <-ctx.Done():
-			err = waitError(ctx)
-		}
-		if err != nil {
-			c.release(all)
-			return nil, nil, err
-		}
+	if err := waitFetched(ctx, all); err != nil {
+		c.release(all)
+		return nil, nil, err
 	}
 	paths, release = c.lend(all)
 	return paths, release, nil
+}
+
+// waitFetched waits until held files can be read.
+func waitFetched(ctx context.Context, all []taken) error {
+	for _, t := range all {
+		if t.fetch == nil {
+			continue
+		}
+		select {
+		case <-t.fetch.done:
+			if t.fetch.err != nil {
+				return t.fetch.err
+			}
+		case <-ctx.Done():
+			return waitError(ctx)
+		}
+	}
+	return nil
 }
 
 // Ready is Hold for files that are all verified. It reports whether they are.
@@ -141,7 +153,7 @@ func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(),
 	for _, file := range files {
 		f := c.files[file.Key]
 		// Those that wait for room come first.
-		if f == nil || f.busy != nil || !c.intact(f) || c.waiting.Load() > 0 && f.holds == 0 {
+		if f == nil || f.fetch != nil || !c.intact(f) || c.waiting.Load() > 0 && f.holds == 0 {
 			return nil, nil, false
 		}
 		if f.holds > 0 {
@@ -156,7 +168,7 @@ func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(),
 // taken is a held file, and what to wait for before reading it.
 type taken struct {
 	*cached
-	busy <-chan struct{}
+	fetch *fetch
 }
 
 // waitError says why a caller stops waiting for files.
@@ -244,10 +256,10 @@ func (c *Cache) take(files []storage.DataFile) []taken {
 	for i, file := range files {
 		f := c.entry(file)
 		c.hold(f)
-		if f.verified.IsZero() && f.busy == nil {
+		if f.verified.IsZero() && f.fetch == nil {
 			c.startFetch(f, file)
 		}
-		all[i] = taken{f, f.busy}
+		all[i] = taken{f, f.fetch}
 	}
 	c.evict(c.cfg.Size)
 	return all

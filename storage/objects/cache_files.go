@@ -38,7 +38,8 @@ var (
 // startFetch checks a file in the background, and fetches it if it is missing or wrong.
 // No caller's context ends that. The caller holds the lock.
 func (c *Cache) startFetch(f *cached, file storage.DataFile) {
-	f.busy = make(chan struct{})
+	running := &fetch{done: make(chan struct{})}
+	f.fetch = running
 	c.hold(f)
 	c.fetches.Go(func() {
 		c.fetchSlots <- struct{}{}
@@ -46,14 +47,14 @@ func (c *Cache) startFetch(f *cached, file storage.DataFile) {
 		<-c.fetchSlots
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if f.err = err; err == nil {
+		if running.err = err; err == nil {
 			f.verified = c.modTime(f)
 		} else {
 			c.remove(f)
 			c.signalFreed()
 		}
-		close(f.busy)
-		f.busy = nil
+		close(running.done)
+		f.fetch = nil
 		c.unhold(f)
 	})
 }

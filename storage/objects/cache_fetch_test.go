@@ -1,0 +1,54 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"parley/storage"
+)
+
+// TestCacheFetchError has a file that is fetched, damaged and not fetched again while a
+// caller still waits for the first fetch: that caller gets the result of its own fetch.
+func TestCacheFetchError(t *testing.T) {
+	t.Parallel()
+	folder, err := OpenFolder(FolderConfig{Dir: t.TempDir(), Secret: bytes.Repeat([]byte("s"), 32), BaseURL: func(context.Context) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folder.Close() })
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := storage.DataFile{Key: "datasets/1/file", Bytes: 10}
+	if err := folder.PutFile(t.Context(), file.Key, path); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := OpenCache(CacheConfig{Store: folder, Dir: t.TempDir(), Size: 100, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cache.Close() })
+
+	first, _, err := cache.tryTake([]storage.DataFile{file}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache.fetches.Wait()
+	if err := os.WriteFile(cache.path(file.Key), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Delete(t.Context(), file.Key); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := cache.Hold(t.Context(), []storage.DataFile{file}); err == nil {
+		t.Fatal("a file was held that is neither cached nor stored")
+	}
+	if err := waitFetched(t.Context(), first); err != nil {
+		t.Fatalf("the first fetch succeeded, but its caller got: %v", err)
+	}
+}
