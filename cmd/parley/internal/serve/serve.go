@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -178,18 +177,4 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 var largeAnswers = fair.Config{
 	What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 4096, MaxQueuedPerUser: 256,
 	FreeWeight: 64 << 10, FirstImmediately: true,
-}
-
-// gcPercent is high because the live heap is small and most memory of a request is
-// short-lived; memoryLimit bounds the heap that it allows.
-const gcPercent, memoryLimit = 400, 512 << 20
-
-// tuneMemory sets the garbage collector, unless Go's own variables do.
-func tuneMemory() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
 }
