@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -18,6 +19,7 @@ import (
 	"parley/a2aserver/params"
 	"parley/internal/fair"
 	"parley/internal/jsontext"
+	"parley/internal/sse"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -140,28 +142,47 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	defer memory.release()
 	r = r.WithContext(ctx)
 	request, method, err := t.route(r, entry)
-	if err != nil || method.open == nil {
-		answer, err := t.answerOne(ctx, &request, method, err)
+	if err == nil && method.open == nil {
+		answer, err := t.answerOne(ctx, &request, method, nil)
 		t.respond(w, jsonrpc.HTTPStatus(err), answer)
 		return
 	}
+	wrap := rpcEnvelope(request.ID)
 	if request.Legacy {
-		r = r.WithContext(withLegacy(ctx))
+		r, wrap = r.WithContext(withLegacy(ctx)), legacyEnvelope(request.ID)
 	}
-	events, err := recovered(func() (tail, error) { return method.open(t, r, &request) })
+	var events tail
+	asStream := acceptsOnlyStreams(r)
+	if err == nil {
+		events, err = recovered(func() (tail, error) { return method.open(t, r, &request) })
+		asStream = asStream || request.Legacy // clients of 0.3 do not look for an error outside of a stream
+	}
 	switch {
-	case err != nil && request.Legacy && !request.IsNotification() && jsonrpc.HTTPStatus(err) == http.StatusOK:
-		t.refuseLegacyStream(ctx, w, request, err)
+	case err != nil && asStream && !request.IsNotification() && jsonrpc.HTTPStatus(err) == http.StatusOK:
+		t.refuseStream(r.Context(), w, request, err, wrap)
 	case err != nil:
-		t.respond(w, jsonrpc.HTTPStatus(err), t.failed(ctx, request, err))
+		t.respond(w, jsonrpc.HTTPStatus(err), t.failed(r.Context(), request, err))
 	case request.IsNotification():
 		events.close()
 		t.respond(w, http.StatusOK, nil)
-	case request.Legacy:
-		t.stream(w, r, request, events, legacyEnvelope(request.ID))
 	default:
-		t.stream(w, r, request, events, rpcEnvelope(request.ID))
+		t.stream(w, r, request, events, wrap)
 	}
+}
+
+// acceptsOnlyStreams reports whether a client accepts server-sent events, and no JSON.
+func acceptsOnlyStreams(r *http.Request) bool {
+	streams := false
+	for _, accepted := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		mediaType, _, _ := strings.Cut(accepted, ";")
+		switch strings.ToLower(strings.TrimSpace(mediaType)) {
+		case sse.MediaType:
+			streams = true
+		case mediaJSON, "application/*", "*/*":
+			return false
+		}
+	}
+	return streams
 }
 
 // route reads a request and gives its method.

@@ -54,6 +54,15 @@ func (t transport) stream(w http.ResponseWriter, r *http.Request, request jsonrp
 	}
 }
 
+// refuseStream answers with a stream of one error.
+func (t transport) refuseStream(ctx context.Context, w http.ResponseWriter, request jsonrpc.Request, err error, wrap envelope) {
+	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: wrap}
+	defer out.Close()
+	if out.Start() == nil {
+		_ = out.fail(t.fail(ctx, request, err), err) // if this fails the client is gone
+	}
+}
+
 // follow sends events until the end, io.EOF, or an error.
 func (t transport) follow(ctx context.Context, out *eventStream, events tail) error {
 	if err := out.Start(); err != nil {

@@ -20,6 +20,7 @@ import (
 	"parley/a2aserver/params"
 	"parley/internal/waittest"
 	"parley/storage"
+	"parley/storage/sqlstore/sqlstoretest"
 )
 
 func streaming(events tail) *fakeAgent {
@@ -278,4 +279,42 @@ func BenchmarkReadRequest(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A client that accepts only event streams gets the error of a refused stream as an event.
+func TestRefusedStream(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	server := serveHost(t, newHost(t, store, fourEvents))
+	unknown := rpcText("SubscribeToTask", map[string]any{"id": "00000000-0000-0000-0000-000000000000"})
+	const streams = "text/event-stream"
+	for name, test := range map[string]struct {
+		accept, body string
+		stream       bool
+		code         string
+	}{
+		"only streams":             {streams, unknown, true, "-32001"},
+		"in another form":          {"Text/Event-Stream; q=0.9 , text/*", unknown, true, "-32001"},
+		"a message":                {streams, rpcText("SendStreamingMessage", map[string]any{}), true, "-32602"},
+		"params of another type":   {streams, rpcText("SubscribeToTask", []int{}), true, "-32602"},
+		"unknown method":           {streams, rpcText("Subscribe", nil), true, "-32601"},
+		"JSON too":                 {"application/json, " + streams, unknown, false, "-32001"},
+		"anything":                 {streams + ", */*;q=0.1", unknown, false, "-32001"},
+		"not named":                {"", unknown, false, "-32001"},
+		"a method without streams": {streams, rpcText("GetTask", map[string]any{"id": "00000000-0000-0000-0000-000000000000"}), false, "-32001"},
+	} {
+		response := postAs(t, server, alice, test.body, "Accept", test.accept)
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, media := `{"jsonrpc":"2.0","id":1,"error":{"code":`+test.code+`,`, "application/json"
+		if test.stream {
+			want, media = "data: "+want, streams
+		}
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || got != media || !strings.HasPrefix(string(body), want) {
+			t.Errorf("%s: %s %s\n%s", name, response.Status, got, body)
+		}
+	}
 }

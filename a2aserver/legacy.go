@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"net/http"
 	"strings"
 
 	legacy "github.com/a2aproject/a2a-go/a2a"
@@ -16,7 +15,6 @@ import (
 	"parley/a2aserver/jsonrpc"
 	"parley/internal/jsonscan"
 	"parley/internal/jsontext"
-	"parley/internal/sse"
 	"parley/storage"
 )
 
@@ -99,16 +97,6 @@ func legacyEnvelope(id json.RawMessage) envelope {
 		return encodeLegacy(event)
 	}
 	return wrap
-}
-
-// refuseLegacyStream answers with a stream of one error: clients of 0.3 do not look for
-// one outside of a stream.
-func (t transport) refuseLegacyStream(ctx context.Context, w http.ResponseWriter, request jsonrpc.Request, err error) {
-	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: legacyEnvelope(request.ID)}
-	defer out.Close()
-	if out.Start() == nil {
-		_ = out.fail(t.fail(ctx, request, err), err) // if this fails the client is gone
-	}
 }
 
 func encodeLegacy(event a2a.Event) ([]byte, error) {

@@ -72,7 +72,12 @@ export async function* subscribe(agent: Agent, id: string, signal: AbortSignal):
 }
 
 async function* events(stream: AsyncIterable<StreamResponse>): AsyncGenerator<Event> {
-  for await (const event of stream) yield StreamResponse.toJSON(event) as Event;
+  try {
+    for await (const event of stream) yield StreamResponse.toJSON(event) as Event;
+  } catch (error) {
+    // The SDK wraps an error that comes as an event; its text has the code and the data too.
+    throw error instanceof Error && error.cause instanceof Error && 'reason' in error.cause ? error.cause : error;
+  }
 }
 
 export async function getTask(agent: Agent, id: string, signal: AbortSignal): Promise<Task> {

@@ -110,7 +110,7 @@ func TestGoClient(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Run(agent.Name, func(t *testing.T) {
-					g := goClient{t, ctx, called, agent.Name, binding}
+					g := goClient{t, ctx, called, agent.Name}
 					g.checkAnswered()
 					g.checkHeld(e2etest.Client{Process: c.Process, Token: c.Token})
 					g.checkErrors()
@@ -125,8 +125,6 @@ type goClient struct {
 	ctx   context.Context
 	c     *a2aclient.Client
 	agent string
-	// binding is the one that the client uses.
-	binding a2a.TransportProtocol
 }
 
 // checkAnswered sends, streams, gets and lists.
@@ -251,12 +249,19 @@ func (g goClient) checkErrors() {
 	if err == nil || !errors.Is(err, a2a.ErrUnauthenticated) && !strings.Contains(err.Error(), "401") {
 		g.Errorf("ask without a token: %v", err)
 	}
+	refused := 0
 	for event, err := range g.c.SubscribeToTask(g.ctx, &a2a.SubscribeToTaskRequest{ID: ended}) {
-		// Over JSON-RPC the SDK looks for no error where it expects a stream: docs/a2a/go.md
-		// says so.
-		if g.binding == a2a.TransportProtocolJSONRPC || !errors.Is(err, a2a.ErrUnsupportedOperation) {
+		if refused++; !errors.Is(err, a2a.ErrUnsupportedOperation) || !strings.Contains(err.Error(), "the task has ended") {
 			g.Errorf("subscribed to a task that has ended: %v, %v", event, err)
 		}
+	}
+	for event, err := range g.c.SendStreamingMessage(g.ctx, question("How many orders are there?", "elsewhere")) {
+		if refused++; !errors.Is(err, a2a.ErrInvalidParams) || !strings.Contains(err.Error(), "namespace not found") {
+			g.Errorf("stream in an unknown namespace: %v, %v", event, err)
+		}
+	}
+	if refused != 2 {
+		g.Errorf("%d refused streams gave an error, not 2", refused)
 	}
 }
 

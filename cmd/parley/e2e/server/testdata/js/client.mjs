@@ -46,7 +46,8 @@ const print = (step, value) => console.log(JSON.stringify({ step, value }));
 async function refused(step, work) {
   try {
     print(step, { unexpected: await work() });
-  } catch (error) {
+  } catch (caught) {
+    const error = caught.cause ?? caught; // that of a stream has the error of the protocol as its cause
     print(step, { name: error.name, reason: error.reason, message: error.message });
   }
 }
