@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -54,38 +55,77 @@ type grpcCaller struct {
 func (h *Host) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
-		grpc.ForceServerCodecV2(limitedCodec{encoding.GetCodecV2(grpcproto.Name), &h.cfg}),
+		grpc.ForceServerCodecV2(requestCodec{encoding.GetCodecV2(grpcproto.Name), &h.cfg}),
 		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
 			defer h.recoverGRPC(ctx, &err)
 			return handle(ctx, in)
 		}),
 		grpc.StreamInterceptor(func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 			defer h.recoverGRPC(stream.Context(), &err)
-			return handle(service, stream)
+			return handle(service, requestStream{stream, h})
 		}),
 	)
-	a2apb.RegisterA2AServiceServer(server, grpcService{host: h})
+	methods := a2apb.A2AService_ServiceDesc
+	methods.Methods = slices.Clone(methods.Methods)
+	for i := range methods.Methods {
+		handle := methods.Methods[i].Handler
+		methods.Methods[i].Handler = func(service any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+			return handle(service, ctx, func(into any) error { return h.readGRPC(ctx, into, decode) }, intercept)
+		}
+	}
+	server.RegisterService(&methods, grpcService{host: h})
 	return server
 }
 
-// limitedCodec reads requests that are not too large without their files.
-type limitedCodec struct {
+// requestStream reads the request of a stream as readGRPC does.
+type requestStream struct {
+	grpc.ServerStream
+	host *Host
+}
+
+// RecvMsg implements grpc.ServerStream.
+func (s requestStream) RecvMsg(into any) error {
+	return s.host.readGRPC(s.Context(), into, s.ServerStream.RecvMsg)
+}
+
+// request is a message to read, and the error of reading it.
+type request struct {
+	into any
+	err  error
+}
+
+// readGRPC reads a message. gRPC would answer an error of the codec as an internal one, with
+// its text.
+func (h *Host) readGRPC(ctx context.Context, into any, decode func(any) error) error {
+	in := request{into: into}
+	if err := decode(&in); err != nil || in.err == nil {
+		return err
+	}
+	if who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller); who.refused != nil {
+		in.err = who.refused
+	}
+	return transport{Config: &h.cfg}.grpcError(ctx, "", in.err)
+}
+
+// requestCodec reads requests that are not too large without their files.
+type requestCodec struct {
 	encoding.CodecV2
 	cfg *Config
 }
 
-// Unmarshal implements encoding.CodecV2.
-func (c limitedCodec) Unmarshal(data mem.BufferSlice, into any) error {
-	err := c.cfg.checkStructure(data.Len(), func() int {
-		if _, ok := into.(*a2apb.SendMessageRequest); ok {
+// Unmarshal implements encoding.CodecV2 for a request.
+func (c requestCodec) Unmarshal(data mem.BufferSlice, in any) error {
+	request := in.(*request)
+	request.err = c.cfg.checkStructure(data.Len(), func() int {
+		if _, ok := request.into.(*a2apb.SendMessageRequest); ok {
 			return params.StructureOfMessage(data.Materialize())
 		}
 		return data.Len()
 	})
-	if err != nil {
-		return err
+	if request.err == nil && c.CodecV2.Unmarshal(data, request.into) != nil {
+		request.err = invalidParams("the message is not the one of this method, or its texts are not UTF-8")
 	}
-	return c.CodecV2.Unmarshal(data, into)
+	return nil
 }
 
 // recoverGRPC answers a panic, which would end the process: gRPC calls methods in
@@ -121,15 +161,23 @@ func (h *Host) begin(ctx context.Context, method string, in proto.Message) (cont
 	ctx, call.stop = who.session.Context(auth.WithCaller(ctx, who.session.Caller))
 	ctx, call.memory = h.cfg.withReservation(ctx)
 	_, err := readVersion(metadataOf(ctx, a2a.SvcParamVersion), protocolVersion)
-	if err == nil {
-		call.agent, err = h.agentOf(ctx, in)
+	if err != nil {
+		return ctx, call, err
+	}
+	agent, err := h.agentOf(ctx, in)
+	if err != nil {
+		return ctx, call, err
+	}
+	call.agent = agent
+	if activated := agent.activated(ctx, metadata.ValueFromIncomingContext(ctx, a2a.SvcParamExtensions)); activated != "" {
+		err = grpc.SetHeader(ctx, metadata.Pairs(a2a.SvcParamExtensions, activated))
 	}
 	return ctx, call, err
 }
 
 // agentOf gives the agent of a request: its metadata names it, or the first segment of its
 // tenant, or it is the default one. What is left of the tenant is the agent's.
-func (h *Host) agentOf(ctx context.Context, in proto.Message) (service, error) {
+func (h *Host) agentOf(ctx context.Context, in proto.Message) (*agentService, error) {
 	message := in.ProtoReflect()
 	field := message.Descriptor().Fields().ByName("tenant")
 	first, rest, _ := strings.Cut(message.Get(field).String(), "/")

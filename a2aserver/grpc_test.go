@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -262,6 +264,66 @@ func TestGRPCErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// A request that cannot be read is the client's fault, as in other bindings, and its answer
+// does not show how it was read.
+func TestGRPCUnreadableRequests(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	var log logtest.Buffer
+	h := newHost(t, store, fourEvents, func(cfg *Config) {
+		cfg.DefaultAgent, cfg.MaxMessage, cfg.Logger = "echo", 1<<20, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	conn := dialGRPC(t, h)
+	raw := grpc.ForceCodecV2(rawCodec{})
+	unary := func(ctx context.Context, method string, body []byte) error {
+		return conn.Invoke(ctx, "/lf.a2a.v1.A2AService/"+method, body, new([]byte), raw)
+	}
+	stream := func(ctx context.Context, method string, body []byte) error {
+		calls, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/lf.a2a.v1.A2AService/"+method, raw)
+		if err == nil {
+			err = errors.Join(calls.SendMsg(body), calls.CloseSend())
+		}
+		if err == nil {
+			err = calls.RecvMsg(new([]byte))
+		}
+		return err
+	}
+	deep := bytes.Repeat([]byte{0x0a, 0x02}, 3) // a length that goes past the end
+	for method, call := range map[string]func(context.Context, string, []byte) error{
+		"GetTask": unary, "SendMessage": unary, "SendStreamingMessage": stream, "SubscribeToTask": stream,
+	} {
+		for name, body := range map[string][]byte{
+			"not a message": []byte("\xff\xff\xff"), "not UTF-8": {0x0a, 0x02, 0xff, 0xfe}, "cut off": {0x0a, 0x7f, 'x'}, "lengths": deep,
+		} {
+			said := status.Convert(call(grpcAs(t, alice), method, body))
+			if said.Code() != codes.InvalidArgument || len(said.Details()) != 2 || strings.Contains(said.Message(), "proto") || strings.Contains(said.Message(), "grpc") {
+				t.Errorf("%s, %s: %v", method, name, said)
+			}
+			if code := status.Code(call(grpcAs(t, storage.Caller{}), method, body)); code != codes.Unauthenticated {
+				t.Errorf("%s, %s, without a token: %v", method, name, code)
+			}
+		}
+	}
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("logged as a fault of the server: %s", log.String())
+	}
+}
+
+// rawCodec sends and receives bytes as they are.
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "proto" }
+
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
 }
 
 // What goes wrong here is logged, and not shown; a panic does not end the process.

@@ -25,6 +25,7 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 	if !ok {
 		return noAgent(agent)
 	}
+	s.setExtensions(w, r)
 	transport{Config: &h.cfg, agent: s}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
 	return nil
 }
@@ -42,6 +43,7 @@ func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage
 	if !ok {
 		return noAgent(agent)
 	}
+	s.setExtensions(w, r)
 	transport{Config: &h.cfg, agent: s, legacy: true}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
 	return nil
 }

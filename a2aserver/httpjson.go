@@ -72,6 +72,7 @@ func (h *Host) CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.C
 	if !ok {
 		return storage.Errorf(storage.ErrNotFound, "unknown operation")
 	}
+	s.setExtensions(w, r)
 	t := httpTransport{transport{Config: &h.cfg, agent: s}}
 	t.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), operation, members, body)
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/baseurl"
 )
 
 // Versions of A2A. protocolVersion is that of every binding; JSON-RPC has legacyVersion
@@ -56,6 +58,31 @@ func readVersion(named string, supported ...string) (string, error) {
 	return "", a2a.NewError(a2a.ErrVersionNotSupported,
 		fmt.Sprintf("A2A version %q is not supported; %s", shorten(version), strings.Join(supported, " and ")+is),
 	).WithErrorInfoMeta(map[string]string{"supportedVersions": strings.Join(supported, ",")})
+}
+
+// setExtensions tells a client which of the extensions that it asked for are activated: those
+// that the agent has.
+func (s *agentService) setExtensions(w http.ResponseWriter, r *http.Request) {
+	if activated := s.activated(r.Context(), r.Header.Values(a2a.SvcParamExtensions)); activated != "" {
+		w.Header().Set(a2a.SvcParamExtensions, activated)
+	}
+}
+
+// activated gives the extensions of an agent that are in lists of URIs, as such a list.
+func (s *agentService) activated(ctx context.Context, lists []string) string {
+	if len(lists) == 0 {
+		return ""
+	}
+	var requested, activated []string
+	for _, uri := range strings.Split(strings.Join(lists, ","), ",") {
+		requested = append(requested, strings.TrimSpace(uri))
+	}
+	for _, extension := range s.agent.Card(baseurl.From(ctx)).Capabilities.Extensions {
+		if slices.Contains(requested, extension.URI) {
+			activated = append(activated, extension.URI)
+		}
+	}
+	return strings.Join(activated, ", ")
 }
 
 // isNumber reports whether a text is a number of one to nine digits.
