@@ -17,7 +17,13 @@ const (
 	AssistantName = "assistant"
 )
 
-const bearer a2a.SecuritySchemeName = "bearer"
+const (
+	bearer a2a.SecuritySchemeName = "bearer"
+	// access is what a token must be able to do, at least. Without it the list of a requirement
+	// would be empty, and the SDKs leave out empty fields of a card before they check its
+	// signatures: a card without the requirement would verify.
+	access = "read"
+)
 
 // NL2QL makes the card of the agent that answers a question with one query and its rows.
 // baseURL is the public URL of the API, including /api/v1; version is that of Parley.
@@ -98,7 +104,7 @@ func newCard(baseURL, version, name, description string, skill a2a.AgentSkill) *
 		SecuritySchemes: a2a.NamedSecuritySchemes{
 			bearer: a2a.HTTPAuthSecurityScheme{Scheme: "bearer", BearerFormat: "JWT"},
 		},
-		SecurityRequirements: a2a.SecurityRequirementsOptions{{bearer: {}}},
+		SecurityRequirements: a2a.SecurityRequirementsOptions{{bearer: {access}}},
 		SupportedInterfaces: []*a2a.AgentInterface{
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolJSONRPC),
 			a2a.NewAgentInterface(agentURL(baseURL, name), a2a.TransportProtocolHTTPJSON),

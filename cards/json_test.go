@@ -21,7 +21,7 @@ func TestJSONFields(t *testing.T) {
 		"defaultInputModes":    `["text/plain"]`,
 		"defaultOutputModes":   `["text/plain","application/json"]`,
 		"securitySchemes":      `{"bearer":{"httpAuthSecurityScheme":{"bearerFormat":"JWT","scheme":"bearer"}}}`,
-		"securityRequirements": `[{"schemes":{"bearer":{"list":[]}}}]`,
+		"securityRequirements": `[{"schemes":{"bearer":{"list":["read"]}}}]`,
 	}
 	for _, card := range cards.All(base, version) {
 		t.Run(card.Name, func(t *testing.T) {

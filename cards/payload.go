@@ -25,12 +25,8 @@ const (
 	// left out, unless they are required or optional by the protocol's schema.
 	FormStandard Form = "standard"
 	// FormSDK is what the SDKs for Python and JavaScript sign: also without strings, lists
-	// and objects that are empty, or become empty by this. It leaves out more than the
-	// specification wants: of Parley's cards, that a token is required.
+	// and objects that are empty, or become empty by this. Parley's cards have none of them.
 	FormSDK Form = "sdk"
-	// FormParsed is FormSDK without security schemes. @a2a-js/sdk 1.3 loses them from a card
-	// that it has parsed, which is what its client verifies; it signs such cards so, too.
-	FormParsed Form = "parsed"
 	// FormDocument is a card as it is, for cards before 1.0.
 	FormDocument Form = "document"
 	// FormDense is FormDocument without what is empty.
@@ -63,11 +59,9 @@ func canonical(form Form, card map[string]any) ([]byte, error) {
 	var signed any = card
 	switch form {
 	case FormStandard:
-		signed = reducer{}.message(schema, card)
+		signed = reduce(schema, card)
 	case FormSDK:
-		signed = dense(reducer{}.message(schema, card))
-	case FormParsed:
-		signed = dense(reducer{noOneofs: true}.message(schema, card))
+		signed = dense(reduce(schema, card))
 	case FormDense:
 		signed = dense(card)
 	case FormDocument:
@@ -99,14 +93,10 @@ func readCard(document []byte) (map[string]any, error) {
 	return card, nil
 }
 
-// reducer leaves fields with default values out of proto3-JSON, unless they are required or
+// reduce leaves fields with default values out of proto3-JSON, unless they are required or
 // have presence. Fields that the schema does not know stay: the SDKs leave them out, but a
 // reader may believe them.
-type reducer struct {
-	noOneofs bool // also leave out those of which a message has one
-}
-
-func (r reducer) message(schema protoreflect.MessageDescriptor, message map[string]any) map[string]any {
+func reduce(schema protoreflect.MessageDescriptor, message map[string]any) map[string]any {
 	members := map[string]any{}
 	for name, value := range message {
 		field := schema.Fields().ByJSONName(name)
@@ -114,9 +104,8 @@ func (r reducer) message(schema protoreflect.MessageDescriptor, message map[stri
 		case field == nil:
 			members[name] = value
 		case value == nil: // the same as no field
-		case r.noOneofs && field.ContainingOneof() != nil && !field.HasOptionalKeyword():
 		default:
-			value = r.field(field, value)
+			value = reduceField(field, value)
 			if field.HasPresence() || required(field) || !isDefault(value) {
 				members[name] = value
 			}
@@ -131,13 +120,13 @@ func (r reducer) message(schema protoreflect.MessageDescriptor, message map[stri
 	return members
 }
 
-func (r reducer) field(field protoreflect.FieldDescriptor, value any) any {
+func reduceField(field protoreflect.FieldDescriptor, value any) any {
 	clean := func(schema protoreflect.MessageDescriptor, value any) any {
 		message, ok := value.(map[string]any)
 		if schema == nil || !ok || strings.HasPrefix(string(schema.FullName()), "google.protobuf.") {
 			return value // a scalar, or JSON of any form
 		}
-		return r.message(schema, message)
+		return reduce(schema, message)
 	}
 	switch value := value.(type) {
 	case []any:

@@ -47,8 +47,6 @@ func TestPayloads(t *testing.T) {
 				cards.FormSDK: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","later":{"flag":false},"name":"n",` +
 					`"securitySchemes":{"b":{"httpAuthSecurityScheme":{"scheme":"bearer"}}},` +
 					`"skills":[{"description":"d","id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,
-				cards.FormParsed: `{"capabilities":{"extensions":[{"params":{"zero":0},"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","later":{"flag":false},"name":"n",` +
-					`"skills":[{"description":"d","id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,
 				cards.FormDocument: `{"capabilities":{"extensions":[{"description":"","params":{"b":[{}],"empty":{},"none":null,"zero":0},"required":false,"uri":"x"}]},"defaultInputModes":["a"],"defaultOutputModes":["b"],"description":"d","documentationUrl":"","iconUrl":null,"later":{"flag":false},"name":"n",` +
 					`"securityRequirements":[{"schemes":{"b":{"list":[]}}}],"securitySchemes":{"b":{"httpAuthSecurityScheme":{"description":"","scheme":"bearer"}}},` +
 					`"skills":[{"description":"d","examples":[],"id":"i","name":"n","tags":["t"]}],` + interfaces + `,"version":"1"}`,

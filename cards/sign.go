@@ -57,7 +57,7 @@ func (s *Signer) Keys() JWKSet {
 }
 
 // Sign gives a card of A2A 1.0 with signatures in place of those that it has: one in each
-// form that verifiers expect, see [Form]. The context has the public address, see package
+// form that verifiers expect, see [Form], if these differ. The context has the public address, see package
 // baseurl. Where a client can have chosen that, the card is not signed: a signed card that
 // names somebody else's address would serve them.
 func (s *Signer) Sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error) {
@@ -73,7 +73,7 @@ func (s *Signer) Sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard,
 	if err != nil {
 		return nil, err
 	}
-	if signed.Signatures, err = s.signatures(ctx, document, FormStandard, FormSDK, FormParsed); err != nil {
+	if signed.Signatures, err = s.signatures(ctx, document, FormSDK, FormStandard); err != nil {
 		return nil, fmt.Errorf("sign agent card %q: %w", card.Name, err)
 	}
 	return &signed, nil

@@ -37,7 +37,7 @@ func ReadSigned(document []byte) (SignedCard, error) {
 	}
 	forms := []Form{FormDocument, FormDense}
 	if _, current := fields["supportedInterfaces"]; current {
-		forms = []Form{FormStandard, FormSDK, FormParsed, FormDocument}
+		forms = []Form{FormStandard, FormSDK, FormDocument}
 	}
 	all, err := payloads(fields, forms...)
 	if err != nil {

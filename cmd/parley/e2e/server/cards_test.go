@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -85,7 +86,7 @@ func checkSigned(t *testing.T, card []byte, site string, keys cards.JWKSet, algo
 		}
 		forms = append(forms, form)
 	}
-	if !slices.Equal(forms, []cards.Form{cards.FormStandard, cards.FormSDK, cards.FormParsed}) {
+	if !slices.Equal(forms, []cards.Form{cards.FormStandard}) {
 		t.Errorf("signed as %q: %s", forms, card)
 	}
 }
@@ -236,13 +237,39 @@ func TestJavaScriptVerifiesCards(t *testing.T) {
 		}
 		return strings.TrimSpace(string(output))
 	}
+	const verified, refused = "verified", "No valid signatures found on agent card."
 	for name, card := range documents {
-		if got := verify(string(card)); got != "raw: verified\nparsed: verified" {
+		if got := verify(string(card)); got != verified {
 			t.Errorf("%s: %s\n%s", name, got, card)
 		}
 	}
-	changed := strings.Replace(string(documents[publicCards[0]]), "read-only", "any", 1)
-	if got := verify(changed); got != "raw: No valid signatures found on agent card.\nparsed: No valid signatures found on agent card." {
-		t.Errorf("a changed card: %s", got)
+	card := documents[publicCards[0]]
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(card, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for field, others := range map[string][]string{
+		"description":          {`"other"`},
+		"securitySchemes":      {"", "{}", `{"bearer":{"oauth2SecurityScheme":{"oauth2MetadataUrl":"https://evil.example"}}}`},
+		"securityRequirements": {"", "[]", `[{"schemes":{"bearer":{"list":[]}}}]`, `[{"schemes":{"other":{"list":["read"]}}}]`},
+	} {
+		for _, other := range others {
+			changed := maps.Clone(fields)
+			if changed[field] = json.RawMessage(other); other == "" {
+				delete(changed, field)
+			}
+			text, err := json.Marshal(changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := verify(string(text)); got != refused {
+				t.Errorf("with %s %q: %s", field, other, got)
+			}
+			if signed, err := cards.ReadSigned(text); err != nil {
+				t.Error(err)
+			} else if form, err := signed.Verify(signed.Signatures[0], cardKeys(t, c.Process)); err == nil {
+				t.Errorf("with %s %q: verified as %s", field, other, form)
+			}
+		}
 	}
 }

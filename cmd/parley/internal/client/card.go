@@ -68,7 +68,7 @@ func (c *Card) Run(ctx context.Context, env command.Env) error {
 		report := verifySignature(ctx, card, signature, &keys)
 		reports = append(reports, report)
 		switch {
-		case report.Verified && report.Form != string(cards.FormParsed):
+		case report.Verified:
 			failed = nil
 		case failed != nil:
 			failed = errUnverified
@@ -186,7 +186,6 @@ func origin(address *url.URL) string {
 var formWords = map[string]string{
 	string(cards.FormStandard): "the card",
 	string(cards.FormSDK):      "the card without its empty fields",
-	string(cards.FormParsed):   "the card without its empty fields and its security schemes, which is not enough",
 	string(cards.FormDocument): "the card as it is",
 	string(cards.FormDense):    "the card without its empty fields",
 }
