@@ -34,8 +34,8 @@ type datasetMetadata struct {
 	ColumnNames      []string          `json:"columnNames"`
 	Columns          []columnJSON      `json:"columns"`
 	RowCount         int64             `json:"rowCount"`
-	DataDescription  *string           `json:"dataDescription"`
-	SchemaDefinition map[string]string `json:"schemaDefinition"`
+	DataDescription  *string           `json:"dataDescription,omitempty"`
+	SchemaDefinition map[string]string `json:"schemaDefinition,omitzero"`
 	// Access is what the caller may do: owner, editor or viewer.
 	Access storage.Role `json:"access"`
 }

@@ -32,7 +32,7 @@ type attemptsJSON struct {
 
 type attemptsPage struct {
 	PageSize        int        `json:"pageSize"`
-	BeforeCreatedAt *time.Time `json:"beforeCreatedAt"`
+	BeforeCreatedAt *time.Time `json:"beforeCreatedAt,omitempty"`
 }
 
 type attemptJSON struct {

@@ -67,8 +67,8 @@ type queryMetadata struct {
 	TotalRows       int64   `json:"totalRows,omitempty"`
 	ExecutedQuery   string  `json:"executedQuery"`
 	OriginalQuery   string  `json:"originalQuery"`
-	StartingDataset *string `json:"startingDataset"`
-	FinalDataset    *string `json:"finalDataset"`
+	StartingDataset *string `json:"startingDataset,omitempty"`
+	FinalDataset    *string `json:"finalDataset,omitempty"`
 	// Columns are the names of the columns of a result without rows.
 	Columns []string `json:"columns,omitempty"`
 	// Reading says how a question was read.

@@ -16,7 +16,7 @@ type runJSON struct {
 	Status       storage.RunStatus `json:"status"`
 	CanResume    bool              `json:"canResume"`
 	LastNodeID   *string           `json:"lastNodeId"`
-	ErrorMessage *string           `json:"errorMessage"`
+	ErrorMessage *string           `json:"errorMessage,omitempty"`
 	Result       json.RawMessage   `json:"result"`
 	// InputRequired is what it asks the user while it waits for the answer.
 	InputRequired *inputJSON `json:"inputRequired,omitempty"`

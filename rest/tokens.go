@@ -14,8 +14,10 @@ const (
 )
 
 type tokenJSON struct {
-	ID        string              `json:"id"`
-	Name      string              `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Token is always null: only the response to its creation has the token.
+	Token     *string             `json:"token"`
 	Access    storage.TokenAccess `json:"access"`
 	CreatedAt time.Time           `json:"created_at"`
 	ExpiresAt time.Time           `json:"expires_at"`

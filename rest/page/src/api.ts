@@ -95,8 +95,8 @@ export interface Column {
 export interface Metadata {
   columns: Column[];
   rowCount: number;
-  dataDescription: string | null;
-  schemaDefinition: Record<string, string> | null;
+  dataDescription?: string;
+  schemaDefinition?: Record<string, string>;
   access: 'owner' | Role;
 }
 

@@ -8,7 +8,7 @@ import { followUps } from './suggest';
 
 const dataset = (name: string, columns: Record<string, string>): Described => ({
   name, namespace: 'shop', owner: 'alice',
-  metadata: { columns: Object.entries(columns).map(([name, type]) => ({ name, type })), rowCount: 9, dataDescription: null, schemaDefinition: null, access: 'owner' },
+  metadata: { columns: Object.entries(columns).map(([name, type]) => ({ name, type })), rowCount: 9, access: 'owner' },
 });
 const shop = [
   dataset('customers', { customer_id: 'BIGINT', name: 'VARCHAR', city: 'VARCHAR' }),

@@ -183,7 +183,7 @@ test('the datasets of a namespace come with their metadata, at once as far as it
   const p = await page('#/alice/shop');
   p.watch();
   p.signIn(jwt('alice'));
-  const metadata = { columns: [], rowCount: 3, dataDescription: null, schemaDefinition: null, access: 'owner' };
+  const metadata = { columns: [], rowCount: 3, access: 'owner' };
   const list = [{ owner: 'alice', namespace: 'shop', name: 'orders', metadata }, { owner: 'alice', namespace: 'shop', name: 'wide' }];
   await requests.find((r) => r.path.endsWith('/datasets'))!.answer(list);
   const single = requests.filter((r) => r.path.includes('/data/'));
