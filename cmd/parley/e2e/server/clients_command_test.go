@@ -25,11 +25,12 @@ func TestCommand(t *testing.T) {
 			t.Parallel()
 			c := e2etest.Shop(t)
 			for _, agent := range agents(c) {
-				if transport == "grpc" && agent.Name != "assistant" {
-					continue // the command can name no tenant
+				flags := []string{"--transport", transport, "--insecure", "--output", "json"}
+				if transport == "grpc" { // the address names no agent
+					flags = append(flags, "--tenant", agent.Name)
 				}
 				t.Run(agent.Name, func(t *testing.T) {
-					a := a2aCommand{t, path, agent.URL, c.Token, transport}
+					a := a2aCommand{t, path, agent.URL, c.Token, transport, flags}
 					a.checkAnswered(agent.Name)
 					a.checkHeld(c)
 				})
@@ -41,12 +42,13 @@ func TestCommand(t *testing.T) {
 type a2aCommand struct {
 	*testing.T
 	path, url, token, transport string
+	flags                       []string
 }
 
 // run gives what the command prints. It skips the card, which it cannot read.
 func (a a2aCommand) run(words ...string) (string, error) {
 	a.Helper()
-	return a.try(append(words, "--transport", a.transport, "--insecure", "--output", "json")...)
+	return a.try(append(words, a.flags...)...)
 }
 
 func (a a2aCommand) try(words ...string) (string, error) {
@@ -149,8 +151,7 @@ func (a a2aCommand) checkHeld(c e2etest.Client) {
 	}
 	ctx, cancel := context.WithCancel(a.Context())
 	defer cancel()
-	subscribe := exec.CommandContext(ctx, a.path, "subscribe", a.url, string(sent.ID),
-		"--transport", a.transport, "--insecure", "--output", "json", "--auth", "Bearer "+a.token)
+	subscribe := exec.CommandContext(ctx, a.path, append([]string{"subscribe", a.url, string(sent.ID), "--auth", "Bearer " + a.token}, a.flags...)...)
 	events, err := subscribe.StdoutPipe()
 	if err == nil {
 		err = subscribe.Start()
