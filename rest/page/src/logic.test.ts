@@ -44,7 +44,12 @@ describe('a CSV file', () => {
   });
   test('holds no formula', () => {
     const texts = ['=1+1', '+1', '-1x', '@a', '\tx', '\rx', '-2+3', '\nx', '＝1+1', '＋1', '－1', '＠a', ' =1+1', '\u00a0\u3000＝1', ' -1'];
-    for (const text of texts) expect(toCSV([{ a: text }])).toMatch(/\r\n"?'/);
+    for (const text of texts) {
+      expect(toCSV([{ a: text }])).toMatch(/\r\n"?'/);
+      expect(copied(['a'], [{ a: text }]).text).toMatch(/^a\n"?'/);
+      expect(copied(['a'], [{ a: text }]).html).toContain("<td>'");
+    }
+    expect(copied(['=a'], [{ '=a': -1 }, { '=a': '-1.50' }])).toEqual({ text: "'=a\n-1\n-1.50", html: "<table><tr><th>'=a</th></tr><tr><td>-1</td></tr><tr><td>-1.50</td></tr></table>" });
     expect(toCSV([{ '=a': 1 }])).toBe("'=a\r\n1\r\n");
     expect(toCSV([{ a: ' x-1', b: 'a=b', c: '1 + 1' }])).toBe('a,b,c\r\n x-1,a=b,1 + 1\r\n');
   });
@@ -265,7 +270,7 @@ test('a filter is quoted', () => {
 });
 
 test('questions are suggested of what there is', () => {
-  const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, dataDescription: null, schemaDefinition: null, access: 'owner' as const };
+  const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, access: 'owner' as const };
   const orders = { owner: 'a', namespace: 's', name: 'orders', metadata };
   expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
   expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);
