@@ -339,6 +339,18 @@ func writable(found resource, err error) (resource, error) {
 	return found, err
 }
 
+// editableNamespace passes on a namespace that was found to its owner and editors.
+func editableNamespace(found resource, err error) (resource, error) {
+	switch {
+	case err != nil || found.Role == storage.Owner || found.Role == storage.Editor:
+	case found.restricted:
+		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this, with a token that covers all of it")
+	default:
+		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this")
+	}
+	return writable(found, err)
+}
+
 // editable passes on a dataset that was found to its owner and editors.
 func editable(found resource, err error) (resource, error) {
 	if err == nil {

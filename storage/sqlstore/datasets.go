@@ -188,11 +188,15 @@ func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref sto
 	})
 }
 
-// RenameDataset is for the owner and editors. ErrConflict when the name is taken.
+// RenameDataset is for the owner and editors of its namespace: others would learn which names
+// are taken by datasets that they may not see. ErrConflict when the name is taken.
 func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
 	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := editable(findDataset(ctx, tx, caller, ref))
+		found, err := findDataset(ctx, tx, caller, ref)
 		if err != nil {
+			return err
+		}
+		if _, err := editableNamespace(findNamespace(ctx, tx, caller, storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})); err != nil {
 			return err
 		}
 		err = execOne(ctx, tx, `UPDATE datasets SET name = $2, updated_at = $3 WHERE id = $1`, found.ID, name, s.millis())

@@ -90,7 +90,7 @@ func TestRestrictionHoldsInEveryDoing(t *testing.T) {
 		}
 
 		// A token that writes to one dataset does what its user may to that
-		// dataset, but for sharing it, and nothing to the namespace around it.
+		// dataset, but for sharing and renaming it, and nothing to the namespace around it.
 		one := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		for name, do := range doings(w, one) {
 			if name == "delete dataset" {
@@ -98,7 +98,7 @@ func TestRestrictionHoldsInEveryDoing(t *testing.T) {
 			}
 			err := do()
 			shares := strings.HasPrefix(name, "share") || strings.HasPrefix(name, "revoke")
-			if shares || strings.Contains(name, "namespace") && name != "list namespace" {
+			if shares || name == "rename dataset" || strings.Contains(name, "namespace") && name != "list namespace" {
 				if !errors.Is(err, storage.ErrForbidden) {
 					t.Errorf("token for one dataset, %s: got %v, want forbidden", name, err)
 				}
@@ -289,6 +289,8 @@ func TestRestrictionHoldsForNewNames(t *testing.T) {
 			"create elsewhere":            w.CreateDataset(ctx, ns, "other", "x", storage.Definition{}),
 			"create a neighbour":          w.CreateDataset(ctx, one, "ns", "x", storage.Definition{}),
 			"create what exists":          w.CreateDataset(ctx, one, "ns", "two", storage.Definition{}),
+			"rename to a hidden name":     w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "two"),
+			"rename to a new name":        w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "first"),
 			"rename the namespace around": w.RenameNamespace(ctx, one, nsRef("alice", "ns"), "other"),
 			"make a wider token":          w.CreateToken(ctx, ns, storage.NewToken{Token: storage.Token{ID: uuid.NewString()}}),
 			"end a token":                 w.DeleteToken(ctx, ns, one.Restriction),
@@ -299,7 +301,7 @@ func TestRestrictionHoldsForNewNames(t *testing.T) {
 			}
 		}
 		w.must(w.CreateDataset(ctx, ns, "NS", "x", storage.Definition{}))
-		w.must(w.RenameDataset(ctx, one, dsRef("alice", "ns", "one"), "first"))
+		w.must(w.RenameDataset(ctx, ns, dsRef("alice", "ns", "one"), "first"))
 		w.must(w.RenameNamespace(ctx, ns, nsRef("alice", "ns"), "other"))
 		w.must(w.DeleteDataset(ctx, one, dsRef("alice", "other", "first")))
 		if err := w.CreateDataset(ctx, one, "other", "first", storage.Definition{}); !errors.Is(err, storage.ErrForbidden) {

@@ -123,11 +123,3 @@ func (s *Store) DeleteSavedQuery(ctx context.Context, caller storage.Caller, in 
 		return execOne(ctx, tx, `DELETE FROM saved_queries WHERE id = $1 AND namespace_id = $2 AND kind = $3`, id, found.ID, kind)
 	})
 }
-
-// editableNamespace passes on a namespace that was found to its owner and editors.
-func editableNamespace(found resource, err error) (resource, error) {
-	if err == nil && found.Role != storage.Owner && found.Role != storage.Editor {
-		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this")
-	}
-	return writable(found, err)
-}
