@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"archive/zip"
 	"bufio"
 	"encoding/json"
 	"errors"
@@ -253,23 +254,86 @@ func TestIngestionAskedForAgain(t *testing.T) {
 	})
 }
 
+// uploadWhole uploads a file of alice, and gives it as a request to ingest it.
+func (s *service) uploadWhole(name, content string) map[string]any {
+	s.t.Helper()
+	session := s.prepare("alice", name, len(content))
+	file := session.Files[0]
+	etag := s.put(file.PresignedURLs[0].URL, content).header.Get("ETag")
+	s.post("alice", "/file-upload/"+session.SessionID+"/files/"+file.FileID+"/finish", map[string]any{
+		"uploadId": file.UploadID, "key": file.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}}}, nil)
+	return map[string]any{"sessionId": session.SessionID, "fileId": file.FileID, "id": uuid.NewString()}
+}
+
+// tables is what ingest/tables has started.
+type tables struct {
+	Ingestions []struct{ ID, Dataset, Table string }
+}
+
+// A workbook with two sheets and macros is refused for one dataset, with the names of the
+// sheets. Each sheet becomes a dataset without the macros, which a warning says.
+func TestWorkbookWithSheetsAndMacros(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	const main = "http://schemas.openxmlformats.org/"
+	cell := func(text string) string {
+		return `<worksheet xmlns="` + main + `spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>` + text +
+			`</t></is></c></row><row r="2"><c r="A2"><v>1</v></c></row></sheetData></worksheet>`
+	}
+	relation := func(id, kind, target string) string {
+		return `<Relationship Id="` + id + `" Type="` + main + `officeDocument/2006/relationships/` + kind + `" Target="` + target + `"/>`
+	}
+	relations := func(all string) string {
+		return `<Relationships xmlns="` + main + `package/2006/relationships">` + all + `</Relationships>`
+	}
+	var content strings.Builder
+	archive := zip.NewWriter(&content)
+	for name, text := range map[string]string{
+		"[Content_Types].xml": `<Types xmlns="` + main + `package/2006/content-types"/>`,
+		"_rels/.rels":         relations(relation("r", "officeDocument", "xl/workbook.xml")),
+		"xl/workbook.xml": `<workbook xmlns="` + main + `spreadsheetml/2006/main" xmlns:r="` + main + `officeDocument/2006/relationships"><sheets>` +
+			`<sheet name="May" sheetId="1" r:id="a"/><sheet name="June" sheetId="2" r:id="b"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": relations(relation("a", "worksheet", "worksheets/a.xml") + relation("b", "worksheet", "worksheets/b.xml")),
+		"xl/worksheets/a.xml":        cell("amount"), "xl/worksheets/b.xml": cell("price"), "xl/vbaProject.bin": "macros",
+	} {
+		entry, err := archive.Create(name)
+		if err == nil {
+			_, err = io.WriteString(entry, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	book := s.uploadWhole("book.xlsm", content.String())
+	s.post("alice", "/ingest/new/shop/orders", map[string]any{}, nil)
+	var started struct{ ID string }
+	s.post("alice", "/data/self/shop/orders/ingest", map[string]any{"files": []any{book}}, &started)
+	if got := s.ingested("alice", "/data/self/shop/orders", started.ID); got.Status != "failed" || got.StatusMessage != "book.xlsm holds 2 tables: May, June; choose one" {
+		t.Errorf("into one dataset: %+v", got)
+	}
+	var each tables
+	if status := s.post("alice", "/data/self/shop/orders/ingest/tables", book, &each); status != http.StatusAccepted || len(each.Ingestions) != 2 {
+		t.Fatalf("started: %d %+v", status, each)
+	}
+	for i, want := range []string{"orders_May", "orders_June"} {
+		dataset := "/data/self/shop/" + each.Ingestions[i].Dataset
+		got := s.ingested("alice", dataset, each.Ingestions[i].ID)
+		attempts := s.send("alice", http.MethodGet, dataset+"/ingest/attempts", "", "").body
+		if each.Ingestions[i].Dataset != want || got.Status != "completed" || !strings.Contains(attempts, `"message":"book.xlsm: its macros are not read"`) {
+			t.Errorf("%s: %+v\n%s", want, got, attempts)
+		}
+	}
+}
+
 // TestEachTableOfAFile ingests the tables of one file, each into a dataset of its own.
 func TestEachTableOfAFile(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		s := newService(t, store)
-		upload := func(name, content string) map[string]any {
-			t.Helper()
-			session := s.prepare("alice", name, len(content))
-			file := session.Files[0]
-			etag := s.put(file.PresignedURLs[0].URL, content).header.Get("ETag")
-			s.post("alice", "/file-upload/"+session.SessionID+"/files/"+file.FileID+"/finish", map[string]any{
-				"uploadId": file.UploadID, "key": file.Key, "parts": []any{map[string]any{"partNumber": 1, "etag": etag}}}, nil)
-			return map[string]any{"sessionId": session.SessionID, "fileId": file.FileID, "id": uuid.NewString()}
-		}
-		type tables struct {
-			Ingestions []struct{ ID, Dataset, Table string }
-		}
+		upload := s.uploadWhole
 		var first, again, one tables
 		const at = "/data/self/shop/year/ingest/tables"
 		book := upload("year.json", `{"May":[{"id":1},{"id":2}],"may":[{"id":3}],"June 1":[{"name":"plum"}]}`)
