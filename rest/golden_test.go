@@ -122,6 +122,12 @@ bob GET /permissions/datasets/alice/shop/items/shares
 bob GET /permissions/namespaces/alice/shop/shares
 bob POST /data/alice/shop/rename mine
 bob DELETE /data/alice/shop?deleteDatasets=true
+# An editor of one dataset does not rename it: a name that is taken may be a hidden one.
+alice POST /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"editor"}
+bob POST /data/alice/shop/orders/rename items
+bob POST /data/alice/shop/orders/rename mine
+bob POST /data/alice/shop/items/rename mine
+alice POST /permissions/datasets/alice/shop/orders/shares {"username":"bob","role":"viewer"}
 # An editor of the namespace changes datasets, later ones too, and nothing else.
 alice POST /permissions/namespaces/alice/shop/shares {"username":"bob","role":"editor"}
 alice POST /ingest/new/shop/later {}
