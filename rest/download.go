@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 
 	"parley/storage"
@@ -15,6 +16,9 @@ var downloadTypes = map[storage.DownloadFormat]string{
 	storage.DownloadCSV:     "text/csv; charset=utf-8",
 	storage.DownloadParquet: "application/vnd.apache.parquet",
 }
+
+// mediaLines is the media type of rows, one in each line.
+const mediaLines = "application/x-ndjson"
 
 // downloadChunk is how many bytes are sent before the caller's token is checked again.
 const downloadChunk = 1 << 20
@@ -33,6 +37,13 @@ func (s *Server) getDownload(r *request) error {
 	if err := r.err(); err != nil {
 		return err
 	}
+	return s.sendDownload(r, downloadTypes[as.Format], ref.Name+"."+string(as.Format), func() (*os.File, error) {
+		return s.cfg.Lake.Download(r.ctx(), r.caller, ref, as)
+	})
+}
+
+// sendDownload makes a file when there is a slot, and answers with it.
+func (s *Server) sendDownload(r *request, mediaType, name string, download func() (*os.File, error)) error {
 	slot, err := s.downloads.Acquire(r.caller.Username)
 	if err != nil {
 		return err
@@ -42,7 +53,7 @@ func (s *Server) getDownload(r *request) error {
 		return err
 	}
 	defer s.extendDeadlines(r.Context)()
-	file, err := s.cfg.Lake.Download(r.ctx(), r.caller, ref, as)
+	file, err := download()
 	if err != nil {
 		return err
 	}
@@ -51,9 +62,9 @@ func (s *Server) getDownload(r *request) error {
 	if err != nil {
 		return err
 	}
-	r.Header("Content-Type", downloadTypes[as.Format])
+	r.Header("Content-Type", mediaType)
 	r.Header("Content-Length", strconv.FormatInt(info.Size(), 10))
-	r.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": ref.Name + "." + string(as.Format)}))
+	r.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	r.Status(http.StatusOK)
 	for {
 		_, err := io.CopyN(r.Writer, file, downloadChunk)

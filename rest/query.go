@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 
 	"parley/storage"
 )
@@ -31,6 +32,9 @@ type Lake interface {
 	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
 	// Download returns all rows of a dataset as a file without a name.
 	Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error)
+	// DownloadResult is Query with all rows: it returns a file without a name, with a JSON object
+	// in each line.
+	DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, error)
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
@@ -75,7 +79,8 @@ type queryMetadata struct {
 	Reading string `json:"reading,omitempty"`
 }
 
-// postQuery runs a query, or has an agent write one for a question.
+// postQuery runs a query, or has an agent write one for a question. A client that accepts lines
+// gets all rows of a query.
 func (s *Server) postQuery(r *request) error {
 	f := r.fields(s.cfg.MaxBody)
 	if f.has("naturalLanguageQuery") {
@@ -90,6 +95,11 @@ func (s *Server) postQuery(r *request) error {
 	defer cancel()
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
+	}
+	if strings.Contains(r.GetHeader("Accept"), mediaLines) {
+		return s.sendDownload(r, mediaLines, "result.ndjson", func() (*os.File, error) {
+			return s.cfg.Lake.DownloadResult(r.ctx(), r.caller, storage.DataScope{Namespace: ref}, query)
+		})
 	}
 	result, err := s.cfg.Lake.Query(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -184,5 +185,38 @@ func TestDownload(t *testing.T) {
 		if got := s.send("alice", http.MethodGet, "/data/alice/shop/"+name+"/download", "", ""); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "no rows") {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
+	}
+}
+
+// TestQueryLines has all rows of a query, where a page of them would be truncated.
+func TestQueryLines(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.create("alice", "shop", "empty")
+	query := func(user, sql string) answer {
+		body := fmt.Sprintf(`{"username":"alice","namespace":"shop","query":%q}`, sql)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+rest.Root+"/query", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer "+s.token(user))
+		request.Header.Set("Accept", "application/x-ndjson, application/json")
+		return s.do(request)
+	}
+	got := query("alice", "SELECT i FROM range(5195) r(i)")
+	lines := strings.Split(got.body, "\n")
+	if got.status != http.StatusOK || len(lines) != 5196 || lines[5194] != `{"i":5194,"__metadata":{"score":1.0}}` ||
+		got.header.Get("Content-Type") != "application/x-ndjson" || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
+		t.Errorf("%d %v %d lines", got.status, got.header, len(lines))
+	}
+	if got := query("alice", "SELECT 1 WHERE false"); got.status != http.StatusOK || got.body != "" {
+		t.Errorf("no rows: %d %q", got.status, got.body)
+	}
+	if got := query("alice", "SELECT nothing FROM nowhere"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nowhere") {
+		t.Errorf("wrong: %d %s", got.status, got.body)
+	}
+	if got := query("bob", "SELECT 1"); got.status != http.StatusNotFound {
+		t.Errorf("another's: %d %s", got.status, got.body)
 	}
 }

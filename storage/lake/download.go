@@ -2,17 +2,26 @@ package lake
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"parley/storage"
+	"parley/storage/lake/worker"
 )
 
 // Limits of a download, which is a file on this server's disk until it is sent.
 const (
 	maxDownload     = 16 << 30
 	downloadTimeout = 10 * time.Minute
+	// maxResult is that of a query's result, resultShare the part of the free disk that one may
+	// take.
+	maxResult   = 1 << 30
+	resultShare = 16
 )
 
 // Download writes all rows of a dataset into a file. The file has no name: it is gone when it
@@ -48,4 +57,69 @@ func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref stor
 		return nil, fmt.Errorf("open a download: %w", err)
 	}
 	return file, nil
+}
+
+// DownloadResult is Query with all rows: it writes them into a file without a name, as lines of
+// JSON. A result that is too large is ErrInvalid.
+func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, error) {
+	all, err := d.Datasets(ctx, caller, in)
+	if err != nil {
+		return nil, err
+	}
+	dir, done, err := d.workDir()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	free, err := worker.FreeDisk(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look at the disk: %w", err)
+	}
+	file, err := os.Create(filepath.Join(dir, "result"))
+	if err != nil {
+		return nil, fmt.Errorf("make a file for a result: %w", err)
+	}
+	lines := &lineFile{file: file, limit: min(maxResult, free/resultShare)}
+	_, err = d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// lineFile writes rows into a file, one a line.
+type lineFile struct {
+	file        *os.File
+	size, limit int64
+	buf         []byte
+}
+
+func (f *lineFile) Reset() error {
+	f.size = 0
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return f.file.Truncate(0)
+}
+
+func (f *lineFile) Write(rows []json.RawMessage) error {
+	f.buf = f.buf[:0]
+	for _, row := range rows {
+		f.buf = append(append(f.buf, row...), '\n')
+	}
+	switch f.size += int64(len(f.buf)); {
+	case f.size <= f.limit:
+	case f.limit == maxResult:
+		return storage.Errorf(storage.ErrInvalid, "the result would be larger than %d MiB; ask for less at once", f.limit>>20)
+	default:
+		return fmt.Errorf("write a result: %w", syscall.ENOSPC)
+	}
+	if _, err := f.file.Write(f.buf); err != nil {
+		return fmt.Errorf("write a result: %w", err)
+	}
+	return nil
 }

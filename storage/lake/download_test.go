@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"parley/storage"
@@ -188,5 +189,82 @@ func TestDownloadLimits(t *testing.T) {
 	}
 	if _, err := d.Download(t.Context(), storage.Caller{Username: "bob"}, storage.DatasetRef{Name: "rows"}, storage.Download{Format: storage.DownloadCSV}); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("another's: %v", err)
+	}
+}
+
+// All rows of a query become lines, whatever their number and size. What is wrong leaves
+// nothing behind.
+func TestDownloadResult(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	table := parquetTable(t, s.dir, "many", `SELECT i AS id FROM range(5195) r(i)`)
+	data := storage.DatasetData{ID: "many", Dataset: storage.Dataset{Name: "many", Columns: table.Columns}, Files: []storage.DataFile{{Key: table.Files[0]}}}
+	work := t.TempDir()
+	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []storage.DatasetData{data}}, Objects: pathObjects{}, Pool: s.pool, Dir: work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := func(user, sql string) (lines []string, err error) {
+		file, err := d.DownloadResult(t.Context(), storage.Caller{Username: user}, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}}, sql)
+		if left, _ := os.ReadDir(work); len(left) > 0 {
+			t.Errorf("left behind %v", left)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		content, err := io.ReadAll(file)
+		return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n"), err
+	}
+	lines, err := result("ann", "SELECT id FROM many ORDER BY id DESC")
+	if err != nil || len(lines) != 5195 || lines[0] != `{"id":5194,"__metadata":{"score":1.0}}` || !strings.HasPrefix(lines[5194], `{"id":0,`) {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	if lines, err := result("ann", "SELECT id FROM many WHERE id < 0"); err != nil || len(lines) != 1 || lines[0] != "" {
+		t.Errorf("no rows: %q %v", lines, err)
+	}
+	if lines, err = result("ann", "SELECT id, repeat('x', 8000000) AS text FROM many WHERE id < 5"); err != nil || len(lines) != 5 || len(lines[4]) < 8000000 {
+		t.Errorf("large rows: %d lines, %v", len(lines), err)
+	}
+	for _, sql := range []string{
+		"SELECT id, repeat('x', 17000000) AS text FROM many",
+		"SELECT nothing FROM many",
+		"SELECT CASE WHEN id > 3000 THEN error('wrong') ELSE id END AS v FROM many",
+		"DELETE FROM many",
+	} {
+		if _, err := result("ann", sql); !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: %v", sql, err)
+		}
+	}
+	if _, err := result("bob", "SELECT id FROM many"); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("another's: %v", err)
+	}
+}
+
+// A sink that refuses rows ends the query, and one of a query that runs again begins anew.
+func TestSink(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	file, err := os.Create(filepath.Join(t.TempDir(), "rows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	query := func(sql string, limit int64) error {
+		_, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Sink: &lineFile{file: file, limit: limit}})
+		return err
+	}
+	if err := query("SELECT i FROM range(1000000000000) r(i)", 1<<20); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("more than the disk may take: %v", err)
+	}
+	if err := query("SELECT i FROM range(3000) r(i)", 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.Stat()
+	if want := int64(3000*len(`{"i":,"__metadata":{"score":1.0}}`+"\n") + 10 + 90*2 + 900*3 + 2000*4); err != nil || info.Size() != want {
+		t.Errorf("%d bytes, want %d: %v", info.Size(), want, err)
+	}
+	if stats := s.pool.Stats(); stats.Running != 0 || stats.Ended != 1 {
+		t.Errorf("%+v", stats)
 	}
 }

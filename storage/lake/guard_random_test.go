@@ -49,7 +49,7 @@ func (e engine) row(sql string) (json.RawMessage, error) {
 }
 
 func (e engine) run(sql string) (rows []json.RawMessage, err error) {
-	result, err := e.Engine.Run(worker.Request{SQL: sql, MaxRows: 10_000, MaxBytes: 1 << 24})
+	result, err := e.Engine.Run(worker.Request{SQL: sql, MaxRows: 10_000, MaxBytes: 1 << 24}, nil)
 	for _, row := range result.Rows {
 		rows = append(rows, row)
 	}

@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"time"
 
 	"parley/storage/lake/worker"
@@ -28,6 +29,17 @@ type Query struct {
 	// Guard has the statement pass the join guard (see joinguard), which may rewrite or
 	// refuse it.
 	Guard bool
+	// Sink, unless nil, takes all rows of the result, which has none then. MaxRows and
+	// MaxBytes do not bound it.
+	Sink Sink
+}
+
+// Sink takes the rows of a result in batches.
+type Sink interface {
+	// Reset drops the rows so far: the query runs again.
+	Reset() error
+	// Write takes the next rows. An error ends the query.
+	Write(rows []json.RawMessage) error
 }
 
 // Source gives the files of named tables, which stay until release.
@@ -45,10 +57,19 @@ const (
 	DefaultTimeout  = 30 * time.Second
 )
 
+// The bounds of a batch of rows: their number, and what the largest row may have, in bytes.
+const (
+	batchRows = 1_000
+	maxRow    = 16 << 20
+)
+
 func (q Query) withDefaults() Query {
 	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)
 	q.MaxBytes = cmp.Or(q.MaxBytes, DefaultMaxBytes)
 	q.Timeout = cmp.Or(q.Timeout, DefaultTimeout)
+	if q.Sink != nil {
+		q.MaxRows, q.MaxBytes = batchRows, maxRow
+	}
 	if q.Source == nil {
 		q.Source = tableFiles(q.Tables)
 	}

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -160,7 +161,7 @@ func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (ch
 }
 
 func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
-	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree})
+	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree}, nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -189,10 +190,18 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 		w.tables[strings.ToLower(t.Name)] = t
 		need[i].Files = files[t.Name]
 	}
-	head, rows, err := w.ask(ctx, worker.Request{
+	req := worker.Request{
 		Op: worker.OpRun, SQL: checked.SQL, Drop: drop, Tables: need,
 		MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, CPU: q.Timeout * time.Duration(threads),
-	})
+	}
+	var each func([]json.RawMessage) error
+	if q.Sink != nil {
+		req.Stream, each = true, q.Sink.Write
+		if err := q.Sink.Reset(); err != nil {
+			return result, true, err
+		}
+	}
+	head, rows, err := w.ask(ctx, req, each)
 	if err != nil {
 		return result, false, err
 	}
@@ -202,7 +211,10 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
 	}
-	return storage.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, nil
+	if q.Sink != nil {
+		err, rows = q.Sink.Write(rows), nil
+	}
+	return storage.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
 }
 
 // explain gives an error whose cause is the query a message for its author.

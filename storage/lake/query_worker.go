@@ -31,8 +31,8 @@ type queryWorker struct {
 var errWorkerGone = errors.New("worker ended while idle")
 
 // ask is Ask, with errWorkerGone.
-func (w *queryWorker) ask(ctx context.Context, req worker.Request) (worker.ReplyHead, []json.RawMessage, error) {
-	head, rows, err := w.Ask(ctx, req)
+func (w *queryWorker) ask(ctx context.Context, req worker.Request, each func([]json.RawMessage) error) (worker.ReplyHead, []json.RawMessage, error) {
+	head, rows, err := w.Ask(ctx, req, each)
 	if worker.Gone(err) && w.uses > 0 && w.replies == 0 {
 		err = errWorkerGone
 	}

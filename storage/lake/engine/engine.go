@@ -236,10 +236,13 @@ func (e *Engine) Parse(sql string) (string, error) {
 type Result struct {
 	Head worker.ReplyHead
 	Rows [][]byte
+	// size is that of the rows, in bytes.
+	size int64
 }
 
-// Run runs a query and gives rows up to the bounds.
-func (e *Engine) Run(req worker.Request) (Result, error) {
+// Run runs a query and gives rows up to the bounds. Of a stream, more takes the rows that come
+// before.
+func (e *Engine) Run(req worker.Request, more func([][]byte) error) (Result, error) {
 	var out Result
 	began := time.Now()
 	err := e.with(func(conn duck.Connection) error {
@@ -259,7 +262,7 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 		if !e.exposed && duck.PreparedStatementType(stmt) != duck.StatementTypeSelect {
 			return &worker.Fault{Kind: worker.FaultQuery, Message: "Parser Error: only SELECT is allowed"}
 		}
-		if err := out.execute(stmt, req); err != nil || !out.Head.Truncated {
+		if err := out.execute(stmt, req, more); err != nil || !out.Head.Truncated {
 			return err
 		}
 		limit := min(time.Second, req.CPU/countShare)
@@ -274,14 +277,14 @@ func (e *Engine) Run(req worker.Request) (Result, error) {
 	return out, err
 }
 
-func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request) error {
+func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request, more func([][]byte) error) error {
 	var res duck.Result
 	defer duck.DestroyResult(&res)
 	// A streamed result is computed as it is read, up to the bounds.
 	if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
 		return newFault(duck.ResultError(&res), worker.FaultRun)
 	}
-	return out.collect(&res, req.MaxRows, req.MaxBytes)
+	return out.collect(&res, req, more)
 }
 
 // countShare is the part of the processor time of a query that the count of a truncated
@@ -311,13 +314,12 @@ func count(conn duck.Connection, sql string, limit time.Duration) int64 {
 	return *(*int64)(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)))
 }
 
-func (out *Result) collect(res *duck.Result, maxRows int, maxBytes int64) error {
+func (out *Result) collect(res *duck.Result, req worker.Request, more func([][]byte) error) error {
 	w, err := newRowWriter(res)
 	if err != nil {
 		return &worker.Fault{Kind: worker.FaultQuery, Message: "Binder Error: " + err.Error()}
 	}
 	out.Head.Columns = w.columns
-	var size int64
 	for {
 		var chunk duck.DataChunk
 		if duck.StreamFetchChunk(*res, &chunk) == duck.StateError {
@@ -333,22 +335,34 @@ func (out *Result) collect(res *duck.Result, maxRows int, maxBytes int64) error 
 		}
 		w.bind(chunk)
 		for row := range count {
-			if len(out.Rows) == maxRows {
-				out.Head.Truncated = true
+			if err = out.add(w.append(nil, row), req, more); err != nil || out.Head.Truncated {
 				break
 			}
-			line := w.append(nil, row)
-			if size += int64(len(line)); size > maxBytes {
-				out.Head.Truncated = true
-				break
-			}
-			out.Rows = append(out.Rows, line)
 		}
 		duck.DestroyDataChunk(&chunk)
-		if out.Head.Truncated {
-			return nil
+		if out.Head.Truncated || err != nil {
+			return err
 		}
 	}
+}
+
+// add adds a row. One beyond the bounds is left out; of a stream, the rows before it are sent.
+func (out *Result) add(row []byte, req worker.Request, more func([][]byte) error) error {
+	if len(out.Rows) == req.MaxRows || out.size+int64(len(row)) > req.MaxBytes {
+		switch {
+		case !req.Stream:
+			out.Head.Truncated = true
+			return nil
+		case int64(len(row)) > req.MaxBytes:
+			return &worker.Fault{Kind: worker.FaultRun, Message: fmt.Sprintf("a row has more than %d bytes", req.MaxBytes)}
+		}
+		if err := more(out.Rows); err != nil {
+			return err
+		}
+		out.Rows, out.size = nil, 0
+	}
+	out.Rows, out.size = append(out.Rows, row), out.size+int64(len(row))
+	return nil
 }
 
 // newFault derives the kind of a fault from DuckDB's message.

@@ -15,8 +15,8 @@ func QueryMain() int {
 
 type session struct{ engine *Engine }
 
-func (s *session) answer(req worker.Request) (worker.ReplyHead, [][]byte) {
-	out, err := s.handle(req)
+func (s *session) answer(req worker.Request, more func([][]byte) error) (worker.ReplyHead, [][]byte) {
+	out, err := s.handle(req, more)
 	if err == nil {
 		return out.Head, out.Rows
 	}
@@ -27,7 +27,7 @@ func (s *session) answer(req worker.Request) (worker.ReplyHead, [][]byte) {
 	return worker.ReplyHead{Fault: fault}, nil
 }
 
-func (s *session) handle(req worker.Request) (out Result, err error) {
+func (s *session) handle(req worker.Request, more func([][]byte) error) (out Result, err error) {
 	if req.Op == worker.OpOpen {
 		if s.engine != nil || req.Open == nil {
 			return out, errors.New("a worker is opened once")
@@ -54,7 +54,7 @@ func (s *session) handle(req worker.Request) (out Result, err error) {
 		if err := worker.LimitCPU(req.CPU); err != nil {
 			return out, fmt.Errorf("limit processor time: %w", err)
 		}
-		return s.engine.Run(req)
+		return s.engine.Run(req, more)
 	}
 	return out, fmt.Errorf("no such request: %q", req.Op)
 }

@@ -13,7 +13,7 @@ import (
 // Run runs a statement that must work.
 func Run(t testing.TB, e *engine.Engine, sql string, maxRows int) engine.Result {
 	t.Helper()
-	result, err := e.Run(worker.Request{SQL: sql, MaxRows: maxRows, MaxBytes: 1 << 20})
+	result, err := e.Run(worker.Request{SQL: sql, MaxRows: maxRows, MaxBytes: 1 << 20}, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

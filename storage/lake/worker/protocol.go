@@ -11,7 +11,7 @@ import (
 )
 
 // The frames between the server and a query worker. A worker sends a handshake,
-// then answers each request with one reply, in order.
+// then answers each request, in order, with one reply, or with several for a stream.
 
 // Op is what a query worker is asked to do.
 type Op string
@@ -58,6 +58,9 @@ type Request struct {
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 	// CPU is the processor time that the query may take.
 	CPU time.Duration `json:"cpu,omitempty"`
+	// Stream asks for all rows, in as many replies as they need: MaxRows and MaxBytes bound
+	// each.
+	Stream bool `json:"stream,omitempty"`
 }
 
 // OpenRequest says what the worker may use.
@@ -116,6 +119,8 @@ type ReplyHead struct {
 	// InMemory names tables of the request whose rows the worker has in memory.
 	InMemory []string `json:"inMemory,omitempty"`
 	Rows     int      `json:"rows,omitempty"`
+	// More says that another reply of a stream follows.
+	More bool `json:"more,omitempty"`
 }
 
 // maxHead bounds the part of a reply before the rows; the largest has a tree.

@@ -116,7 +116,7 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 			open.Limits.AddressSpace = size + addressBudget(open.Memory, open.Threads)
 		}
 	}
-	head, _, err := p.Ask(ctx, Request{Op: OpOpen, Open: &open})
+	head, _, err := p.Ask(ctx, Request{Op: OpOpen, Open: &open}, nil)
 	if err != nil {
 		return fmt.Errorf("open a worker: %w", err)
 	}
@@ -134,8 +134,9 @@ func addressBudget(memory int64, threads int) uint64 {
 }
 
 // Ask sends a query worker a request and waits for the reply. Until then the worker can read
-// the files of the request's tables. After an error, the worker must be killed.
-func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []json.RawMessage, err error) {
+// the files of the request's tables. Of a stream, each takes the rows of all replies but the
+// last. After an error, the worker must be killed.
+func (p *Process) Ask(ctx context.Context, req Request, each func([]json.RawMessage) error) (head ReplyHead, rows []json.RawMessage, err error) {
 	var unlink func()
 	if req.Tables, unlink, err = p.link(req.Tables); err != nil {
 		return head, nil, err
@@ -151,20 +152,29 @@ func (p *Process) Ask(ctx context.Context, req Request) (head ReplyHead, rows []
 		if err := WriteFrame(p.channel, payload); err != nil {
 			return err
 		}
-		reply, err := ReadFrame(p.out, int(limit))
-		if err != nil {
-			return err
+		for {
+			reply, err := ReadFrame(p.out, int(limit))
+			if err != nil {
+				return err
+			}
+			if head, rows, err = decodeReply(reply, req.MaxRows); err != nil || !head.More {
+				return err
+			}
+			if !req.Stream {
+				return fmt.Errorf("%w: a stream was not asked for", ErrBadReply)
+			}
+			if err := each(rows); err != nil {
+				return err
+			}
 		}
-		head, rows, err = decodeReply(reply, req.MaxRows)
-		return err
 	})
 	return head, rows, err
 }
 
 // ServeQueries answers requests in a query worker's process, one after the other and on one
-// thread, and gives the exit status. The process exits at once when the server closes the
-// channel.
-func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
+// thread, and gives the exit status. answer sends all replies of a stream but the last by more.
+// The process exits at once when the server closes the channel.
+func ServeQueries(answer func(r Request, more func(rows [][]byte) error) (ReplyHead, [][]byte)) int {
 	server := Connect()
 	// Go's memory holds only the rows of a reply.
 	debug.SetMemoryLimit(256 << 20)
@@ -193,13 +203,17 @@ func ServeQueries(answer func(Request) (ReplyHead, [][]byte)) int {
 	}()
 	// This thread is restricted when DuckDB is open.
 	runtime.LockOSThread()
-	for req := range requests {
-		payload, err := EncodeReply(answer(req))
+	send := func(head ReplyHead, rows [][]byte) error {
+		payload, err := EncodeReply(head, rows)
 		if err != nil {
-			return 3
+			return err
 		}
-		if err := WriteFrame(server, payload); err != nil {
-			return 4
+		return WriteFrame(server, payload)
+	}
+	more := func(rows [][]byte) error { return send(ReplyHead{More: true}, rows) }
+	for req := range requests {
+		if err := send(answer(req, more)); err != nil {
+			return 3
 		}
 	}
 	return 0
