@@ -27,14 +27,18 @@ func TestDataCommands(t *testing.T) {
 		{[]string{"query", "-n", "shop", "-f", "csv", "SELECT item, price, NULL AS nothing, 'a,\"b\"' AS odd FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "item,price,nothing,odd\napple,1.5,,\"a,\"\"b\"\"\"\n"},
 		{[]string{"query", "--format=markdown", "SELECT item, price FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "| item | price |\n| --- | ---: |\n| apple | 1.5 |\n"},
 		{[]string{"query", "--format=markdown", "SELECT '—' AS dash, 'a|b' AS bar"}, e2etest.ExitOK, "| dash | bar |\n| --- | --- |\n| — | a\\|b |\n"},
-		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "…{\"item\":\"apple\","},
+		{[]string{"query", "-f", "ndjson", "SELECT item FROM orders ORDER BY 1 LIMIT 2"}, e2etest.ExitOK, "{\"item\":\"apple\"}\n{\"item\":\"fig\"}\n"},
+		{[]string{"query", "-f", "ndjson", "--internal", "SELECT item FROM orders ORDER BY 1 LIMIT 1"}, e2etest.ExitOK, "{\"item\":\"apple\",\"__metadata\":{\"score\":1.0}}\n"},
+		{[]string{"head", "shop/orders", "-n", "1", "--sort", "item", "--json"}, e2etest.ExitOK, "[{\"city\":\"Berlin\",\"item\":\"apple\",\"price\":1.5}]\n"},
 		{[]string{"query", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "city  p\n----  -\n(0 rows)\n"},
 		{[]string{"query", "-f", "csv", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "city,p\n"},
 		{[]string{"query", "-f", "markdown", "SELECT city, price AS p FROM orders WHERE false"}, e2etest.ExitOK, "| city | p |\n| --- | --- |\n"},
 		{[]string{"query", "-f", "json", "SELECT city FROM orders WHERE false"}, e2etest.ExitOK, "[]\n"},
 		{[]string{"query", "DROP TABLE orders"}, e2etest.ExitFailed, "…query alice/shop: "},
 		{[]string{"query", "-n", "none", "SELECT 1"}, e2etest.ExitNotFound, "…there are alice/shop"},
-		{[]string{"query"}, e2etest.ExitUsage, "…parley query --help"},
+		{[]string{"query"}, e2etest.ExitUsage, "…SQL is missing"},
+		{[]string{"query", "SELECT 1", "--file", "x.sql"}, e2etest.ExitUsage, "…--file cannot be used with SQL"},
+		{[]string{"query", "--file", "x.sql"}, e2etest.ExitFailed, "…x.sql"},
 		{[]string{"head", "shop/orders", "-n", "1", "--sort", "price", "--desc"}, e2etest.ExitOK, "city    item  price\n------  ----  -----\nBerlin  fig       3\n(1 row)\n"},
 		{[]string{"head", "shop/orders", "-n", "0"}, e2etest.ExitUsage, "…--rows"},
 		{[]string{"head", "orders", "-n", "-1"}, e2etest.ExitUsage, "…--rows must be a number from 1 on, not \"-1\"\n  DATASET must be"},
@@ -64,6 +68,45 @@ func TestDataCommands(t *testing.T) {
 		if got.Code != test.code || !isPart && printed != test.want || !strings.Contains(printed, part) {
 			t.Errorf("parley %s: %d\n%s", strings.Join(test.args, " "), got.Code, printed)
 		}
+	}
+}
+
+// TestQueryAllRows prints all rows of a result that is larger than a page, in all formats.
+func TestQueryAllRows(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	dir := t.TempDir()
+	const sql = "SELECT i, 1 AS m FROM range(5195) r(i) ORDER BY i"
+	if err := os.WriteFile(filepath.Join(dir, "rows.sql"), []byte(sql+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token, "TMPDIR=" + dir}
+	for format, want := range map[string]struct {
+		lines int
+		last  string
+	}{
+		"csv":      {5196, "5194,1"},
+		"ndjson":   {5195, `{"i":5194,"m":1}`},
+		"json":     {1, `,{"i":5194,"m":1}]`},
+		"markdown": {5197, "| 5194 | 1 |"},
+		"table":    {5197, "5194  1"},
+	} {
+		cmd := e2etest.Command(t, dir, env, "query", "-", "--format", format)
+		got := typed(t, cmd, sql)
+		if lines := strings.Split(strings.TrimSuffix(got.Stdout, "\n"), "\n"); got.Code != e2etest.ExitOK || len(lines) != want.lines || !strings.HasSuffix(lines[len(lines)-1], want.last) {
+			t.Errorf("%s: %d, %d lines, the last %.100q\n%.500s", format, got.Code, len(lines), lines[len(lines)-1], got.Stderr)
+		}
+	}
+	got := e2etest.RunCommand(t, dir, env, "query", "--file", "rows.sql", "-f", "csv")
+	if lines := strings.Split(got.Stdout, "\n"); got.Code != e2etest.ExitOK || len(lines) != 5197 {
+		t.Errorf("%d, %d lines\n%.500s", got.Code, len(lines), got.Stderr)
+	}
+	got = e2etest.RunCommand(t, dir, env, "query", "-f", "csv", "SELECT CAST(CASE WHEN i > 4000 THEN 'wrong' ELSE '1' END AS INTEGER) AS v FROM range(5195) r(i)")
+	if got.Code != e2etest.ExitFailed || got.Stdout != "" || !strings.Contains(got.Stderr, "wrong") {
+		t.Errorf("%d %.100s %s", got.Code, got.Stdout, got.Stderr)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "parley-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind %v %v", left, err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package apiclient
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,11 +47,32 @@ func Fetch(ctx context.Context, address, token string) ([]byte, error) {
 // Download gets the file at a path below the interface's root, and its size. The server may
 // take finishLimit to begin, and pause for partStall.
 func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int64, error) {
+	return c.download(ctx, http.MethodGet, path, http.NoBody, "")
+}
+
+// mediaLines is the media type of rows, one in each line.
+const mediaLines = "application/x-ndjson"
+
+// QueryRows runs a query and gets all its rows, a JSON object in each line, and their size. Its
+// limits are those of Download.
+func (c *Client) QueryRows(ctx context.Context, query any) (io.ReadCloser, int64, error) {
+	body, err := json.Marshal(query)
+	if err != nil {
+		return nil, 0, fmt.Errorf("write a request: %w", err)
+	}
+	return c.download(ctx, http.MethodPost, "/query", bytes.NewReader(body), mediaLines)
+}
+
+// download gets a file of a media type, "" for any.
+func (c *Client) download(ctx context.Context, method, path string, body io.Reader, mediaType string) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	request, err := c.request(ctx, http.MethodGet, path, http.NoBody)
+	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		cancel(nil)
 		return nil, 0, err
+	}
+	if mediaType != "" {
+		request.Header.Set("Accept", mediaType)
 	}
 	file := &download{request: request, cancel: cancel, silence: time.AfterFunc(finishLimit, func() { cancel(errSilent) })}
 	response, err := c.send(request)
@@ -66,6 +89,10 @@ func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int6
 			return nil, 0, err
 		}
 		return nil, 0, ofParley(request, refusal(response.StatusCode, response.Header, answer))
+	}
+	if got := response.Header.Get("Content-Type"); mediaType != "" && got != mediaType {
+		defer file.Close()
+		return nil, 0, fmt.Errorf("the server sends no %s, but %s: it may be older than this program", mediaType, got)
 	}
 	return file, response.ContentLength, nil
 }

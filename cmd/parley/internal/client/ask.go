@@ -80,17 +80,25 @@ const maxQuestion = 1 << 20
 func (a *Ask) text() (string, error) {
 	text := strings.Join(a.Question, " ")
 	if text == "" || text == "-" {
-		read, err := io.ReadAll(io.LimitReader(os.Stdin, maxQuestion+1))
-		if err != nil {
-			return "", fmt.Errorf("read the question: %w", err)
-		}
-		if len(read) > maxQuestion {
-			return "", command.UsageError{fmt.Sprintf("QUESTION is longer than %d bytes", maxQuestion)}
-		}
-		text = string(read)
+		return readText("QUESTION", os.Stdin)
 	}
 	if text = strings.TrimSpace(text); text == "" {
 		return "", command.UsageError{"QUESTION is empty"}
+	}
+	return text, nil
+}
+
+// readText reads an argument of a command.
+func readText(argument string, from io.Reader) (string, error) {
+	read, err := io.ReadAll(io.LimitReader(from, maxQuestion+1))
+	text := strings.TrimSpace(string(read))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", argument, err)
+	case len(read) > maxQuestion:
+		return "", command.UsageError{fmt.Sprintf("%s is longer than %d bytes", argument, maxQuestion)}
+	case text == "":
+		return "", command.UsageError{argument + " is empty"}
 	}
 	return text, nil
 }

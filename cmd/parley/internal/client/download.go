@@ -69,20 +69,25 @@ func save(env command.Env, what, output string, body io.Reader, size int64) (err
 			err = errors.Join(err, os.Remove(partial))
 		}
 	}()
-	counted := &countingReader{Reader: body}
-	meter := console.StartMeter(env.Stderr, "downloading "+what, size, func() (done, fresh int64) {
-		return counted.bytes.Load(), counted.bytes.Load()
-	})
-	_, err = io.Copy(file, counted)
-	meter.Stop()
+	copied, err := copyBody(env, "downloading "+what, file, body, size)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, output); err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stderr, "%s: %s\n", console.Line(output), console.Bytes(counted.bytes.Load()))
+	fmt.Fprintf(env.Stderr, "%s: %s\n", console.Line(output), console.Bytes(copied))
 	return nil
+}
+
+// copyBody writes the body of a response into a file and shows the progress.
+func copyBody(env command.Env, what string, file io.Writer, body io.Reader, size int64) (copied int64, err error) {
+	counted := &countingReader{Reader: body}
+	meter := console.StartMeter(env.Stderr, what, size, func() (done, fresh int64) {
+		return counted.bytes.Load(), counted.bytes.Load()
+	})
+	defer meter.Stop()
+	return io.Copy(file, counted)
 }
 
 // countingReader counts what was read.

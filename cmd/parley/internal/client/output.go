@@ -21,6 +21,27 @@ func (o outputSettings) read(c *command.Checker) console.Format {
 	return console.Format(o.Format)
 }
 
+// rowSettings say how a command prints rows.
+type rowSettings struct {
+	outputSettings
+	Internal command.Toggle `env:"-" help:"Also print the keys of rows that are no data, such as __metadata, which has the score."`
+}
+
+func (s rowSettings) read(c *command.Checker) rowFormat {
+	return rowFormat{s.outputSettings.read(c), c.Bool("internal", s.Internal)}
+}
+
+// rowFormat is a format of rows, with the keys that are no data or without.
+type rowFormat struct {
+	console.Format
+	internal bool
+}
+
+// onScreen reports whether people read the rows: they are a table on a terminal.
+func (f rowFormat) onScreen(env command.Env) bool {
+	return f.Format == console.FormatTable && console.StyleOf(env.Stdout).Terminal()
+}
+
 // isJSON reports whether a format is for programs that read JSON.
 func isJSON(format console.Format) bool {
 	return format == console.FormatJSON || format == console.FormatNDJSON
@@ -54,17 +75,21 @@ type queryAnswer struct {
 	}
 }
 
-// write prints the rows; a table says below it how many there are.
-func (a queryAnswer) write(env command.Env, format console.Format) error {
-	if err := console.WriteRows(env.Stdout, format, a.Data, a.Metadata.Columns); err != nil {
+// write prints the rows; a table says below it how many there are. Rows that are missing are an
+// error, except on a terminal.
+func (a queryAnswer) write(env command.Env, as rowFormat) error {
+	result := console.Result{Rows: console.List(a.Data), Columns: a.Metadata.Columns, Internal: as.internal}
+	if err := result.WriteAs(env.Stdout, as.Format); err != nil {
 		return err
 	}
 	switch {
+	case a.Metadata.Truncated && !as.onScreen(env):
+		return fmt.Errorf("only the first %s were printed: the result is larger than the server sends at once", plural(len(a.Data), "row"))
 	case a.Metadata.TotalRows > 0:
 		fmt.Fprintf(env.Stderr, "(%d of %s)\n", len(a.Data), plural(a.Metadata.TotalRows, "row"))
 	case a.Metadata.Truncated:
 		fmt.Fprintf(env.Stderr, "(the first %s; there are more)\n", plural(len(a.Data), "row"))
-	case format == console.FormatTable:
+	case as.Format == console.FormatTable:
 		fmt.Fprintf(env.Stderr, "(%s)\n", plural(len(a.Data), "row"))
 	}
 	return nil

@@ -1,29 +1,48 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"net/http"
+	"os"
 	"strings"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/console"
 	"parley/storage"
 )
 
 // Query is `parley query SQL`.
 type Query struct {
-	SQL       []string `arg:"" name:"sql" help:"One SELECT statement over the datasets of the namespace."`
+	SQL       []string `arg:"" optional:"" name:"sql" help:"One SELECT statement over the datasets of the namespace. With -, read it from standard input."`
+	File      string   `env:"-" placeholder:"FILE" help:"Read the statement from a file."`
 	Namespace string   `short:"n" placeholder:"NAME" help:"The data to query: one of your namespaces, or owner/namespace. Optional if you can read only one."`
-	outputSettings
+	rowSettings
 	connectionSettings
 }
 
-// Run runs the statement and prints its rows.
+// Run runs the statement and prints its rows: all, except in a table on a terminal.
 func (q *Query) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	format := q.read(c)
+	as := q.read(c)
+	switch {
+	case len(q.SQL) > 0 && q.File != "":
+		c.Refuse("file", "cannot be used with SQL")
+	case len(q.SQL) == 0 && q.File == "":
+		c.Add("SQL is missing: give a statement, - for standard input, or --file")
+	}
 	client, err := q.connect(c)
+	if err != nil {
+		return err
+	}
+	sql, err := q.statement()
 	if err != nil {
 		return err
 	}
@@ -36,14 +55,78 @@ func (q *Query) Run(ctx context.Context, env command.Env) error {
 		owner, name = storage.Self, namespace
 	}
 	var answer queryAnswer
-	body := map[string]string{"username": owner, "namespace": name, "query": strings.Join(q.SQL, " ")}
-	if err := client.Call(ctx, http.MethodPost, "/query", body, &answer); err != nil {
-		if apiclient.Status(err) == http.StatusNotFound {
-			err = explainNamespace(ctx, client, namespace, err)
-		}
+	body := map[string]string{"username": owner, "namespace": name, "query": sql}
+	err = client.Call(ctx, http.MethodPost, "/query", body, &answer)
+	switch {
+	case apiclient.Status(err) == http.StatusNotFound:
+		err = explainNamespace(ctx, client, namespace, err)
+	case err == nil && answer.Metadata.Truncated && !as.onScreen(env):
+		err = writeAllRows(ctx, env, client, body, as)
+	case err == nil:
+		return answer.write(env, as)
+	}
+	if err != nil {
 		return fmt.Errorf("query %s: %w", namespace, err)
 	}
-	return answer.write(env, format)
+	return nil
+}
+
+// statement returns the SQL, from the arguments, standard input or a file.
+func (q *Query) statement() (string, error) {
+	text, from := strings.Join(q.SQL, " "), os.Stdin
+	switch {
+	case q.File != "":
+		file, err := os.Open(q.File)
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		from = file
+	case text != "-":
+		return text, nil
+	}
+	return readText("SQL", from)
+}
+
+// writeAllRows prints all rows of a query. They are on the disk before the first is printed: an
+// incomplete result prints nothing.
+func writeAllRows(ctx context.Context, env command.Env, client *apiclient.Client, query any, as rowFormat) error {
+	body, size, err := client.QueryRows(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	file, err := os.CreateTemp("", "parley-")
+	if err != nil {
+		return fmt.Errorf("make a file for the rows: %w", err)
+	}
+	defer file.Close()
+	defer os.Remove(file.Name())
+	if _, err := copyBody(env, "receiving the rows", file, body, size); err != nil {
+		return err
+	}
+	count := 0
+	rows := func(yield func(json.RawMessage, error) bool) {
+		count = 0
+		lines := bufio.NewReader(io.NewSectionReader(file, 0, math.MaxInt64))
+		for {
+			line, err := lines.ReadBytes('\n')
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return
+			}
+			count++
+			if !yield(bytes.TrimSuffix(line, []byte("\n")), err) || err != nil {
+				return
+			}
+		}
+	}
+	if err := (console.Result{Rows: rows, Internal: as.internal}).WriteAs(env.Stdout, as.Format); err != nil {
+		return err
+	}
+	if as.Format == console.FormatTable {
+		fmt.Fprintf(env.Stderr, "(%s)\n", plural(count, "row"))
+	}
+	return nil
 }
 
 // onlyNamespace gives the namespace that was named, or the only one that there is.
@@ -71,14 +154,14 @@ type Head struct {
 	Rows    string         `env:"-" short:"n" default:"10" placeholder:"N" help:"How many rows to print, 1 to 1000 (${default})."`
 	Sort    string         `env:"-" placeholder:"COLUMN" help:"Sort by a column."`
 	Desc    command.Toggle `env:"-" help:"Sort in descending order."`
-	outputSettings
+	rowSettings
 	connectionSettings
 }
 
 // Run prints the first rows of the dataset.
 func (h *Head) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	format := h.read(c)
+	as := h.read(c)
 	rows, descending := c.Count("rows", h.Rows), c.Bool("desc", h.Desc)
 	ref, err := apiclient.ParseDataset(h.Dataset)
 	if err != nil {
@@ -92,5 +175,5 @@ func (h *Head) Run(ctx context.Context, env command.Env) error {
 	if err := client.Call(ctx, http.MethodGet, ref.Path("/data")+"/rows?"+rowsQuery(rows, h.Sort, descending), nil, &answer); err != nil {
 		return fmt.Errorf("read %s: %w", ref, err)
 	}
-	return answer.write(env, format)
+	return answer.write(env, as)
 }

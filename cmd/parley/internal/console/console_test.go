@@ -219,8 +219,30 @@ func TestCSV(t *testing.T) {
 			list = append(list, json.RawMessage(row))
 		}
 		var out strings.Builder
-		if err := WriteRows(&out, FormatCSV, list, nil); err != nil || out.String() != want {
+		if err := (Result{Rows: List(list)}).WriteAs(&out, FormatCSV); err != nil || out.String() != want {
 			t.Errorf("%s:\n%s%v", rows, out.String(), err)
+		}
+	}
+}
+
+// Keys that are no data are printed only if they are asked for.
+func TestInternalKeys(t *testing.T) {
+	t.Parallel()
+	list := List([]json.RawMessage{json.RawMessage(`{"é\"":"<\u001b", "n": 1.50,"__metadata":{"score":0.5}}`), json.RawMessage(`{"__metadata":{"score":1}}`)})
+	for _, test := range []struct {
+		format   Format
+		internal bool
+		want     string
+	}{
+		{FormatJSON, false, `[{"é\"":"<\u001b","n":1.50},{}]` + "\n"},
+		{FormatNDJSON, false, `{"é\"":"<\u001b","n":1.50}` + "\n{}\n"},
+		{FormatNDJSON, true, `{"é\"":"<\u001b", "n": 1.50,"__metadata":{"score":0.5}}` + "\n" + `{"__metadata":{"score":1}}` + "\n"},
+		{FormatCSV, false, "\"é\"\"\",n,score\n<\x1b,1.50,0.50\n,,1.00\n"},
+		{FormatCSV, true, "\"é\"\"\",n,__metadata,score\n<\x1b,1.50,\"{\"\"score\"\":0.5}\",0.50\n,,\"{\"\"score\"\":1}\",1.00\n"},
+	} {
+		var out strings.Builder
+		if err := (Result{Rows: list, Internal: test.internal}).WriteAs(&out, test.format); err != nil || out.String() != test.want {
+			t.Errorf("%s: %s%v", test.format, out.String(), err)
 		}
 	}
 }

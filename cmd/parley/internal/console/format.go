@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -22,30 +21,59 @@ const (
 	FormatMarkdown Format = "markdown"
 )
 
-// WriteRows prints rows, which are JSON objects, in a format, or the names of their columns if
-// there are none. Of a row's internal keys only JSON has what there is.
-func WriteRows(w io.Writer, format Format, rows []json.RawMessage, names []string) error {
-	out := bufio.NewWriter(w)
+// WriteAs prints the rows in a format, or the names of their columns if there are none. JSON and
+// CSV are printed as the rows are read.
+func (r Result) WriteAs(w io.Writer, format Format) error {
 	switch format {
-	case FormatJSON:
-		_ = out.WriteByte('[')
-		for i, row := range rows {
-			if i > 0 {
-				_ = out.WriteByte(',')
+	case FormatJSON, FormatNDJSON:
+		return r.writeJSON(w, format)
+	case FormatCSV:
+		l, err := r.layout()
+		if err != nil || len(l.columns) == 0 {
+			return err
+		}
+		t := Table{Columns: l.columns}
+		out := newCSVWriter(w, StyleOf(w))
+		out.write(t.names())
+		for row, err := range r.Rows {
+			if err != nil {
+				return err
 			}
-			_, _ = out.Write(JSON(row)) // Flush returns the error
+			out.write(t.cells(l.cells(row)))
 		}
-		_, _ = out.WriteString("]\n")
-	case FormatNDJSON:
-		for _, row := range rows {
-			_, _ = out.Write(append(JSON(row), '\n'))
+		return out.flush()
+	}
+	table, err := r.Table()
+	if err != nil {
+		return err
+	}
+	return table.WriteAs(w, format, StyleOf(w))
+}
+
+func (r Result) writeJSON(w io.Writer, format Format) error {
+	out := bufio.NewWriter(w)
+	begin, separator, end := "", "", "\n"
+	if format == FormatJSON {
+		begin, separator, end = "[", ",", ""
+	}
+	_, _ = out.WriteString(begin) // Flush returns the error
+	first := true
+	for row, err := range r.Rows {
+		if err == nil && !r.Internal {
+			row, err = withoutInternal(row)
 		}
-	default:
-		table, err := Rows(rows, names)
 		if err != nil {
 			return err
 		}
-		return table.WriteAs(w, format, StyleOf(w))
+		if !first {
+			_, _ = out.WriteString(separator)
+		}
+		first = false
+		_, _ = out.Write(JSON(row))
+		_, _ = out.WriteString(end)
+	}
+	if format == FormatJSON {
+		_, _ = out.WriteString("]\n")
 	}
 	return out.Flush()
 }
@@ -85,30 +113,45 @@ func (t Table) cells(row []string) []string {
 	return cells
 }
 
-// writeCSV writes cells as they are, but to a terminal, which would obey them.
 func (t Table) writeCSV(w io.Writer, style Style) error {
-	out := csv.NewWriter(w)
-	var failed error
-	write := func(cells []string) {
-		if style.Terminal() {
-			for i, cell := range cells {
-				cells[i] = Text(cell)
-			}
-		}
-		if len(cells) == 1 && cells[0] == "" {
-			out.Flush()
-			_, err := io.WriteString(w, "\"\"\n") // a blank line would be no row
-			failed = cmp.Or(failed, err)
-			return
-		}
-		_ = out.Write(cells) // Error returns the error
-	}
-	write(t.names())
+	out := newCSVWriter(w, style)
+	out.write(t.names())
 	for _, row := range t.Rows {
-		write(t.cells(row))
+		out.write(t.cells(row))
 	}
-	out.Flush()
-	return cmp.Or(failed, out.Error())
+	return out.flush()
+}
+
+// csvWriter writes cells as they are, but to a terminal, which would obey them.
+type csvWriter struct {
+	out   *csv.Writer
+	w     io.Writer
+	style Style
+	err   error
+}
+
+func newCSVWriter(w io.Writer, style Style) *csvWriter {
+	return &csvWriter{out: csv.NewWriter(w), w: w, style: style}
+}
+
+func (c *csvWriter) write(cells []string) {
+	if c.style.Terminal() {
+		for i, cell := range cells {
+			cells[i] = Text(cell)
+		}
+	}
+	if len(cells) == 1 && cells[0] == "" {
+		c.out.Flush()
+		_, err := io.WriteString(c.w, "\"\"\n") // a blank line would be no row
+		c.err = cmp.Or(c.err, err)
+		return
+	}
+	_ = c.out.Write(cells) // Error returns the error
+}
+
+func (c *csvWriter) flush() error {
+	c.out.Flush()
+	return cmp.Or(c.err, c.out.Error())
 }
 
 // markdownCell escapes what would end a cell.

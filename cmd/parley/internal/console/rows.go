@@ -3,74 +3,160 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"parley/internal/jsonscan"
+	"parley/internal/jsontext"
 )
 
-// internalKey is the prefix of the keys of a row that are not data.
-const internalKey = "__"
+const (
+	// internalKey is the prefix of the keys of a row that are not data.
+	internalKey = "__"
+	// scoreKey is the one that has the score.
+	scoreKey = internalKey + "metadata"
+)
 
-// Rows returns a table of the rows of a result: columns in the order of their first
-// appearance, numbers on the right, and a score if the rows match only in part. Without rows
-// it has the columns with these names. A row that is not a JSON object is an error.
+// Result is a result of a query.
+type Result struct {
+	// Rows are JSON objects. They can be read more than once.
+	Rows iter.Seq2[json.RawMessage, error]
+	// Columns are the names of the columns of a result without rows.
+	Columns []string
+	// Internal keeps the keys of rows that are not data.
+	Internal bool
+}
+
+// List gives rows that are in memory.
+func List(rows []json.RawMessage) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Rows returns the table of rows that are in memory; see [Result.Table].
 func Rows(rows []json.RawMessage, names []string) (Table, error) {
-	var t Table
-	if len(rows) == 0 {
-		for _, name := range names {
-			t.Columns = append(t.Columns, Column{Name: name})
-		}
+	return Result{Rows: List(rows), Columns: names}.Table()
+}
+
+// Table returns a table of the rows. A row that is not a JSON object is an error.
+func (r Result) Table() (Table, error) {
+	l, err := r.layout()
+	t := Table{Columns: l.columns}
+	if err != nil {
+		return t, err
 	}
-	columns := map[string]int{}
-	scores, ranked := make([]string, len(rows)), false
-	for i, row := range rows {
-		if row = bytes.TrimSpace(row); !json.Valid(row) || row[0] != '{' {
-			return Table{}, fmt.Errorf("row %d is no JSON object", i+1)
+	for row, err := range r.Rows {
+		if err != nil {
+			return t, err
 		}
-		cells := slices.Repeat([]string{None}, len(t.Columns))
-		for key, value := range jsonscan.Members(row) {
-			name := string(key)
-			if name == internalKey+"metadata" {
-				score, whole := scoreOf(value)
-				scores[i], ranked = score, ranked || !whole
-			}
-			if strings.HasPrefix(name, internalKey) {
-				continue
-			}
-			at, known := columns[name]
-			if !known {
-				at, columns[name] = len(t.Columns), len(t.Columns)
-				t.Columns = append(t.Columns, Column{Name: name, Right: true})
-				cells = append(cells, "")
-			}
-			text, number, null := cellOf(value)
-			cells[at] = text
-			t.Columns[at].Right = t.Columns[at].Right && (number || null)
-		}
-		t.Rows = append(t.Rows, cells)
-	}
-	for i, cells := range t.Rows {
-		t.Rows[i] = append(cells, slices.Repeat([]string{None}, len(t.Columns)-len(cells))...)
-	}
-	if ranked {
-		t.addScores(scores)
+		t.Rows = append(t.Rows, l.cells(row))
 	}
 	return t, nil
 }
 
-func (t *Table) addScores(scores []string) {
-	name := "score"
-	if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name == name }) {
-		name = internalKey + name
+// layout says in which column of a table a key of a row is.
+type layout struct {
+	columns []Column
+	at      map[string]int
+	// score is the column of the scores; -1 without one.
+	score    int
+	internal bool
+}
+
+// layout reads the rows for their columns, in the order of their first appearance: numbers on
+// the right, and a score if the rows match only in part.
+func (r Result) layout() (layout, error) {
+	l := layout{at: map[string]int{}, score: -1, internal: r.Internal}
+	ranked, count := false, 0
+	for row, err := range r.Rows {
+		if err != nil {
+			return l, err
+		}
+		count++
+		if row = bytes.TrimSpace(row); !json.Valid(row) || row[0] != '{' {
+			return l, fmt.Errorf("row %d is no JSON object", count)
+		}
+		for key, value := range jsonscan.Members(row) {
+			name := string(key)
+			if name == scoreKey {
+				_, whole := scoreOf(value)
+				ranked = ranked || !whole
+			}
+			if strings.HasPrefix(name, internalKey) && !l.internal {
+				continue
+			}
+			at, known := l.at[name]
+			if !known {
+				at, l.at[name] = len(l.columns), len(l.columns)
+				l.columns = append(l.columns, Column{Name: name, Right: true})
+			}
+			_, number, null := cellOf(value)
+			l.columns[at].Right = l.columns[at].Right && (number || null)
+		}
 	}
-	t.Columns = append(t.Columns, Column{Name: name, Right: true})
-	for i := range t.Rows {
-		t.Rows[i] = append(t.Rows[i], scores[i])
+	if count == 0 {
+		for _, name := range r.Columns {
+			l.columns = append(l.columns, Column{Name: name})
+		}
 	}
+	if ranked {
+		name := "score"
+		if _, taken := l.at[name]; taken {
+			name = internalKey + name
+		}
+		l.score = len(l.columns)
+		l.columns = append(l.columns, Column{Name: name, Right: true})
+	}
+	return l, nil
+}
+
+// cells gives a row with a cell for each column.
+func (l layout) cells(row json.RawMessage) []string {
+	cells := slices.Repeat([]string{None}, len(l.columns))
+	if l.score >= 0 {
+		cells[l.score] = ""
+	}
+	for key, value := range jsonscan.Members(row) {
+		if string(key) == scoreKey && l.score >= 0 {
+			cells[l.score], _ = scoreOf(value)
+		}
+		if at, known := l.at[string(key)]; known {
+			cells[at], _, _ = cellOf(value)
+		}
+	}
+	return cells
+}
+
+// withoutInternal gives a row without the keys that are not data.
+func withoutInternal(row json.RawMessage) (json.RawMessage, error) {
+	if row = bytes.TrimSpace(row); !json.Valid(row) || row[0] != '{' {
+		return nil, errors.New("a row is no JSON object")
+	}
+	data := []byte{'{'}
+	for key, value := range jsonscan.Members(row) {
+		if bytes.HasPrefix(key, []byte(internalKey)) {
+			continue
+		}
+		if len(data) > 1 {
+			data = append(data, ',')
+		}
+		name, err := jsontext.Marshal(string(key))
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(append(data, name...), ':'), value...)
+	}
+	return append(data, '}'), nil
 }
 
 func scoreOf(metadata json.RawMessage) (text string, whole bool) {
