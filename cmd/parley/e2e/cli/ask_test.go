@@ -50,6 +50,7 @@ var askLines = []e2etest.ModelLine{
 	e2etest.Queries("Nothing", "", "SELECT * FROM orders WHERE id > 9"),
 	e2etest.Queries("passwords", "", "SELECT * FROM read_csv('/etc/passwd')"),
 	{Job: e2etest.QueryJob, Words: "weather", Says: e2etest.ToJSON(map[string]any{"reasoning": "", "unanswerable": "No dataset tells of the weather.", "sql": "", "search_dataset": "", "search_words": "", "search_limit": 0, "confidence": 0})},
+	e2etest.Plans("weather", "One query answers it.", "What is the weather?"),
 	e2etest.Plans("how heavy", "Two figures.", "Find who ordered most often", "How heavy are they?"),
 }
 
@@ -68,6 +69,7 @@ func TestGoldenAsk(t *testing.T) {
 		"no-rows":      {args: []string{"--agent", "nl2ql", "Nothing"}},
 		"refused":      {args: []string{"--agent", "nl2ql", "Read the passwords"}},
 		"unanswerable": {args: []string{"--agent", "nl2ql", "What is the weather?"}},
+		"no-plan":      {args: []string{"What is the weather?"}},
 		"failing-step": {args: []string{"How many, and how heavy?"}},
 		"stdin":        {args: []string{"--namespace", "shop", "--agent", "nl2ql"}, stdin: "List them\n"},
 		"dash":         {args: []string{"--namespace", "shop", "--agent", "nl2ql", "-"}, stdin: "Nothing\n"},

@@ -22,6 +22,15 @@ type askView struct {
 	disconnected bool
 	// planned, started and shown count the steps.
 	planned, started, shown int
+	// held is the plan, and the steps without an answer, until a step has one: those of a
+	// question that is refused are not shown.
+	held strings.Builder
+}
+
+// release shows what is held.
+func (v *askView) release() {
+	_, _ = io.WriteString(v.progress, v.held.String())
+	v.held.Reset()
 }
 
 func newAskView(result, progress io.Writer) *askView {
@@ -63,6 +72,9 @@ func (v *askView) status(s apiclient.TaskStatus) error {
 	case data.Code == agents.NotUnderstood:
 		return console.Markdown(v.result, text, v.resultStyle)
 	case s.State.Ended():
+		if s.State == apiclient.Failed {
+			v.release()
+		}
 		v.failedQuery(data.Query)
 	case data.Steps != nil:
 		v.plan(text, data.Steps)
@@ -77,12 +89,14 @@ func (v *askView) status(s apiclient.TaskStatus) error {
 
 func (v *askView) plan(reasoning string, steps []string) {
 	v.planned = len(steps)
-	fmt.Fprintf(v.progress, "%s %s\n", v.progressStyle.Bold("Plan:"), console.Line(reasoning))
-	if len(steps) == 1 {
-		return // its result follows
+	fmt.Fprintf(&v.held, "%s %s\n", v.progressStyle.Bold("Plan:"), console.Line(reasoning))
+	if len(steps) > 1 { // the result of one follows
+		for i, step := range steps {
+			fmt.Fprintf(&v.held, "  %d. %s\n", i+1, console.Line(step))
+		}
 	}
-	for i, step := range steps {
-		fmt.Fprintf(v.progress, "  %d. %s\n", i+1, console.Line(step))
+	if v.verbose {
+		v.release()
 	}
 }
 
@@ -122,7 +136,9 @@ func (v *askView) artifact(artifact apiclient.Artifact) error {
 		}
 		v.live.Set("… running the query")
 	case agents.AnswerText:
-		fmt.Fprintln(v.progress)
+		if v.held.Len() == 0 {
+			fmt.Fprintln(v.progress)
+		}
 		return console.Markdown(v.result, text, v.resultStyle)
 	case agents.ResultData:
 		if artifact.Unanswered() {
@@ -131,7 +147,10 @@ func (v *askView) artifact(artifact apiclient.Artifact) error {
 		return writeRows(v.result, v.resultStyle, artifact.Parts.Data(), 0)
 	default:
 		v.shown++
-		fmt.Fprintf(v.progress, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(artifact.Metadata.Instruction))))
+		fmt.Fprintf(&v.held, "\n%s\n", v.progressStyle.Bold(fmt.Sprintf("%d. %s", v.shown, console.Line(artifact.Metadata.Instruction))))
+		if v.verbose || !artifact.Unanswered() {
+			v.release()
+		}
 		v.madeQuery(artifact)
 		if artifact.Unanswered() {
 			return nil

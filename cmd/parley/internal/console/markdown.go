@@ -6,16 +6,10 @@ import (
 	"strings"
 )
 
-// Markdown prints an escaped text in Markdown: rendered on a terminal, unchanged
-// elsewhere. It renders line by line, and keeps the lines and every entity but three of
-// the text, which a parser of all of Markdown would not.
+// Markdown prints a text in Markdown as plain text, escaped. It renders line by line, and keeps
+// the lines and every entity but three of the text, which a parser of all of Markdown would not.
 func Markdown(w io.Writer, text string, style Style) error {
-	text = strings.TrimRight(Text(text), "\n")
-	if !style.Terminal() {
-		_, err := io.WriteString(w, text+"\n")
-		return err
-	}
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(strings.TrimRight(Text(text), "\n"), "\n")
 	for code := false; len(lines) > 0; {
 		if table, rest := markdownTable(lines); !code && len(table.Rows) > 0 {
 			if err := table.Write(w, style); err != nil {

@@ -100,8 +100,7 @@ func (r Result) layout() (layout, error) {
 				at, l.at[name] = len(l.columns), len(l.columns)
 				l.columns = append(l.columns, Column{Name: name, Right: true})
 			}
-			_, number, null := cellOf(value)
-			l.columns[at].Right = l.columns[at].Right && (number || null)
+			l.columns[at].Right = l.columns[at].Right && (isNumber(value) || isNull(value))
 		}
 	}
 	if count == 0 {
@@ -131,7 +130,7 @@ func (l layout) cells(row json.RawMessage) []string {
 			cells[l.score], _ = scoreOf(value)
 		}
 		if at, known := l.at[string(key)]; known {
-			cells[at], _, _ = cellOf(value)
+			cells[at] = cellOf(value)
 		}
 	}
 	return cells
@@ -170,18 +169,28 @@ func scoreOf(metadata json.RawMessage) (text string, whole bool) {
 // numeral is a number in a string, because JSON cannot hold it exactly.
 var numeral = regexp.MustCompile(`^-?((0|[1-9][0-9]*)(\.[0-9]+)?|Infinity)$|^NaN$`)
 
+// isNumber reports whether a value is a number, or a numeral.
+func isNumber(value json.RawMessage) bool {
+	if value[0] == '"' {
+		return numeral.Match(jsonscan.Unquote(value))
+	}
+	return strings.IndexByte("-0123456789", value[0]) >= 0
+}
+
+func isNull(value json.RawMessage) bool { return value[0] == 'n' }
+
 // cellOf formats a value: strings without quotes, lists and objects as JSON.
-func cellOf(value json.RawMessage) (text string, number, null bool) {
-	if string(value) == "null" {
-		return None, false, true
+func cellOf(value json.RawMessage) string {
+	switch value[0] {
+	case 'n':
+		return None
+	case '"':
+		return string(jsonscan.Unquote(value))
+	case '[', '{':
+		var compact bytes.Buffer
+		if json.Compact(&compact, value) == nil {
+			return compact.String()
+		}
 	}
-	if json.Unmarshal(value, &text) == nil {
-		return text, numeral.MatchString(text), false
-	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, value) != nil {
-		return string(value), false, false
-	}
-	text = compact.String()
-	return text, strings.ContainsAny(text[:1], "-0123456789"), false
+	return string(value)
 }

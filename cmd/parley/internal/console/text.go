@@ -3,6 +3,7 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
@@ -71,6 +72,9 @@ func escaped(r rune) string {
 
 // JSON escapes a JSON text without changing its meaning: by \u escapes in strings.
 func JSON(text []byte) []byte {
+	if !bytes.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || r >= 0x20 && harmful(r) }) {
+		return text
+	}
 	var b strings.Builder
 	for _, r := range string(text) {
 		switch {
