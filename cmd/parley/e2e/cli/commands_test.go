@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bufio"
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,7 +46,7 @@ func TestWrongSettings(t *testing.T) {
 		{"keys and a secret", nil, []string{"serve", "--auth-jwks-url", "https://x/keys", "--auth-secret", "s"}, []string{"not both"}},
 		{"an unknown flag", nil, []string{"serve", "--nonsense"}, []string{"--nonsense"}},
 		{"an unknown command", nil, []string{"nonsense"}, []string{"nonsense"}},
-		{"a token for nobody", nil, []string{"token"}, []string{"user"}},
+		{"a token for nobody", nil, []string{"token", ""}, []string{"USER"}},
 		{"a token for self, for ever", nil, []string{"token", "Self", "--ttl=-1h"}, []string{"USER", "--ttl must be"}},
 		{"half a Langfuse", []string{"LANGFUSE_HOST=https://langfuse.example", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{
 			"--langfuse-public-key (LANGFUSE_PUBLIC_KEY) is missing"}},
@@ -216,6 +219,36 @@ func TestManyStartAtOnce(t *testing.T) {
 		})
 	}
 	migrations.Wait()
+}
+
+// TestSignInLink has the link of a server on a terminal, and a token, be of one user.
+func TestSignInLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := onScreen(t, e2etest.Command(t, dir, nil, "serve", "--listen", "127.0.0.1:0"))
+	t.Cleanup(func() { _ = server.cmd.Process.Kill(); _ = server.cmd.Wait() })
+	server.sees("#token=")
+	server.sees("\n")
+	token := e2etest.RunCommand(t, dir, nil, "token")
+	named := func(token string) any {
+		t.Helper()
+		var claims map[string]any
+		text, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
+		if err == nil {
+			err = json.Unmarshal(text, &claims)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", token, err)
+		}
+		return claims["sub"]
+	}
+	said := regexp.MustCompile(`To sign in as (\S+), open (\S+)/#token=(\S+)`).FindStringSubmatch(server.seen.String())
+	if said == nil || named(said[3]) != said[1] || named(token.Stdout) != said[1] {
+		t.Fatalf("%q, and a token of %v", said, named(token.Stdout))
+	}
+	if got := e2etest.RunCommand(t, dir, []string{"PARLEY_SERVER=" + said[2], "PARLEY_TOKEN=" + said[3]}, "datasets"); got.Code != e2etest.ExitOK {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestUnknownVariables(t *testing.T) {

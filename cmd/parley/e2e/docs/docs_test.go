@@ -57,9 +57,10 @@ func newReader(t *testing.T, path string) *reader {
 	if err := os.CopyFS(filepath.Join(r.Dir, "my-suite"), os.DirFS("../cli/testdata/eval/garden")); err != nil {
 		t.Fatal(err)
 	}
-	const orders = "item,city,price\nplum,Rome,4\n"
-	if err := os.WriteFile(filepath.Join(r.Dir, "orders.csv"), []byte(orders), 0o600); err != nil {
-		t.Fatal(err)
+	for name, content := range map[string]string{"orders.csv": "item,city,price\nplum,Rome,4\n", "report.sql": "SELECT * FROM orders\n"} {
+		if err := os.WriteFile(filepath.Join(r.Dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.env = append(e2etest.Command(t, "", nil).Env, "PARLEY_LISTEN=127.0.0.1:0", "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(),
 		"BASE="+r.URL+"/api/v1", "TOKEN="+r.Token, "TASK="+r.Answered(),

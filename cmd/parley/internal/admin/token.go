@@ -13,10 +13,10 @@ import (
 	"parley/internal/auth"
 )
 
-// Token is `parley token USER`.
+// Token is `parley token [USER]`.
 type Token struct {
-	User string `arg:"" help:"The user of the token."`
-	TTL  string `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token is valid (${default})."`
+	User *string `arg:"" optional:"" help:"The user of the token. By default, your name on this machine, as in the link that serve prints."`
+	TTL  string  `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token is valid (${default})."`
 	serve.DataSettings
 	serve.AuthSettings
 }
@@ -24,7 +24,11 @@ type Token struct {
 // Run prints a token that a server with the same settings accepts.
 func (t *Token) Run(_ context.Context, env command.Env) error {
 	c := env.NewChecker()
-	c.Username(t.User)
+	name := serve.LocalUser()
+	if t.User != nil {
+		name = *t.User
+	}
+	c.Username(name)
 	ttl := c.Duration("ttl", t.TTL)
 	t.DataSettings.Read(c)
 	cfg := t.AuthSettings.Read(c)
@@ -44,7 +48,7 @@ func (t *Token) Run(_ context.Context, env command.Env) error {
 	} else if t.AuthSecret == "" {
 		return errors.New("an identity provider is set: get tokens from it")
 	}
-	token, err := auth.Sign(cfg, t.User, ttl)
+	token, err := auth.Sign(cfg, name, ttl)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package serve
 
 import (
 	"fmt"
+	"os/user"
 	"time"
 
 	"github.com/alecthomas/kong"
 
 	"parley/internal/auth"
+	"parley/storage"
 )
 
 // Local returns a server with these settings alone, without those of the environment,
@@ -23,6 +25,19 @@ func Local(models ModelSettings, args ...string) (*Command, error) {
 	server.ModelSettings = models
 	server.traceSettings = traceSettings{OTelSampler: "always_off", OTelSamplerArg: "0"}
 	return &server, nil
+}
+
+// LocalUser returns the name of the user of this process, "" if it is no username.
+func LocalUser() string {
+	who, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	name := storage.NormalizeUsername(who.Username)
+	if storage.CheckUsername(name) != "" {
+		return ""
+	}
+	return name
 }
 
 // LocalToken signs a token with the key of a data folder.

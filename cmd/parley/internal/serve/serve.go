@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/user"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,7 +17,6 @@ import (
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/internal/fair"
-	"parley/storage"
 	"parley/storage/sqlstore"
 )
 
@@ -59,8 +57,8 @@ func (s *Command) printSignIn(env command.Env, url string) error {
 	if !console.StyleOf(env.Stdout).Terminal() || !s.UsesLocalKey() {
 		return nil
 	}
-	who, err := user.Current()
-	if err != nil || storage.CheckUsername(storage.NormalizeUsername(who.Username)) != "" {
+	name := LocalUser()
+	if name == "" {
 		fmt.Fprintln(env.Stdout, "To sign in, make a token: parley token USER")
 		return nil
 	}
@@ -69,14 +67,15 @@ func (s *Command) printSignIn(env command.Env, url string) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
+	var err error
 	if cfg.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
 		return err
 	}
-	token, err := auth.Sign(cfg, who.Username, signInTTL)
+	token, err := auth.Sign(cfg, name, signInTTL)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "To sign in as %s, open %s/#token=%s\n", who.Username, url, token)
+	_, err = fmt.Fprintf(env.Stdout, "To sign in as %s, open %s/#token=%s\n", name, url, token)
 	return err
 }
 
