@@ -56,6 +56,13 @@ func TestCompletion(t *testing.T) {
 				"parley ask --namespace ":   {"alice/other", "alice/shop"},
 				"parley ask --namespace al": {"alice/other", "alice/shop"},
 				"parley ask --follow --age": {"--agent"},
+				"parley ask -n ":            {"alice/other", "alice/shop"},
+				"parley ask -n sh":          {"shop"},
+				"parley query -f nd":        {"ndjson"},
+				"parley head shop/":         {"shop/orders"},
+				"parley head sh":            {"shop", "shop/orders"},
+				"parley head alice/shop/":   {"alice/shop/orders"},
+				"parley describe other/t":   {"other/things"},
 			} {
 				args := strings.Split(words, " ")
 				switch shell {

@@ -83,12 +83,12 @@ func choices(ctx context.Context, model *kong.Application, before []string, last
 	}
 	node, server := model.Children[index], serverIn(before)
 	if f := flagOf(node, before[len(before)-1]); f != nil && !f.IsBool() {
-		return valueChoices(ctx, server, f.Value)
+		return valueChoices(ctx, server, f.Value, last)
 	}
-	flag, _, joined := strings.Cut(last, "=")
+	flag, value, joined := strings.Cut(last, "=")
 	switch f := flagOf(node, flag); {
 	case joined && f != nil:
-		found := valueChoices(ctx, server, f.Value)
+		found := valueChoices(ctx, server, f.Value, value)
 		for i := range found {
 			found[i].word = flag + "=" + found[i].word
 		}
@@ -96,7 +96,7 @@ func choices(ctx context.Context, model *kong.Application, before []string, last
 	case strings.HasPrefix(last, "-"):
 		return slices.Concat(flagChoices(node.Flags), flagChoices(model.Flags))
 	case len(node.Positional) > 0:
-		return valueChoices(ctx, server, node.Positional[0])
+		return valueChoices(ctx, server, node.Positional[0], last)
 	}
 	return nil
 }
@@ -121,7 +121,9 @@ func flagChoices(flags []*kong.Flag) (found []choice) {
 
 // flagOf returns the flag that a word is, or nil.
 func flagOf(node *kong.Node, word string) *kong.Flag {
-	at := slices.IndexFunc(node.Flags, func(flag *kong.Flag) bool { return word == "--"+flag.Name })
+	at := slices.IndexFunc(node.Flags, func(flag *kong.Flag) bool {
+		return word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short)
+	})
 	if at < 0 {
 		return nil
 	}
@@ -129,8 +131,8 @@ func flagOf(node *kong.Node, word string) *kong.Flag {
 }
 
 // valueChoices returns the values of a flag or an argument: fixed ones, or those that
-// the server has.
-func valueChoices(ctx context.Context, server connectionSettings, value *kong.Value) []choice {
+// the server has. If none begins with a prefix, names of the user's data have no owner.
+func valueChoices(ctx context.Context, server connectionSettings, value *kong.Value, prefix string) []choice {
 	if words := valuesOf(value); words != nil {
 		return wordChoices(words)
 	}
@@ -144,7 +146,13 @@ func valueChoices(ctx context.Context, server connectionSettings, value *kong.Va
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
-	return slices.DeleteFunc(ask(ctx, client), func(c choice) bool { return !plainWord.MatchString(c.word) })
+	found := slices.DeleteFunc(ask(ctx, client), func(c choice) bool { return !plainWord.MatchString(c.word) })
+	if !slices.ContainsFunc(found, func(c choice) bool { return strings.HasPrefix(c.word, prefix) }) {
+		for i := range found {
+			found[i].word = server.user().shortNamespace(found[i].word)
+		}
+	}
+	return found
 }
 
 func wordChoices(words []string) (found []choice) {
