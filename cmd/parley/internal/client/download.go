@@ -83,7 +83,7 @@ func save(env command.Env, what, output string, body io.Reader, size int64) (err
 // copyBody writes the body of a response into a file and shows the progress.
 func copyBody(env command.Env, what string, file io.Writer, body io.Reader, size int64) (copied int64, err error) {
 	counted := &countingReader{Reader: body}
-	meter := console.StartMeter(env.Stderr, what, size, func() (done, fresh int64) {
+	meter := console.StartMeter(env.Stderr, what, "received", size, func() (done, fresh int64) {
 		return counted.bytes.Load(), counted.bytes.Load()
 	})
 	defer meter.Stop()

@@ -246,7 +246,7 @@ func (j *ingestJob) upload(ctx context.Context, upload apiclient.Upload) error {
 	for _, file := range j.files {
 		total += file.Size
 	}
-	m := console.StartMeter(j.env.Stderr, "sending "+j.names(), total, j.sent)
+	m := console.StartMeter(j.env.Stderr, "sending "+j.names(), "sent; the server stores it", total, j.sent)
 	err := j.sendFiles(ctx, upload)
 	took := m.Stop()
 	if err != nil {

@@ -23,7 +23,7 @@ func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, e
 	return j.WaitForIngestion(ctx, j.ref.Path(""), id, func(now apiclient.Ingestion) {
 		processed.Store(now.ProcessedBytes)
 		if shown == nil {
-			shown = console.StartMeter(j.env.Stderr, "ingesting", now.ExpectedTotalBytes, func() (done, fresh int64) {
+			shown = console.StartMeter(j.env.Stderr, "ingesting", "read; the server stores the rows", now.ExpectedTotalBytes, func() (done, fresh int64) {
 				return processed.Load(), processed.Load()
 			})
 		}

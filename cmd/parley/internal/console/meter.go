@@ -22,8 +22,10 @@ const (
 
 // Meter shows the progress in bytes: a bar on a terminal, lines elsewhere.
 type Meter struct {
-	live  Live
-	what  string
+	live Live
+	what string
+	// then is what is done when all bytes are.
+	then  string
 	total int64
 	// measure returns how many bytes are done, and how many of them since the start.
 	measure func() (done, fresh int64)
@@ -33,6 +35,8 @@ type Meter struct {
 	// percent and lastLine are those of the latest line.
 	percent  int64
 	lastLine time.Time
+	// complete is since when all bytes are done.
+	complete time.Time
 	stop     chan struct{}
 	stopped  chan struct{}
 }
@@ -42,11 +46,12 @@ type sample struct {
 	fresh int64
 }
 
-// StartMeter shows a meter until Stop is called.
-func StartMeter(w io.Writer, what string, total int64, measure func() (done, fresh int64)) *Meter {
+// StartMeter shows a meter until Stop is called: what is done, and when all bytes are, what is
+// done then.
+func StartMeter(w io.Writer, what, then string, total int64, measure func() (done, fresh int64)) *Meter {
 	now := time.Now()
 	m := &Meter{
-		live: NewLive(w), what: what, total: total, measure: measure,
+		live: NewLive(w), what: what, then: then, total: total, measure: measure,
 		started: now, lastLine: now, stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	go m.run()
@@ -82,10 +87,12 @@ func (m *Meter) run() {
 func (m *Meter) show(now time.Time) {
 	done, fresh := m.measure()
 	rate := m.rate(now, fresh)
-	percent := int64(100)
-	if m.total > 0 {
-		percent = min(100*done/m.total, 100)
+	if done >= m.total {
+		m.showComplete(now)
+		return
 	}
+	m.complete = time.Time{}
+	percent := 100 * done / m.total
 	if m.live.Style.Terminal() {
 		m.live.Set(m.line(percent, m.figures(done, rate)))
 		return
@@ -93,6 +100,26 @@ func (m *Meter) show(now time.Time) {
 	if percent >= m.percent+lineStep || now.Sub(m.lastLine) >= lineSilence {
 		m.percent, m.lastLine = percent, now
 		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", Line(m.what), percent, m.figures(done, rate))
+	}
+}
+
+// showComplete shows what is done after all bytes, and for how long.
+func (m *Meter) showComplete(now time.Time) {
+	begins := m.complete.IsZero()
+	if begins {
+		m.complete = now
+	}
+	text := fmt.Sprintf("%s: %s", m.what, m.then)
+	if waited := now.Sub(m.complete); waited >= time.Second {
+		text += ", for " + Duration(waited)
+	}
+	if m.live.Style.Terminal() {
+		m.live.Set(text)
+		return
+	}
+	if begins || now.Sub(m.lastLine) >= lineSilence {
+		m.lastLine = now
+		fmt.Fprintln(m.live.W, Line(text))
 	}
 }
 

@@ -17,27 +17,35 @@ func TestMeter(t *testing.T) {
 			"sending: 30 %, 300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left\n" +
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left\n" +
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB\n" +
-			"sending: 100 %, 1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left\n"},
+			"sending: sent; storing\n" +
+			"sending: sent; storing, for 40 s\n" +
+			"sending: 90 %, 900.0 MiB of 1000.0 MiB\n"},
 		"on a terminal": {Style{Width: 80}, "" +
 			"\r\x1b[Ksending [====           ]  30 %  300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left" +
 			"\r\x1b[Ksending [=====          ]  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB/s, 13 s left" +
 			"\r\x1b[Ksending [======         ]  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left" +
 			"\r\x1b[Ksending [=========               ]  40 %  400.0 MiB of 1000.0 MiB" +
-			"\r\x1b[Ksending [===============] 100 %  1000.0 MiB of 1000.0 MiB, 12.5 MiB/s, 0 s left"},
+			"\r\x1b[Ksending: sent; storing" +
+			"\r\x1b[Ksending: sent; storing, for 2 s" +
+			"\r\x1b[Ksending: sent; storing, for 40 s" +
+			"\r\x1b[Ksending [=====================   ]  90 %  900.0 MiB of 1000.0 MiB"},
 		"on a narrow terminal": {Style{Width: 50}, "" +
 			"\r\x1b[Ksending  30 %  300.0 MiB of 1000.0 MiB, 100.0 Mi…" +
 			"\r\x1b[Ksending  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB…" +
 			"\r\x1b[Ksending  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB…" +
 			"\r\x1b[Ksending [===     ]  40 %  400.0 MiB of 1000.0 MiB" +
-			"\r\x1b[Ksending 100 %  1000.0 MiB of 1000.0 MiB, 12.5 Mi…"},
+			"\r\x1b[Ksending: sent; storing" +
+			"\r\x1b[Ksending: sent; storing, for 2 s" +
+			"\r\x1b[Ksending: sent; storing, for 40 s" +
+			"\r\x1b[Ksending [======= ]  90 %  900.0 MiB of 1000.0 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got strings.Builder
 			var done, fresh int64
-			m := Meter{live: Live{W: &got, Style: test.style}, what: "sending", total: 1000 << 20, started: start, lastLine: start,
+			m := Meter{live: Live{W: &got, Style: test.style}, what: "sending", then: "sent; storing", total: 1000 << 20, started: start, lastLine: start,
 				measure: func() (int64, int64) { return done, fresh }}
-			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}} {
+			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}, {53, 800}, {91, 800}, {122, 700}} {
 				fresh = step.mib << 20
 				done = fresh + 200<<20 // was there already
 				m.show(start.Add(time.Duration(step.second) * time.Second))
