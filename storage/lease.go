@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -37,8 +38,13 @@ type LeasedTask struct {
 	Run func(ctx context.Context) error
 }
 
-// RunLeased does a task, unless another process is doing it, or began within its interval.
+// errLeaseExpired ends a task whose lease could not be renewed in time.
+var errLeaseExpired = fmt.Errorf("%w: the lease was not renewed in time", ErrUnavailable)
+
+// RunLeased does a task, unless another process is doing it, or began within its interval. It
+// stops a task whose lease another process has acquired.
 func RunLeased(ctx context.Context, leases Leases, task LeasedTask) error {
+	start := time.Now()
 	lease, err := leases.AcquireLease(ctx, task.Name, task.Holder, task.TTL)
 	if errors.Is(err, ErrConflict) {
 		return nil
@@ -46,8 +52,7 @@ func RunLeased(ctx context.Context, leases Leases, task LeasedTask) error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	err = runRenewing(ctx, leases, lease, task)
+	err = runRenewing(ctx, leases, lease, task, start)
 	pause := task.Interval - time.Since(start)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -58,32 +63,39 @@ func RunLeased(ctx context.Context, leases Leases, task LeasedTask) error {
 		released = leases.ReleaseLease(ctx, lease)
 	}
 	if errors.Is(released, ErrConflict) {
-		released = nil // another process has it
+		return nil // another process has it, and does the task
 	}
 	return errors.Join(err, released)
 }
 
-// runRenewing runs a task and renews its lease meanwhile.
-func runRenewing(ctx context.Context, leases Leases, lease Lease, task LeasedTask) error {
+// runRenewing runs a task and renews the lease meanwhile that was asked for at a time. The
+// task's context ends while a quarter of the lease is left, also during a renewal without an
+// answer.
+func runRenewing(ctx context.Context, leases Leases, lease Lease, task LeasedTask, asked time.Time) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	interval := max(task.TTL/4, time.Millisecond)
+	expiry := time.AfterFunc(task.TTL-interval-time.Since(asked), func() { cancel(errLeaseExpired) })
 	var renewal sync.WaitGroup
 	defer renewal.Wait()
 	defer cancel(nil)
+	defer expiry.Stop()
 	renewal.Go(func() {
-		ticker := time.NewTicker(max(task.TTL/3, time.Millisecond))
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
-		for renewed := time.Now(); ; {
+		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
 			}
 			start := time.Now()
-			err := leases.RenewLease(ctx, lease, task.TTL)
+			bounded, done := context.WithTimeout(ctx, interval)
+			err := leases.RenewLease(bounded, lease, task.TTL)
+			done()
 			switch {
 			case err == nil:
-				renewed = start
-			case errors.Is(err, ErrConflict), time.Since(renewed) > task.TTL*2/3:
+				expiry.Reset(task.TTL - interval - time.Since(start))
+			case errors.Is(err, ErrConflict):
 				cancel(err)
 				return
 			}

@@ -138,9 +138,14 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 		cancel()
 		log.InfoContext(ctx, "ingestion interrupted", "released", err == nil)
 	default:
+		recorded := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err))
+		if errors.Is(recorded, storage.ErrConflict) {
+			log.InfoContext(ctx, "ingestion lease lost: another process has it", "error", err)
+			break
+		}
 		log.WarnContext(ctx, "ingestion failed", "error", err, "took", time.Since(start))
-		if err := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err)); err != nil {
-			log.ErrorContext(ctx, "failed ingestion not recorded", "error", err)
+		if recorded != nil {
+			log.ErrorContext(ctx, "failed ingestion not recorded", "error", recorded)
 		}
 	}
 	return true
@@ -207,7 +212,11 @@ func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a
 	var renewal sync.WaitGroup
 	renewal.Go(func() {
 		for sleep(ctx, min(d.config.Lease/5, progressShown)) {
-			err := d.config.Records.RenewIngestion(ctx, job, d.config.Lease, bytes.Load(), rows.Load())
+			// One without an answer leaves time for others. The lease may expire during an outage:
+			// what is written later has its fence.
+			bounded, done := context.WithTimeout(ctx, d.config.Lease/5)
+			err := d.config.Records.RenewIngestion(bounded, job, d.config.Lease, bytes.Load(), rows.Load())
+			done()
 			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 				cancel(err) // taken over, or gone with its dataset
 			}
