@@ -136,9 +136,12 @@ type Host struct {
 	runs     sync.WaitGroup
 	work     sync.WaitGroup
 	draining atomic.Bool
-	// queue limits the runs that execute at a time. wakeTakeover signals that other
-	// hosts released runs.
-	queue        *fair.Queue
+	// queue limits the runs that execute at a time.
+	queue *fair.Queue
+	// lastTries has the runs that fail if this host dies too. One executes at a time, so that
+	// only the one that a host dies of fails.
+	lastTries *fair.Queue
+	// wakeTakeover signals that other hosts released runs.
 	wakeTakeover chan struct{}
 	// sender sends push notifications; nil when there are none.
 	sender *push.Sender
@@ -168,6 +171,7 @@ func New(cfg Config) *Host {
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,
 			MaxQueued: cfg.MaxRuns - cfg.MaxWorking, MaxQueuedPerUser: queuedPerSlot * cfg.UserRuns,
 		}),
+		lastTries:    fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
 		wakeTakeover: make(chan struct{}, 1),
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())

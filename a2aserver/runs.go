@@ -34,6 +34,8 @@ type run struct {
 	// events included. after is the number of the last event before this execution.
 	task          *a2a.Task
 	number, after int64
+	// claimed says that it was another host's.
+	claimed bool
 	// slot allows it to execute.
 	slot *fair.Slot
 	// pending has an entry for each uncommitted event.
@@ -158,7 +160,11 @@ func (r *run) info() a2a.TaskInfo {
 func (r *run) work() {
 	defer close(r.ended)
 	defer r.host.release(r)
-	if err := r.slot.Wait(r.ctx); err != nil {
+	err := r.slot.Wait(r.ctx)
+	if err == nil && r.claimed {
+		err = r.recordStart()
+	}
+	if err != nil {
 		r.endUnanswered(err)
 		return
 	}
@@ -168,13 +174,35 @@ func (r *run) work() {
 	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.request.Locale), r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
-	err := r.execute(traced)
+	err = r.execute(traced)
 	r.waitPending()
 	if err == nil && !r.settled {
 		err = context.Cause(ctx) // its last event was not committed
 	}
 	done(r.task, err)
 	r.endUnanswered(err)
+}
+
+// recordStart records in the log that the agent of a claimed run starts. If the process dies of
+// it, that counts, although there is no new event.
+func (r *run) recordStart() error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx) // together with its slot
+	}
+	change := storage.TaskChange{RunID: r.request.RunID, Holder: r.host.id, After: r.number, State: string(r.task.Status.State)}
+	if at := r.task.Status.Timestamp; at != nil {
+		change.StatusAt = *at
+	}
+	var err error
+	if change.Snapshot, err = a2ajson.Snapshot(r.task); err != nil {
+		return err
+	}
+	written := make(chan error, 1)
+	r.host.cfg.Log.Append(change, func(err error) { written <- err })
+	if err := <-written; err != nil {
+		return appendError(err)
+	}
+	return nil
 }
 
 // endUnanswered fails a run whose execution ended early, unless another host resumes it.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxTakeovers is how many hosts may die while they execute a run before it fails:
+	// maxTakeovers is how many hosts may die while they execute a run before the last try:
 	// the run may be the cause.
 	maxTakeovers = 3
 	// maxAge is how long ago a run may have changed last to be resumed.
@@ -169,8 +169,8 @@ func (h *Host) stopIfEnded(worker *run) {
 // claimRuns claims and resumes runs without a live host.
 func (h *Host) claimRuns() {
 	for h.ctx.Err() == nil && !h.draining.Load() {
-		stats := h.queue.Stats()
-		free := min(claimBatch, h.cfg.MaxRuns-stats.Running-stats.Waiting)
+		runs, last := h.queue.Stats(), h.lastTries.Stats()
+		free := min(claimBatch, h.cfg.MaxRuns-runs.Running-runs.Waiting-last.Running-last.Waiting)
 		if free <= 0 {
 			return
 		}
@@ -192,8 +192,12 @@ func (h *Host) claimRuns() {
 func (h *Host) resume(claim storage.ClaimedRun) {
 	s := h.services[claim.Task.Agent]
 	task, unreadable := a2ajson.ReadTask(claim.Task)
-	r := h.newRun(s.agent, claim.Request, questionMessage(task), h.queue.AcquireUnbounded(claim.Request.Caller.Username))
-	r.task, r.number, r.after = task, claim.Task.LastEvent, claim.Task.LastEvent
+	queue := h.queue
+	if claim.Takeovers == maxTakeovers {
+		queue = h.lastTries
+	}
+	r := h.newRun(s.agent, claim.Request, questionMessage(task), queue.AcquireUnbounded(claim.Request.Caller.Username))
+	r.claimed, r.task, r.number, r.after = true, task, claim.Task.LastEvent, claim.Task.LastEvent
 	if r.number > 0 {
 		r.storedTask = task
 	}

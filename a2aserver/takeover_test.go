@@ -185,6 +185,129 @@ func TestTooManyTakeovers(t *testing.T) {
 	}
 }
 
+// A run that its hosts die of before its first event fails too.
+func TestTooManyTakeoversWithoutEvents(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	reached := make(chan struct{}, 1)
+	deadly := resumable(1, func(ctx context.Context, _ int) {
+		reached <- struct{}{}
+		<-ctx.Done()
+	})
+	h := newHost(t, store, deadly, brief)
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	die(h)
+	for range maxTakeovers + 1 { // the first death leaves no trace
+		h = newHost(t, store, deadly, brief)
+		<-reached
+		die(h)
+	}
+	last := newHost(t, store, deadly, brief)
+	if got := numbers(t, last, asked.RunID); got != 1 {
+		t.Errorf("%d events, want the failure", got)
+	}
+}
+
+// Runs that wait for a slot when their hosts die do not fail.
+func TestQueuedRunsOfDeadHosts(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	executing := make(chan string, 1)
+	deadly := script(func(ctx context.Context, request *a2asrv.ExecutorContext, _ func(a2a.Event, error) bool) {
+		if ctx.Err() == nil {
+			executing <- string(request.TaskID)
+		}
+		<-ctx.Done()
+	})
+	oneSlot := func(cfg *Config) { brief(cfg); cfg.MaxWorking, cfg.UserRuns = 1, 1 }
+	h := newHost(t, store, deadly, oneSlot)
+	asked := map[string]bool{}
+	for range 4 {
+		request, err := h.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked[request.RunID] = true
+	}
+	first := <-executing
+	die(h)
+	for range maxTakeovers + 1 {
+		h = newHost(t, store, deadly, oneSlot)
+		if again := <-executing; again != first {
+			t.Fatalf("%s started before %s, which was first", again, first)
+		}
+		die(h)
+	}
+	h = newHost(t, store, resumable(2, func(context.Context, int) {}), oneSlot)
+	for id := range asked {
+		numbers(t, h, id)
+		want := storage.RunCompleted
+		if id == first {
+			want = storage.RunFailed
+		}
+		if run, err := store.Run(t.Context(), alice, id); err != nil || run.Status != want {
+			t.Errorf("run %s, the first is %s: %s, want %s, %v", id, first, run.Status, want, err)
+		}
+	}
+}
+
+// Of runs that execute together whenever their host dies, one alone fails at last.
+func TestLastTriesExecuteAlone(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	const runs = 3
+	executing := make(chan struct{}, runs)
+	deadly := resumable(2, func(ctx context.Context, number int) {
+		if number == 2 && ctx.Err() == nil {
+			executing <- struct{}{}
+			<-ctx.Done()
+		}
+	})
+	h := newHost(t, store, deadly, brief)
+	var asked []string
+	for range runs {
+		request, err := h.Ask(t.Context(), alice, inShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, request.RunID)
+	}
+	for range maxTakeovers {
+		for range runs {
+			<-executing
+		}
+		die(h)
+		h = newHost(t, store, deadly, brief)
+	}
+	<-executing
+	die(h)
+	if len(executing) != 0 {
+		t.Errorf("%d more runs executed at their last try", len(executing))
+	}
+	h = newHost(t, store, resumable(2, func(context.Context, int) {}), brief)
+	failed := 0
+	for _, id := range asked {
+		numbers(t, h, id)
+		run, err := store.Run(t.Context(), alice, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Status == storage.RunFailed {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d of %d runs failed", failed, runs)
+	}
+}
+
 // Two processes on one database: a run can be followed and canceled where it is
 // not worked on, and the one that works on it hears of that.
 func TestAcrossProcesses(t *testing.T) {

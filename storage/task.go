@@ -112,8 +112,9 @@ type Tasks interface {
 	// Append writes a change and then calls done: with ErrConflict when the change does
 	// not follow the last event, with ErrNotFound when the run, its namespace or its
 	// conversation was deleted, with ErrMessageSent when the run's message has made a run
-	// before. Changes of one run are written in order; one that follows
-	// a failed one fails. Append does not block, and done must not.
+	// before. A change after the start of a run records that its agent has started; it may
+	// have no events. Changes of one run are written in order; one that follows a failed
+	// one fails. Append does not block, and done must not.
 	Append(change TaskChange, done func(error))
 
 	// Task gives the task of one of the caller's runs by an agent; "" for any.
@@ -144,7 +145,7 @@ type ClaimedRun struct {
 	// run: only the first message of the task names them.
 	Request RunRequest
 	Task    Task
-	// Takeovers counts the hosts that died while they executed it.
+	// Takeovers counts the hosts that died after they had started its agent.
 	Takeovers int
 	// Age is the time since it changed last.
 	Age time.Duration

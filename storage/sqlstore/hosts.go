@@ -113,11 +113,11 @@ LIMIT :limit`
 
 // claimRun claims a run of one host for another; ErrNotFound when that one
 // does not own it any more. A host that stops releases its runs: one that
-// still owns them has died.
+// still owns them has died. It may be because of the run, if its agent had started.
 func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
-SET holder = $3, takeovers = takeovers + CASE WHEN $2 = '' THEN 0 ELSE 1 END
+SET holder = $3, takeovers = takeovers + CASE WHEN $2 <> '' AND started THEN 1 ELSE 0 END, started = FALSE
 WHERE run_id = $1
 	AND open
 	AND holder = $2`, runID, from, to)

@@ -90,10 +90,16 @@ func TestRunsAreTakenOver(t *testing.T) {
 		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Request.Namespace != nsRef("alice", "renamed") {
 			t.Errorf("took what was left: %+v", got)
 		}
-		// The third never said that it lives.
+		// The third and the fourth never said that they live; only the fourth started the agent.
 		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "renamed"), true))
-		got = w.take("fourth", 10)[run.RunID]
-		if got.Takeovers != 2 || got.Request.Namespace != (storage.NamespaceRef{}) {
+		if got = w.take("fourth", 10)[run.RunID]; got.Takeovers != 1 {
+			t.Errorf("a run that waited: %+v", got)
+		}
+		started := step(run.RunID, 4, 0)
+		started.Holder = "fourth"
+		w.must(sqlstoretest.Append(w, started))
+		got = w.take("fifth", 10)[run.RunID]
+		if got.Takeovers != 2 || got.Task.LastEvent != 4 || got.Request.Namespace != (storage.NamespaceRef{}) {
 			t.Errorf("took from one that never lived: %+v", got)
 		}
 	})

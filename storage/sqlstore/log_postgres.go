@@ -58,10 +58,10 @@ WITH new_conversations AS (
 	ON CONFLICT (owner, agent, message) WHERE message IS NOT NULL DO NOTHING
 	RETURNING id
 ), started AS (
-	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
+	INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at, started)
 	SELECT s.run_id, s.owner, s.agent, s.status = 'running', s.state, s.snapshot, s.last_event, s.last_node_id,
 		CASE WHEN s.state IN ` + waitingStates + ` THEN '' ELSE s.holder END, 0, $2::bigint,
-		NULLIF(s.status_at, 0)
+		NULLIF(s.status_at, 0), s.last_event > 0
 	FROM start s
 	JOIN asked a ON a.id = s.run_id
 	RETURNING run_id
@@ -72,7 +72,7 @@ WITH new_conversations AS (
 		AS c (run_id, after, holder, status, error_message, result, state, snapshot, last_event, last_node_id, status_at)
 ), changed AS (
 	UPDATE tasks AS t
-	SET open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
+	SET started = TRUE, open = c.status = 'running', state = c.state, snapshot = c.snapshot, last_event = c.last_event,
 		last_node_id = COALESCE(NULLIF(c.last_node_id, ''), t.last_node_id), updated_at = $2::bigint, status_at = NULLIF(c.status_at, 0),
 		holder = CASE WHEN c.state IN ` + waitingStates + ` THEN '' ELSE t.holder END
 	FROM change c

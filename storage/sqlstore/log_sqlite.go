@@ -30,11 +30,11 @@ INSERT INTO runs (id, owner, conversation_id, namespace_id, restriction, agent, 
 VALUES ($1, $2, $3, NULLIF($4, ''), $5, $6, $7, $8, $9, $10, $11, $12, $13, NULLIF($14, ''), NULLIF($15, ''), $16)`
 
 	insertTask = `
-INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $5 IN ` + waitingStates + ` THEN '' ELSE $9 END, 0, $10, NULLIF($11, 0))`
+INSERT INTO tasks (run_id, owner, agent, open, state, snapshot, last_event, last_node_id, holder, takeovers, updated_at, status_at, started)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $5 IN ` + waitingStates + ` THEN '' ELSE $9 END, 0, $10, NULLIF($11, 0), $7 > 0)`
 	updateTask = `
 UPDATE tasks
-SET open = $4, state = $5, snapshot = $6, last_event = $7,
+SET started = TRUE, open = $4, state = $5, snapshot = $6, last_event = $7,
 	last_node_id = CASE WHEN $8 = '' THEN last_node_id ELSE $8 END, updated_at = $9, status_at = NULLIF($10, 0),
 	holder = CASE WHEN $5 IN ` + waitingStates + ` THEN '' ELSE holder END
 WHERE run_id = $1

@@ -164,7 +164,7 @@ func (s *Store) ResumeRun(ctx context.Context, holder string, answered storage.A
 	err = s.inLeaseTx(ctx, "resume run", func(tx *sqlx.Tx) error {
 		n, err := exec(ctx, tx, `
 UPDATE tasks AS t
-SET holder = $2, state = $3, snapshot = $4, updated_at = $5, status_at = NULL
+SET holder = $2, started = FALSE, state = $3, snapshot = $4, updated_at = $5, status_at = NULL
 WHERE t.run_id = $1
 	AND t.open
 	AND t.holder = ''
