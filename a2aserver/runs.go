@@ -207,7 +207,8 @@ func (r *run) recordStart() error {
 
 // endUnanswered fails a run whose execution ended early, unless another host resumes it.
 func (r *run) endUnanswered(err error) {
-	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) || errors.Is(err, storage.ErrMessageSent) {
+	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) ||
+		errors.Is(err, storage.ErrMessageSent) || errors.Is(err, storage.ErrTooMany) {
 		return
 	}
 	<-r.committed

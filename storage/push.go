@@ -8,6 +8,10 @@ import (
 // MaxPushConfigs is how many push configs a run may have.
 const MaxPushConfigs = 10
 
+// MaxUserPushConfigs is how many push configs a user may have that have not ended: events of
+// their runs may follow, or are still to be sent.
+const MaxUserPushConfigs = 1000
+
 // PushConfig says where the events of a run are sent as they happen.
 type PushConfig struct {
 	RunID string
@@ -68,7 +72,8 @@ type PushResult struct {
 // ErrForbidden for others.
 type PushConfigs interface {
 	// SavePushConfig makes a config, from the task on, or replaces the one with its id,
-	// which continues at its position. ErrInvalid when the run has too many.
+	// which continues at its position. ErrInvalid when the run has too many, ErrTooMany when
+	// the user has.
 	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
 	// PushConfigs lists those of a run, the oldest first.
 	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)

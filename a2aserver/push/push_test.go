@@ -1,9 +1,11 @@
 package push_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,4 +261,42 @@ func TestRemovedEvents(t *testing.T) {
 		t.Errorf("sent %s", got)
 	}
 	w.waitClosed()
+}
+
+// searches counts the searches of all configs, whose cost grows with their number.
+type searches struct {
+	*world
+	all atomic.Int64
+}
+
+func (s *searches) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]storage.DuePush, error) {
+	if len(runIDs) == 0 {
+		s.all.Add(1)
+	}
+	return s.world.DuePushes(ctx, holder, runIDs, limit)
+}
+
+// A failed delivery for whose receiver others wait does not search all configs.
+func TestFailedDeliveriesDoNotSearchAll(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, sqlstoretest.SQLite(t))
+	to := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request, _ int) {
+		rw.Header().Set("Retry-After", "300")
+		rw.WriteHeader(http.StatusServiceUnavailable)
+	})
+	const configs = 90 // fewer than one search finds
+	for range configs / 10 {
+		run := w.run()
+		for id := range 10 {
+			w.config(run, fmt.Sprint(id), to.URL, push.Secrets{})
+		}
+	}
+	log := &searches{world: w}
+	began := time.Now()
+	w.sender("host", func(cfg *push.Config) { cfg.Log = log })
+	waittest.Until(t, "all failed", func() bool { return w.count(push.Failed) == configs })
+	polls := int64(time.Since(began)/(2*time.Second)) + 1
+	if all := log.all.Load(); all > polls+1 {
+		t.Errorf("%d searches of all configs for %d failures and %d polls", all, configs, polls)
+	}
 }

@@ -22,6 +22,9 @@ const (
 	// candidates limits the configs that are read to find those that may be sent. Fewer than
 	// these may not: see storage.PushOutbox.
 	candidates = 100
+	// maxWaiting limits the configs that wait for room in memory. A search of all is for many
+	// deliveries: its cost grows with the number of configs.
+	maxWaiting = 4 * candidates
 	// pollInterval is the interval between searches for configs without a notification: those
 	// whose pause is over or whose host died, or whose notification was lost.
 	pollInterval = 2 * time.Second
@@ -96,11 +99,12 @@ type Sender struct {
 	// changed are the runs that may have something to send; all says that any may.
 	changed map[string]struct{}
 	all     bool
-	// sending are the configs that are being sent. owners and receivers count them. backlog
-	// says that there was no room for some.
+	// sending are the configs that are being sent. owners and receivers count them. waiting
+	// are those for which there was no room; more says that the log may have others.
 	sending           map[configKey]struct{}
 	owners, receivers map[string]int
-	backlog           bool
+	waiting           []storage.DuePush
+	more              bool
 }
 
 type configKey struct{ runID, id string }
@@ -218,16 +222,19 @@ func (s *Sender) releaseLost(ctx context.Context) error {
 
 // sendDue begins to send what is due of the runs that changed, as far as there is room.
 func (s *Sender) sendDue(ctx context.Context) {
-	runIDs, some := s.takeChanged()
-	if !some {
+	due, runIDs, search := s.takeChanged()
+	if !search && len(due) == 0 {
 		return
 	}
 	s.inStore(ctx, "push claim failed", func(claiming context.Context) error {
-		due, err := s.cfg.Log.DuePushes(claiming, s.cfg.Holder, runIDs, candidates)
-		if err != nil {
-			return err
+		if search {
+			found, err := s.cfg.Log.DuePushes(claiming, s.cfg.Holder, runIDs, candidates)
+			if err != nil {
+				return err // the next poll finds those that waited too
+			}
+			due = append(due, found...)
 		}
-		due = s.admit(due)
+		due = s.admit(due, search && len(runIDs) == 0 && len(due) >= candidates)
 		if len(due) == 0 {
 			return nil
 		}
@@ -256,35 +263,42 @@ func (s *Sender) sendDue(ctx context.Context) {
 	})
 }
 
-// takeChanged gives the runs that changed since the last time, none for all. some is false
-// when nothing changed, or there is no room to send.
-func (s *Sender) takeChanged() (runIDs []string, some bool) {
+// takeChanged gives the configs that wait for room, and the runs that changed since the last
+// time, none for all. search is false when nothing changed. Without room to send there is
+// nothing.
+func (s *Sender) takeChanged() (waiting []storage.DuePush, runIDs []string, search bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.sending) >= maxSending {
-		s.backlog = true
-		return nil, false
+		return nil, nil, false
 	}
-	some = s.all || len(s.changed) > 0
+	search = s.all || len(s.changed) > 0
 	if !s.all {
-		runIDs = slices.Collect(maps.Keys(s.changed))
+		// Those of a search of all are found again.
+		waiting, runIDs = s.waiting, slices.Collect(maps.Keys(s.changed))
 	}
 	clear(s.changed)
-	s.all = false
-	return runIDs, some
+	s.all, s.waiting = false, nil
+	return waiting, runIDs, search
 }
 
-// admit takes room for those of some configs that may be sent now.
-func (s *Sender) admit(due []storage.DuePush) (admitted []storage.DuePush) {
+// admit takes room for those of some configs that may be sent now, and keeps the others. more
+// says that there are further ones in the log.
+func (s *Sender) admit(due []storage.DuePush, more bool) (admitted []storage.DuePush) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.more = s.more || more
 	for _, push := range due {
 		key := configKey{push.RunID, push.ID}
 		if _, already := s.sending[key]; already {
 			continue
 		}
 		if len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
-			s.backlog = true
+			if len(s.waiting) < maxWaiting {
+				s.waiting = append(s.waiting, push)
+			} else {
+				s.more = true
+			}
 			continue
 		}
 		s.sending[key] = struct{}{}
@@ -302,7 +316,9 @@ func (s *Sender) leave(push storage.DuePush) {
 	delete(s.sending, configKey{push.RunID, push.ID})
 	decrement(s.owners, push.Owner)
 	decrement(s.receivers, push.Receiver)
-	s.all, s.backlog = s.all || s.backlog, false
+	if s.more && len(s.waiting) == 0 {
+		s.all, s.more = true, false
+	}
 	s.mu.Unlock()
 	s.Notify(push.RunID)
 }

@@ -19,10 +19,10 @@ import (
 // namespace ns with datasets one and two.
 type world struct {
 	*sqlstore.Store
-	t *testing.T
+	t testing.TB
 }
 
-func newWorld(t *testing.T, store *sqlstore.Store) world {
+func newWorld(t testing.TB, store *sqlstore.Store) world {
 	t.Helper()
 	w := world{store, t}
 	w.create("alice", "ns", "one")

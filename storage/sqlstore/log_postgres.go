@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,6 +128,26 @@ func writePostgres(s *Store, runs []*runChange) error {
 	if err := s.prepareLog(ctx, writeRunsQuery); err != nil {
 		return err
 	}
+	// Push configs and attachments, which few runs have, are more statements in the same
+	// transaction.
+	more := func(run *runChange) bool {
+		return run.Start != nil && (run.Start.Push != nil || len(run.Start.Attachments) > 0)
+	}
+	var written map[string]bool
+	var err error
+	if slices.ContainsFunc(runs, more) {
+		runs, written, err = s.writeInTx(ctx, runs)
+	} else {
+		written, err = writtenRuns(s.logStatements[writeRunsQuery].QueryContext(ctx, s.columns(runs)...))
+	}
+	if err != nil || len(written) == len(runs) {
+		return err
+	}
+	return s.refuse(ctx, runs, written)
+}
+
+// columns are the parameters of writeRunsQuery.
+func (s *Store) columns(runs []*runChange) []any {
 	var starts, changes []*runChange
 	for _, run := range runs {
 		if run.Start != nil {
@@ -135,46 +156,76 @@ func writePostgres(s *Store, runs []*runChange) error {
 			changes = append(changes, run)
 		}
 	}
-	values := slices.Concat([]any{s.instance, s.millis()},
+	return slices.Concat([]any{s.instance, s.millis()},
 		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
-	written, err := s.writeColumns(ctx, starts, values)
-	if err != nil || len(written) == len(runs) {
-		return err
-	}
-	return s.refuse(ctx, runs, written)
 }
 
-// writeColumns writes a batch, and gives the ids of the runs that were written. Push
-// configs and attachments, which few runs have, are more statements in the same transaction.
-func (s *Store) writeColumns(ctx context.Context, starts []*runChange, values []any) (map[string]bool, error) {
-	write := s.logStatements[writeRunsQuery]
-	if !slices.ContainsFunc(starts, func(run *runChange) bool { return run.Start.Push != nil || len(run.Start.Attachments) > 0 }) {
-		return writtenRuns(write.QueryContext(ctx, values...))
-	}
+// writeInTx writes a batch with push configs and attachments. It gives the runs without those
+// that have a config beyond the limit of their user, and the ids of the runs that were written.
+func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*runChange, written map[string]bool, err error) {
 	tx, err := s.batches.BeginTxx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { _ = tx.Rollback() }() // not after the commit
-	written, err := writtenRuns(tx.Tx.StmtContext(ctx, write).QueryContext(ctx, values...))
-	if err != nil {
-		return nil, err
+	if admitted, err = s.admitPushes(ctx, tx, runs); err != nil {
+		return nil, nil, err
 	}
-	for _, run := range starts {
+	written, err = writtenRuns(tx.Tx.StmtContext(ctx, s.logStatements[writeRunsQuery]).QueryContext(ctx, s.columns(admitted)...))
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, run := range admitted {
 		start := run.Start
-		if !written[run.RunID] {
+		if start == nil || !written[run.RunID] {
 			continue
 		}
 		if start.Push != nil {
 			if _, err := exec(ctx, tx, insertPush, pushValues(*start.Push, run.RunID, start.Caller, 0, s.millis())...); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if err := s.addAttachments(ctx, tx, run); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return written, tx.Commit()
+	return admitted, written, tx.Commit()
+}
+
+// admitPushes gives runs without those that have a config beyond the limit of their user.
+func (s *Store) admitPushes(ctx context.Context, tx *sqlx.Tx, runs []*runChange) (admitted []*runChange, err error) {
+	byOwner := slices.Clone(runs)
+	// In one order for all processes: each waits for the others with a user.
+	slices.SortStableFunc(byOwner, func(a, b *runChange) int { return strings.Compare(pushOwner(a), pushOwner(b)) })
+	besides := map[string]int{}
+	for _, run := range byOwner {
+		owner := pushOwner(run)
+		if owner == "" {
+			continue
+		}
+		err := s.limitPushes(ctx, tx, owner, *run.Start.Push, besides[owner])
+		switch {
+		case errors.Is(err, storage.ErrTooMany):
+			run.err = fmt.Errorf("append to run: %w", err)
+		case err != nil:
+			return nil, err
+		}
+		besides[owner]++
+	}
+	for _, run := range runs {
+		if run.err == nil {
+			admitted = append(admitted, run)
+		}
+	}
+	return admitted, nil
+}
+
+// pushOwner is the user of a new run with a push config; "" for others.
+func pushOwner(run *runChange) string {
+	if run.Start == nil || run.Start.Push == nil {
+		return ""
+	}
+	return run.Start.Caller.Username
 }
 
 // writtenRuns reads the answer of writeRunsQuery.

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -116,6 +118,16 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		outcome = run.outcome()
 		err     error
 	)
+	if start.Push != nil {
+		err = l.store.limitPushes(l.ctx, l.tx, owner, *start.Push, 0)
+		if errors.Is(err, storage.ErrTooMany) {
+			run.err = fmt.Errorf("append to run: %w", err)
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, err
+	}
 	if start.ConversationExists {
 		// If it was deleted, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)

@@ -19,8 +19,8 @@ const (
 	// do at the same time.
 	insertPush = `
 INSERT INTO push_configs (run_id, id, token_id, url, receiver, scheme, secrets, modes, version,
-	position, holder, due_at, failures, failing_since, ended, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, 0, 0, FALSE, $11)`
+	position, holder, due_at, failures, failing_since, ended, created_at, owner)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, 0, 0, FALSE, $11, $12)`
 	// replacePush has the host that sends now, if any, notice it: the config is not its
 	// any more.
 	replacePush = `
@@ -59,7 +59,7 @@ func pushValues(config storage.PushConfig, runID string, caller storage.Caller, 
 	token := sql.NullString{String: caller.Restriction, Valid: caller.Restricted()}
 	return []any{
 		runID, config.ID, token, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
-		config.Modes, config.Version, position, now,
+		config.Modes, config.Version, position, now, caller.Username,
 	}
 }
 
@@ -95,7 +95,31 @@ func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller storage.Caller
 	case others >= storage.MaxPushConfigs:
 		return storage.Errorf(storage.ErrInvalid, "a task has at most %d push notification configs", storage.MaxPushConfigs)
 	}
+	if err := s.limitPushes(ctx, tx, caller.Username, config, 0); err != nil {
+		return err
+	}
 	_, err = exec(ctx, tx, insertPush+replacePush, pushValues(config, config.RunID, caller, position, s.millis())...)
+	return err
+}
+
+// limitPushes refuses a config, besides some that the transaction will write, of a user who has
+// too many. Other transactions that add configs of the user wait until this one ends.
+func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config storage.PushConfig, besides int) error {
+	if s.dialect.lockOwner != "" {
+		if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, "push/"+owner); err != nil {
+			return err
+		}
+	}
+	var open int
+	err := tx.GetContext(ctx, &open, `
+SELECT COUNT(*)
+FROM push_configs
+WHERE owner = $1
+	AND NOT ended
+	AND NOT (run_id = $2 AND id = $3)`, owner, config.RunID, config.ID)
+	if err == nil && open+besides >= storage.MaxUserPushConfigs {
+		return storage.Errorf(storage.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", open+besides)
+	}
 	return err
 }
 
@@ -229,8 +253,9 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.Du
 	err = s.inLeaseTx(ctx, "claim pushes", func(tx *sqlx.Tx) error {
 		claimed = nil
 		for _, push := range due {
-			// Of a config, as its last holder left it.
-			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld, push.RunID, push.ID, push.Holder, holder)
+			// Of a config, as its last holder left it. Another host may have failed meanwhile.
+			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld+` AND due_at <= $5`,
+				push.RunID, push.ID, push.Holder, holder, s.millis())
 			if errors.Is(err, storage.ErrNotFound) {
 				continue
 			}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -363,5 +365,48 @@ func TestPushesAlternate(t *testing.T) {
 		if err != nil || len(some) != 2 || !slices.Contains(all, some[0]) || !slices.Contains(all, some[1]) {
 			t.Errorf("of two runs: %+v, %v", some, err)
 		}
+	})
+}
+
+// A user has a limited number of configs that have not ended, also of those that processes add
+// at the same time.
+func TestPushConfigsOfAUser(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
+		w.addPushes(storage.MaxUserPushConfigs - storage.MaxPushConfigs)
+		run := w.ask(alice, "ns", uuid.NewString(), "?").RunID
+		other := w.ask(alice, "ns", uuid.NewString(), "?").RunID
+		add := func(i int) error {
+			if i%2 == 0 {
+				config := pushTo("", "x")
+				_, err := sqlstoretest.Ask(ctx, w, alice, storage.Question{
+					Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "?", Push: &config})
+				return err
+			}
+			return w.SavePushConfig(ctx, alice, pushTo([]string{run, other}[i/2%2], fmt.Sprint(i)))
+		}
+		var added, refused atomic.Int32
+		var group sync.WaitGroup
+		for i := range 2 * storage.MaxPushConfigs {
+			group.Go(func() {
+				switch err := add(i); {
+				case err == nil:
+					added.Add(1)
+				case errors.Is(err, storage.ErrTooMany):
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if added.Load() != storage.MaxPushConfigs || refused.Load() != storage.MaxPushConfigs {
+			t.Errorf("%d were added and %d refused", added.Load(), refused.Load())
+		}
+		w.must(w.Exec(ctx, `UPDATE push_configs SET ended = TRUE WHERE run_id = (SELECT MIN(run_id) FROM push_configs)`))
+		w.must(add(0))
+		w.must(w.SavePushConfig(ctx, alice, pushTo(other, "y")))
+		w.must(w.SavePushConfig(ctx, alice, pushTo(other, "y"))) // again
 	})
 }
