@@ -14,6 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -161,12 +162,21 @@ func (b bindings) httpJSON(who storage.Caller, method, params, version string) o
 		}
 		got.message, got.reason = answer.Error.Message, answer.Error.Details[0].Reason
 		got.code = codeOf(got.reason)
-		want, name := (&jsonrpc.Error{Code: got.code}).Status(nil)
+		want, name := statusOf(got)
 		if answer.Error.Code != want || response.StatusCode != want || answer.Error.Status != name.String() {
 			b.Errorf("%s: %d %s", path, response.StatusCode, text)
 		}
 	})
 	return got
+}
+
+// statusOf gives the statuses of HTTP and gRPC for an error.
+func statusOf(got outcome) (int, rpccode.Code) {
+	var kind error
+	if got.reason == "RESOURCE_EXHAUSTED" {
+		kind = storage.ErrTooMany // the code is that of other errors too
+	}
+	return (&jsonrpc.Error{Code: got.code}).Status(kind)
 }
 
 // codeOf gives JSON-RPC's code of a reason.
@@ -258,7 +268,7 @@ func (b bindings) gRPC(who storage.Caller, method, params, version string) outco
 	info, _ := said.Details()[0].(*errdetails.ErrorInfo)
 	got.message, got.reason = said.Message(), info.GetReason()
 	got.code = codeOf(got.reason)
-	if _, want := (&jsonrpc.Error{Code: got.code}).Status(nil); said.Code() != codes.Code(want) {
+	if _, want := statusOf(got); said.Code() != codes.Code(want) {
 		b.Errorf("%s: %v, want %s", method, err, want)
 	}
 	return got

@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -277,5 +278,63 @@ func TestFollowWaitsForTheLog(t *testing.T) {
 	}
 	if _, err := events.next(t.Context(), nil); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// A user has a limited number of open streams, of all bindings together. One that is refused
+// starts no run.
+func TestStreamsOfAUser(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.UserStreams, cfg.DefaultAgent = 2, "echo" })
+	b := newBindings(t, h)
+	asked, err := h.Ask(t.Context(), alice, inShop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers(t, h, asked.RunID)
+	first, err := h.OpenStream(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := h.OpenStream(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range allBindings {
+		for method, params := range map[string]string{
+			"SendStreamingMessage": messageIn(inMyShop), "SubscribeToTask": fmt.Sprintf(`{"id":%q}`, asked.RunID),
+		} {
+			if got := call(b, alice, method, params, "1.0"); got.reason != "RESOURCE_EXHAUSTED" || !strings.Contains(got.message, "open streams") {
+				t.Errorf("%s %s: %v", name, method, got)
+			}
+		}
+	}
+	if _, total, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 1 {
+		t.Errorf("%d runs were begun, %v", total-1, err)
+	}
+	if closeStream, err := h.OpenStream(bob); err != nil {
+		t.Errorf("another user: %v", err)
+	} else {
+		closeStream()
+	}
+	first()
+	first()
+	for name, call := range allBindings {
+		for range 3 { // each closes when it ends
+			if got := call(b, alice, "SendStreamingMessage", messageIn(inMyShop), "1.0"); got.reason != "" {
+				t.Errorf("%s: %v", name, got)
+			}
+			waittest.Until(t, "the stream is closed", func() bool {
+				h.streams.mu.Lock()
+				defer h.streams.mu.Unlock()
+				return h.streams.users["alice"] == 1
+			})
+		}
+	}
+	second()
+	if len(h.streams.users) != 0 {
+		t.Errorf("open streams: %v", h.streams.users)
 	}
 }

@@ -102,6 +102,9 @@ type Config struct {
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
+	// UserStreams is how many streams of one user are open at a time, of all bindings; 0 is no
+	// limit.
+	UserStreams int
 	// DefaultAgent is the agent of gRPC calls that name none.
 	DefaultAgent string
 	// MaxMessage limits a request of gRPC, in bytes; 4 MiB when 0.
@@ -143,6 +146,8 @@ type Host struct {
 	lastTries *fair.Queue
 	// wakeTakeover signals that other hosts released runs.
 	wakeTakeover chan struct{}
+	// streams counts the open streams of each user.
+	streams openStreams
 	// sender sends push notifications; nil when there are none.
 	sender *push.Sender
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -21,7 +22,74 @@ type tail interface {
 	close()
 }
 
+// openStreams counts the open streams of each user.
+type openStreams struct {
+	mu    sync.Mutex
+	users map[string]int
+}
+
+// OpenStream counts a stream of a user until close is called, which may be called twice.
+// ErrTooMany when the user has as many as one may. Each takes a connection.
+func (h *Host) OpenStream(caller storage.Caller) (closeStream func(), err error) {
+	open, user := &h.streams, caller.Username
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	if limit := h.cfg.UserStreams; limit > 0 && open.users[user] >= limit {
+		return nil, storage.Errorf(storage.ErrTooMany, "you have %d open streams, which is the most; close one, or try again later", limit)
+	}
+	if open.users == nil {
+		open.users = map[string]int{}
+	}
+	open.users[user]++
+	return sync.OnceFunc(func() {
+		open.mu.Lock()
+		defer open.mu.Unlock()
+		if open.users[user]--; open.users[user] == 0 {
+			delete(open.users, user)
+		}
+	}), nil
+}
+
+// countedTail is a tail of an open stream.
+type countedTail struct {
+	tail
+	closeStream func()
+}
+
+func (t countedTail) close() {
+	t.tail.close()
+	t.closeStream()
+}
+
+// openTail opens a tail that counts as a stream of the caller. A stream that is refused starts
+// no run.
+func (s *agentService) openTail(ctx context.Context, open func() (tail, error)) (tail, error) {
+	who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	closeStream, err := s.host.OpenStream(who)
+	if err != nil {
+		return nil, err
+	}
+	t, err := open()
+	if err != nil {
+		closeStream()
+		return nil, err
+	}
+	return countedTail{t, closeStream}, nil
+}
+
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+	return s.openTail(ctx, func() (tail, error) { return s.openRun(ctx, request) })
+}
+
+func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+	return s.openTail(ctx, func() (tail, error) { return s.openTask(ctx, request, after) })
+}
+
+// openRun opens a tail of a new run.
+func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
 	request, taken := s.detach(withTenant(ctx, request))
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -54,7 +122,8 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 	return t, nil
 }
 
-func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+// openTask opens a tail of a run after an event, or with the task first.
+func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
 	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()

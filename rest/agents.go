@@ -21,6 +21,9 @@ const (
 
 // Agents runs the agents and serves A2A.
 type Agents interface {
+	// OpenStream counts a stream of the caller until close is called. ErrTooMany when the
+	// caller has too many.
+	OpenStream(caller storage.Caller) (closeStream func(), err error)
 	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
 	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid.
 	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error)

@@ -161,6 +161,13 @@ func (a *scriptedAgents) Answer(ctx context.Context, caller storage.Caller, runI
 	return sqlstoretest.Finish(ctx, a.store, caller, runID, outcomeOf(lines))
 }
 
+func (a *scriptedAgents) OpenStream(caller storage.Caller) (func(), error) {
+	if caller.Username == "streamer" {
+		return nil, storage.Errorf(storage.ErrTooMany, "you have too many open streams")
+	}
+	return func() {}, nil
+}
+
 func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID string) error {
 	a.mu.Lock()
 	a.stopped = runID

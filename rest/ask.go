@@ -78,6 +78,11 @@ func (s *Server) ask(r *request) error {
 	if err != nil {
 		return err
 	}
+	closeStream, err := s.cfg.Agents.OpenStream(r.caller)
+	if err != nil {
+		return err
+	}
+	defer closeStream()
 	defer s.extendDeadlines(r.Context)()
 	run, err := s.startRun(r, question)
 	if err != nil {
@@ -123,6 +128,11 @@ func (s *Server) resumeRun(r *request) error {
 	case storage.RunFailed:
 		return failure(run)
 	}
+	closeStream, err := s.cfg.Agents.OpenStream(r.caller)
+	if err != nil {
+		return err
+	}
+	defer closeStream()
 	defer s.extendDeadlines(r.Context)()
 	return s.sendProgress(r, runStarted{RunID: run.ID, ConversationID: run.ConversationID})
 }

@@ -82,6 +82,27 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
+// A user with too many streams gets 429, and no run starts.
+func TestTooManyStreams(t *testing.T) {
+	t.Parallel()
+	s := askingService(t, nil)
+	s.create("streamer", "shop", "orders")
+	if got := s.send("streamer", http.MethodPost, "/query/ask", "application/json", aQuestion); got.status != http.StatusTooManyRequests {
+		t.Errorf("ask: %d %s", got.status, got.body)
+	}
+	if s.agents.asked.Text != "" {
+		t.Errorf("it was asked: %+v", s.agents.asked)
+	}
+	run, err := sqlstoretest.Ask(t.Context(), s.agents.store, storage.Caller{Username: "streamer"}, storage.Question{
+		Agent: "assistant", Namespace: storage.NamespaceRef{Owner: "streamer", Name: "shop"}, ConversationID: storage.NewID(), Text: "?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.send("streamer", http.MethodPost, "/query/runs/"+run.RunID+"/resume", "", ""); got.status != http.StatusTooManyRequests {
+		t.Errorf("resume: %d %s", got.status, got.body)
+	}
+}
+
 func TestLimitsOfAQuestion(t *testing.T) {
 	t.Parallel()
 	s := askingService(t, nil)

@@ -38,6 +38,9 @@ func isProbe(route string) bool {
 	return route == "/healthz" || route == "/readyz" || route == "/metrics"
 }
 
+// IsHealthCheck reports whether a request asks whether the server works.
+func IsHealthCheck(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
+
 // recoverPanic answers a panic as an internal error.
 func recoverPanic(c *gin.Context) {
 	defer func() {

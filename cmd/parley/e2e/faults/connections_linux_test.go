@@ -63,7 +63,7 @@ func fill(p *e2etest.Process, most int) ([]*rawConn, *http.Response, string) {
 	var open []*rawConn
 	for range most {
 		conn := dial(p)
-		response, body, err := conn.get("/healthz")
+		response, body, err := conn.get("/api/v1/a2a")
 		if err != nil {
 			p.T.Fatalf("connection %d: %v", len(open), err)
 		}
@@ -120,11 +120,20 @@ func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	response, body, err := dial(p).get("/healthz")
+	response, body, err := dial(p).get("/api/v1/a2a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkRefusal(t, response, body)
+	// Health checks are answered, also while others over the limit send nothing.
+	for range connectionsOfFew {
+		_, _ = io.WriteString(dial(p), "GET / HTTP/1.1\r\n")
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if response, body, err := dial(p).get(path); err != nil || response.StatusCode != http.StatusOK || !response.Close {
+			t.Errorf("%s: %v %s, %v", path, response, body, err)
+		}
+	}
 	// Those that are open are served.
 	if _, err := io.WriteString(open[0], "}"); err != nil {
 		t.Fatal(err)
@@ -155,7 +164,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		}
 		// One that has been answered may not be idle yet: it is so in a moment.
 		for deadline := time.Now().Add(waittest.Limit); ; conn = dial(p) {
-			response, body, err := conn.get("/healthz")
+			response, body, err := conn.get("/api/v1/a2a")
 			if err == nil && response.StatusCode == http.StatusOK {
 				break
 			}
@@ -164,7 +173,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := first.get("/healthz"); err == nil {
+	if _, _, err := first.get("/api/v1/a2a"); err == nil {
 		t.Error("the oldest connection is still open")
 	}
 }

@@ -26,6 +26,8 @@ type limitedConn struct {
 	*net.TCPConn
 	release func()
 	budget  *atomic.Int64 // shared by all connections
+	// over says that it is over the limit.
+	over bool
 
 	mu sync.Mutex
 	// reading says that headers are being read, and read how much of them; taken is

@@ -25,7 +25,7 @@ func TestBodiesOfHTTP2(t *testing.T) {
 	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 	})}
-	limited.Install(server)
+	limited.Install(server, func(*http.Request) bool { return false })
 	go func() { _ = server.Serve(limited) }()
 	t.Cleanup(func() { _ = server.Close() })
 	body := bytes.Repeat([]byte("x"), headerBudget)

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// idleConns are the connections that wait for their next request.
+// idleConns are connections that wait for a request.
 type idleConns struct {
 	mu sync.Mutex
 	// since numbers them in the order in which they became idle.
@@ -44,11 +44,21 @@ func (c *idleConns) takeOldest() *limitedConn {
 	return oldest
 }
 
+// take removes a connection, false when it is not among them.
+func (c *idleConns) take(conn *limitedConn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, found := c.since[conn]
+	delete(c.since, conn)
+	return found
+}
+
 type connKey struct{}
 
 // Install makes a server report the state of its connections: when the headers of a
-// request have been read, when those of the next one begin, and which are idle.
-func (l *Listener) Install(server *http.Server) {
+// request have been read, when those of the next one begin, and which are idle. On a
+// connection over the limit, it answers only one request, and only a health check.
+func (l *Listener) Install(server *http.Server, isHealthCheck func(*http.Request) bool) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
@@ -63,12 +73,25 @@ func (l *Listener) Install(server *http.Server) {
 		case http.StateActive:
 			c.active()
 		}
-		l.idle.set(c, state == http.StateIdle)
+		if state == http.StateClosed {
+			l.unread.take(c)
+		}
+		l.idle.set(c, state == http.StateIdle && !c.over)
 	}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 			c.headers(false)
+			if c.over && !l.unread.take(c) {
+				panic(http.ErrAbortHandler) // it has been refused, or has had its request
+			}
+			if c.over {
+				w.Header().Set("Connection", "close")
+			}
+			if c.over && !isHealthCheck(r) {
+				refuseRequest(w)
+				return
+			}
 		}
 		next.ServeHTTP(w, r)
 	})

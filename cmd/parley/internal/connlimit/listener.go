@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,9 @@ const (
 	// maxLingering is how many refused connections wait for their clients to read
 	// the refusal.
 	maxLingering = 16
+	// maxReserved is how many connections over the limit are served at a time for a health check
+	// each, so that it is answered while others hold all connections.
+	maxReserved = 16
 	// refuseTimeout is how long a client may take to read a refusal.
 	refuseTimeout = time.Second
 	// acceptRetry is the pause after a connection could not be accepted.
@@ -42,6 +46,14 @@ var refusal = []byte("HTTP/1.1 503 Service Unavailable\r\n" +
 	"Retry-After: 2\r\n" +
 	"\r\n" + refusedBody)
 
+// refuseRequest is refusal for a request that has been read.
+func refuseRequest(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Retry-After", "2")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = io.WriteString(w, refusedBody)
+}
+
 // connectionLimit is how many connections a process with a descriptor limit
 // serves: all but the reserve, or half where there are few descriptors.
 func connectionLimit(descriptors uint64) int {
@@ -50,9 +62,10 @@ func connectionLimit(descriptors uint64) int {
 }
 
 // Listener accepts a limited number of connections, and closes idle ones for new ones.
-// Others are answered 503 at once, so that balancers and clients can try another server;
-// in the kernel's backlog they would wait for as long as an attacker likes. So are
-// connections for which there is no descriptor.
+// Others are answered 503, so that balancers and clients can try another server; in the
+// kernel's backlog they would wait for as long as an attacker likes. Only health checks are
+// answered on them: see Install. A connection that has sent no request yet makes room for the
+// next. Connections for which there is no descriptor are answered 503 too.
 type Listener struct {
 	*net.TCPListener
 	*limits
@@ -69,6 +82,10 @@ type limits struct {
 	// headerBytes is what unfinished headers take of headerBudget.
 	headerBytes atomic.Int64
 	idle        idleConns
+	// unread are the connections over the limit whose request has not been read; reserved has
+	// a slot for each connection over the limit.
+	unread   idleConns
+	reserved chan struct{}
 	// open and lingering have a slot for each connection.
 	open, lingering chan struct{}
 }
@@ -82,7 +99,9 @@ func New(listener *net.TCPListener, log *slog.Logger) *Listener {
 func newListener(listener *net.TCPListener, limit int, log *slog.Logger) *Listener {
 	return &Listener{
 		TCPListener: listener, log: log, spare: openSpare(),
-		limits: &limits{open: make(chan struct{}, limit), lingering: make(chan struct{}, maxLingering)},
+		limits: &limits{
+			open: make(chan struct{}, limit), lingering: make(chan struct{}, maxLingering), reserved: make(chan struct{}, maxReserved),
+		},
 	}
 }
 
@@ -112,12 +131,40 @@ func (l *Listener) Accept() (net.Conn, error) {
 			l.acceptWithSpare(err)
 			continue
 		}
-		if !l.takeSlot() {
+		limited := &limitedConn{TCPConn: conn, budget: &l.headerBytes, reading: true}
+		switch {
+		case l.takeSlot():
+			limited.release = sync.OnceFunc(func() { <-l.open })
+		case l.reserve():
 			l.warn("connection limit reached, connections refused", "limit", cap(l.open))
+			limited.release = sync.OnceFunc(func() { <-l.reserved })
+			limited.over = true
+			l.unread.set(limited, true)
+		default:
 			l.refuse(conn)
 			continue
 		}
-		return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.open }), budget: &l.headerBytes, reading: true}, nil
+		return limited, nil
+	}
+}
+
+// reserve takes a slot for a connection over the limit, false when all have a request that is
+// being answered. If there is none, it refuses the connection that has waited longest for its
+// request.
+func (l *Listener) reserve() bool {
+	for {
+		select {
+		case l.reserved <- struct{}{}:
+			return true
+		default:
+		}
+		longest := l.unread.takeOldest()
+		if longest == nil {
+			return false
+		}
+		longest.headers(false)
+		l.refuse(longest.TCPConn)
+		longest.release()
 	}
 }
 

@@ -45,13 +45,14 @@ type agentSettings struct {
 	RunTimeout    string `default:"10m" placeholder:"DURATION" help:"How long answering a question may take (${default})."`
 	InputTimeout  string `default:"24h" placeholder:"DURATION" help:"How long a run waits for the user's answer to a question back (${default})."`
 	UserRuns      string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many can wait."`
+	UserStreams   string `default:"320" placeholder:"N" help:"How many streams of one user are open at once, over A2A and REST (${default})."`
 	MaxAttachment string `default:"8388608" placeholder:"BYTES" help:"The total size of the files of a question over A2A, in bytes (${default})."`
 }
 
 // agentConfig is agentSettings, parsed.
 type agentConfig struct {
 	runTimeout, inputTimeout time.Duration
-	userRuns                 int
+	userRuns, userStreams    int
 	maxAttachment            int64
 }
 
@@ -60,6 +61,7 @@ func (s agentSettings) read(c *command.Checker) agentConfig {
 		runTimeout:    c.Duration("run-timeout", s.RunTimeout),
 		inputTimeout:  c.Duration("input-timeout", s.InputTimeout),
 		userRuns:      c.Count("user-runs", s.UserRuns),
+		userStreams:   c.Count("user-streams", s.UserStreams),
 		maxAttachment: c.Bytes("max-attachment", s.MaxAttachment),
 	}
 }
@@ -122,6 +124,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		MaxRuns:      maxRuns,
 		MaxWorking:   maxWorking,
 		UserRuns:     cfg.agents.userRuns,
+		UserStreams:  cfg.agents.userStreams,
 		WriteTimeout: streamWrite,
 		KeepAlive:    keepAlive,
 		Lease:        hostLease,

@@ -60,7 +60,7 @@ func serve(cfg config, listener, grpc *net.TCPListener, handler *rest.Server, lo
 	limited := connlimit.New(listener, log)
 	start := func(on *connlimit.Listener, handler http.Handler) {
 		server := newServer(cfg, handler, log)
-		on.Install(server)
+		on.Install(server, rest.IsHealthCheck)
 		s.all = append(s.all, server)
 		go func() { s.failed <- server.Serve(on) }()
 	}
