@@ -50,20 +50,9 @@ func (h *Host) OpenStream(caller storage.Caller) (closeStream func(), err error)
 	}), nil
 }
 
-// countedTail is a tail of an open stream.
-type countedTail struct {
-	tail
-	closeStream func()
-}
-
-func (t countedTail) close() {
-	t.tail.close()
-	t.closeStream()
-}
-
 // openTail opens a tail that counts as a stream of the caller. A stream that is refused starts
 // no run.
-func (s *agentService) openTail(ctx context.Context, open func() (tail, error)) (tail, error) {
+func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, error)) (tail, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -77,19 +66,20 @@ func (s *agentService) openTail(ctx context.Context, open func() (tail, error)) 
 		closeStream()
 		return nil, err
 	}
-	return countedTail{t, closeStream}, nil
+	t.closeStream = closeStream
+	return t, nil
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	return s.openTail(ctx, func() (tail, error) { return s.openRun(ctx, request) })
+	return s.openTail(ctx, func() (*feedTail, error) { return s.openRun(ctx, request) })
 }
 
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
-	return s.openTail(ctx, func() (tail, error) { return s.openTask(ctx, request, after) })
+	return s.openTail(ctx, func() (*feedTail, error) { return s.openTask(ctx, request, after) })
 }
 
 // openRun opens a tail of a new run.
-func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
 	request, taken := s.detach(withTenant(ctx, request))
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -123,7 +113,7 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 }
 
 // openTask opens a tail of a run after an event, or with the task first.
-func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (*feedTail, error) {
 	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()

@@ -46,6 +46,8 @@ type feedTail struct {
 	contextID string
 	// reserved is the memory reserved for events read from the log.
 	reserved *reservation
+	// closeStream ends its count as an open stream; nil for one that does not count.
+	closeStream func()
 	// unavailableSince is when the log became unavailable; zero while it is available.
 	unavailableSince time.Time
 }
@@ -78,6 +80,9 @@ func (t *feedTail) close() {
 	delete(t.feed.tails, t)
 	t.feed.mu.Unlock()
 	t.host.feeds.release(t.feed)
+	if t.closeStream != nil {
+		t.closeStream()
+	}
 }
 
 func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
