@@ -340,11 +340,10 @@ func unquote(field []byte) string {
 // column_N, repeated ones get a number, and underscores that begin the names of
 // internal columns are left out. Names that differ only in case are equal.
 func columnNames(file string, fields []string) ([]string, []storage.IngestWarning, error) {
-	given := map[string]bool{}
+	unique, seen := source.Names{Fold: storage.FoldColumn}, map[string]bool{}
 	for _, field := range fields {
-		given[storage.FoldColumn(field)] = true
+		unique.Reserve(field)
 	}
-	taken := map[string]bool{}
 	names := make([]string, len(fields))
 	var warnings []storage.IngestWarning
 	var renamed []string
@@ -359,11 +358,11 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		if err := checkColumnName(file, name); err != nil {
 			return nil, nil, err
 		}
-		base := name
-		for n := 2; taken[storage.FoldColumn(name)] || name != field && given[storage.FoldColumn(name)]; n++ {
-			name = fmt.Sprintf("%s_%d", base, n)
+		if key := storage.FoldColumn(field); name != field || seen[key] {
+			name = unique.Unique(name, "_")
+		} else {
+			seen[key] = true
 		}
-		taken[storage.FoldColumn(name)] = true
 		names[i] = name
 		if strings.HasPrefix(field, "__") {
 			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})

@@ -48,11 +48,11 @@ func startsWithData(records []csvRecord) bool {
 
 // namesColumn reports whether a field is the name of a column.
 func namesColumn(fields []string, columns []storage.Column) bool {
-	return slices.ContainsFunc(columns, func(c storage.Column) bool {
-		return slices.ContainsFunc(fields, func(field string) bool {
-			return storage.FoldColumn(strings.TrimSpace(field)) == storage.FoldColumn(c.Name)
-		})
-	})
+	names := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		names[storage.FoldColumn(c.Name)] = true
+	}
+	return slices.ContainsFunc(fields, func(field string) bool { return names[storage.FoldColumn(strings.TrimSpace(field))] })
 }
 
 // areGrowing reports whether there are three whole numbers or more, each larger than the one before.

@@ -256,13 +256,20 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 	report := tables[0].report
 	report.Columns, report.Warnings = nil, nil
 	var mixed []storage.IngestWarning
+	at := make([]map[string]int, len(tables))
+	for n, t := range tables {
+		at[n] = make(map[string]int, len(t.columns))
+		for i, c := range t.columns {
+			at[n][storage.FoldColumn(c.Name)] = i
+		}
+	}
 	for _, c := range columns {
 		joined := storage.ColumnReport{Name: c.Name, Type: c.Type}
 		found := false
-		for _, t := range tables {
-			i := slices.IndexFunc(t.columns, func(own storage.Column) bool { return storage.FoldColumn(own.Name) == storage.FoldColumn(c.Name) })
+		for n, t := range tables {
+			i, has := at[n][storage.FoldColumn(c.Name)]
 			switch {
-			case i < 0:
+			case !has:
 				joined.Missing += t.rows
 			case i < len(t.report.Columns):
 				own := t.report.Columns[i]
@@ -273,10 +280,10 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 					mixed = append(mixed, storage.IngestWarning{Column: c.Name, Message: fmt.Sprintf("not all files have a unit with the numbers of the column; %s has %s", t.name, cmp.Or(own.Unit, "none"))})
 				}
 			}
-			found = found || i >= 0
+			found = found || has
 		}
 		if c.Type == typeVarchar && joined.Misfits == 0 {
-			mixed = append(mixed, mixedTypes(tables, c.Name)...)
+			mixed = append(mixed, mixedTypes(tables, at, c.Name)...)
 		}
 		if found {
 			report.Columns = append(report.Columns, joined)
@@ -295,18 +302,18 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 	return report
 }
 
-// mixedTypes warns of a column of text that has not the same type in all tables.
-func mixedTypes(tables []*table, column string) []storage.IngestWarning {
+// mixedTypes warns of a column of text that has not the same type in all tables. At is where they
+// have their columns, by folded name.
+func mixedTypes(tables []*table, at []map[string]int, column string) []storage.IngestWarning {
 	first, name := "", ""
-	for _, t := range tables {
-		for _, c := range t.columns {
-			switch {
-			case storage.FoldColumn(c.Name) != storage.FoldColumn(column) || c.Type == typeNull:
-			case first == "":
-				first, name = c.Type, t.name
-			case first != c.Type:
-				return []storage.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(c.Type), t.name)}}
-			}
+	for n, t := range tables {
+		i, has := at[n][storage.FoldColumn(column)]
+		switch {
+		case !has || t.columns[i].Type == typeNull:
+		case first == "":
+			first, name = t.columns[i].Type, t.name
+		case first != t.columns[i].Type:
+			return []storage.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(t.columns[i].Type), t.name)}}
 		}
 	}
 	return nil

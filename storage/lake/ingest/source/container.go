@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +22,7 @@ const (
 // Container is a file that holds tables or texts, such as a workbook.
 type Container struct {
 	parts []Part
+	names Names
 	// Warnings are about what of the file is not read.
 	Warnings []storage.IngestWarning
 	// release frees what the parts need; it may be nil.
@@ -53,11 +53,7 @@ func (r *Reader) Unpack(ctx context.Context, in Input, f *Format) (c *Container,
 		return nil, nil
 	}
 	defer recoverDamaged(in.Name, &err)
-	c, err = open(r, ctx, in)
-	if err == nil && c != nil && len(c.parts) > maxParts {
-		err = refuse("%s holds %d tables, where at most %d are read", in.Name, len(c.parts), maxParts)
-	}
-	if err != nil {
+	if c, err = open(r, ctx, in); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	if sheet != "" {
 		for _, wanted := range []string{sheet, trimExtension(sheet)} {
 			for _, p := range c.parts {
-				if strings.EqualFold(p.Name, wanted) {
+				if strings.EqualFold(p.Name, strings.TrimSpace(wanted)) {
 					return []Part{p}, nil
 				}
 			}
@@ -218,14 +214,21 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	return w.out.Write(p)
 }
 
-// unique gives a name that no part has: the given one, or one with a number.
-func (c *Container) unique(name string) string {
-	base := cmp.Or(strings.TrimSpace(name), "table")
-	name = base
-	for n := 2; slices.ContainsFunc(c.parts, func(p Part) bool { return strings.EqualFold(p.Name, name) }); n++ {
-		name = fmt.Sprintf("%s %d", base, n)
+// add adds a part of a file, with a name that no other part has. It refuses more than maxParts, so
+// that a reader stops there.
+func (c *Container) add(file string, p Part) error {
+	if len(c.parts) == maxParts {
+		return refuse("%s holds more than %d tables, the limit", file, maxParts)
 	}
-	return name
+	p.Name = c.names.Unique(cmp.Or(strings.TrimSpace(p.Name), "table"), " ")
+	if p.In.Name == "" {
+		p.In.Name = partName(file, p.Name)
+	}
+	if p.grid != nil {
+		p.grid.name = p.In.Name
+	}
+	c.parts = append(c.parts, p)
+	return nil
 }
 
 // partName is what messages call a part.

@@ -37,9 +37,11 @@ type page struct {
 	open []*htmlTable
 	// hidden counts the open elements whose text is not shown.
 	hidden int
-	// concealed are the open elements from one on that an attribute hides.
-	concealed []atom.Atom
-	cells     int
+	// concealed are the open elements from one on that an attribute hides, concealedTags counts
+	// them.
+	concealed     []atom.Atom
+	concealedTags map[atom.Atom]int
+	cells         int
 	// title collects a heading, the last of which names the tables below it.
 	heading   *strings.Builder
 	lastTitle string
@@ -95,7 +97,9 @@ func (p *page) read(ctx context.Context, tokens *html.Tokenizer) error {
 				return fmt.Errorf("read source: %w", err)
 			}
 			for len(p.open) > 0 {
-				p.closeTable()
+				if err := p.closeTable(); err != nil {
+					return err
+				}
 			}
 			return nil
 		case html.TextToken:
@@ -105,7 +109,7 @@ func (p *page) read(ctx context.Context, tokens *html.Tokenizer) error {
 			err = p.start(token, kind == html.SelfClosingTagToken)
 		case html.EndTagToken:
 			name, _ := tokens.TagName()
-			p.end(atom.Lookup(name))
+			err = p.end(atom.Lookup(name))
 		}
 		if err != nil {
 			return err
@@ -145,7 +149,7 @@ func (p *page) start(token html.Token, closed bool) error {
 		p.hidden = 0 // a head without an end
 	}
 	if !closed && !void[tag] && conceals(token) {
-		p.concealed = append(p.concealed, tag)
+		p.conceal(tag)
 		return nil
 	}
 	p.text.WriteString(blocks[tag])
@@ -229,18 +233,35 @@ func (p *page) staysConcealed(tag atom.Atom, closed bool) bool {
 	if len(p.concealed) == 0 {
 		return false
 	}
-	within := slices.ContainsFunc(p.concealed, func(open atom.Atom) bool {
-		return open == atom.Table || open == atom.Ul || open == atom.Ol || open == atom.Dl
-	})
+	tags := p.concealedTags
+	within := tags[atom.Table]+tags[atom.Ul]+tags[atom.Ol]+tags[atom.Dl] > 0
 	if !within && slices.Contains(endedBy[p.concealed[0]], tag) {
-		p.concealed = nil
+		p.reveal()
 		return false
 	}
 	if !closed && !void[tag] {
-		p.concealed = append(p.concealed, tag)
+		p.conceal(tag)
 	}
 	return true
 }
+
+func (p *page) conceal(tag atom.Atom) {
+	p.concealed = append(p.concealed, tag)
+	if p.concealedTags == nil {
+		p.concealedTags = map[atom.Atom]int{}
+	}
+	p.concealedTags[tag]++
+}
+
+func (p *page) popConcealed() atom.Atom {
+	last := len(p.concealed) - 1
+	tag := p.concealed[last]
+	p.concealed = p.concealed[:last]
+	p.concealedTags[tag]--
+	return tag
+}
+
+func (p *page) reveal() { p.concealed, p.concealedTags = nil, nil }
 
 func attributeOf(token html.Token, name string) string {
 	for _, a := range token.Attr {
@@ -260,25 +281,24 @@ func spanOf(token html.Token, name string, most int) int {
 	return min(max(n, 1), most)
 }
 
-func (p *page) end(tag atom.Atom) {
-	if n := len(p.concealed); n > 0 {
-		for n--; n >= 0; n-- {
-			if p.concealed[n] == tag {
-				p.concealed = p.concealed[:n]
-				return
+func (p *page) end(tag atom.Atom) error {
+	if len(p.concealed) > 0 {
+		if p.concealedTags[tag] > 0 {
+			for p.popConcealed() != tag {
 			}
+			return nil
 		}
 		if endedBy[p.concealed[0]] == nil {
-			return
+			return nil
 		}
-		p.concealed = nil // the element around it ends
+		p.reveal() // the element around it ends
 	}
 	if invisible[tag] {
 		p.hidden = max(p.hidden-1, 0)
-		return
+		return nil
 	}
 	if p.hidden > 0 {
-		return
+		return nil
 	}
 	if tag != atom.Td && tag != atom.Th && tag != atom.Br {
 		p.text.WriteString(blocks[tag])
@@ -287,12 +307,12 @@ func (p *page) end(tag atom.Atom) {
 		p.lastTitle, p.heading = oneLine(p.heading.String()), nil
 	}
 	if len(p.open) == 0 {
-		return
+		return nil
 	}
 	t := p.open[len(p.open)-1]
 	switch tag {
 	case atom.Table:
-		p.closeTable()
+		return p.closeTable()
 	case atom.Tr:
 		t.endRow()
 	case atom.Td, atom.Th:
@@ -302,6 +322,7 @@ func (p *page) end(tag atom.Atom) {
 			t.name, t.caption = cmp.Or(oneLine(t.caption.String()), t.name), nil
 		}
 	}
+	return nil
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -339,7 +360,7 @@ func (p *page) addText(text string) {
 }
 
 // closeTable keeps the inner table if it has a row below the header.
-func (p *page) closeTable() {
+func (p *page) closeTable() error {
 	t := p.open[len(p.open)-1]
 	p.open = p.open[:len(p.open)-1]
 	t.endRow()
@@ -352,7 +373,7 @@ func (p *page) closeTable() {
 		}
 	}
 	if filled < 2 {
-		return
+		return nil
 	}
 	g.each = func(give func(int, []string) error) error {
 		for i, row := range t.rows {
@@ -365,8 +386,6 @@ func (p *page) closeTable() {
 		}
 		return nil
 	}
-	name := p.found.unique(Excerpt(cmp.Or(oneLine(t.name), p.lastTitle, "table 1")))
-	g.name = partName(p.in.Name, name)
-	p.found.parts = append(p.found.parts, Part{Name: name, Format: CSV, In: Input{Name: g.name}, grid: g,
+	return p.found.add(p.in.Name, Part{Name: Excerpt(cmp.Or(oneLine(t.name), p.lastTitle, "table 1")), Format: CSV, grid: g,
 		write: func(_ context.Context, out io.Writer) error { return g.writeCSV(out, p.headerRow) }})
 }

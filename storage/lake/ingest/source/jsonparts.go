@@ -240,15 +240,7 @@ func (j *jsonParts) addPart(key string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	name := j.found.unique(key)
-	j.found.parts = append(j.found.parts, Part{
-		Name: name, Format: JSONLines,
-		In: Input{Path: path, Name: partName(j.in.Name, name), Head: head},
-	})
-	if len(j.found.parts) > maxParts {
-		return refuse("%s holds more than %d arrays", j.in.Name, maxParts)
-	}
-	return nil
+	return j.found.add(j.in.Name, Part{Name: key, Format: JSONLines, In: Input{Path: path, Head: head}})
 }
 
 func (j *jsonParts) skip(key string) {

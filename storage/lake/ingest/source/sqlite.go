@@ -49,10 +49,14 @@ func (r *Reader) openSQLite(ctx context.Context, in Input) (*Container, error) {
 	}
 	for _, name := range names {
 		shown := partName(in.Name, name)
-		c.parts = append(c.parts, Part{Name: c.unique(name), Format: JSONLines, In: Input{Name: shown},
+		err := c.add(in.Name, Part{Name: name, Format: JSONLines, In: Input{Name: shown},
 			write: func(ctx context.Context, out io.Writer) error {
 				return r.badSQLite(ctx, shown, writeRows(ctx, conn, name, out))
 			}})
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -71,14 +75,13 @@ func (r *Reader) badSQLite(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// listTables lists the tables that have rows.
+// listTables lists the tables that have rows, up to one more than a container may have.
 func listTables(ctx context.Context, conn *sql.Conn) ([]string, error) {
 	rows, err := conn.QueryContext(ctx, `
 SELECT name
 FROM pragma_table_list
 WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
-ORDER BY name
-LIMIT `+strconv.Itoa(maxParts+1))
+ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +91,9 @@ LIMIT `+strconv.Itoa(maxParts+1))
 	}
 	var filled []string
 	for _, name := range names {
+		if len(filled) > maxParts {
+			break
+		}
 		var one int
 		err := conn.QueryRowContext(ctx, "SELECT 1 FROM "+sqltext.Name(name)+" NOT INDEXED LIMIT 1").Scan(&one)
 		switch {

@@ -189,7 +189,9 @@ func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEnt
 			return err
 		}
 		if has {
-			c.parts = append(c.parts, w.part(sheet.name, entry))
+			if err := c.add(w.name, w.part(sheet.name, entry)); err != nil {
+				return err
+			}
 		}
 	}
 	w.r.unpacked += int64(size)
@@ -214,9 +216,9 @@ func hasValues(ctx context.Context, entry *zip.File) (has bool, err error) {
 
 // part gives a sheet as a table.
 func (w *workbook) part(name string, entry *zip.File) Part {
-	g := &grid{name: partName(w.name, name), formats: w.formats}
+	g := &grid{formats: w.formats}
 	return Part{
-		Name: name, Format: CSV, In: Input{Name: g.name}, grid: g,
+		Name: name, Format: CSV, grid: g,
 		write: func(ctx context.Context, out io.Writer) error {
 			if err := w.readTexts(ctx); err != nil {
 				return err

@@ -131,8 +131,9 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 			} else if len(known) > 1 {
 				p.Name = trimExtension(path.Base(f.Name))
 			}
-			p.Name = c.unique(p.Name)
-			c.parts = append(c.parts, p)
+			if err := c.add(name, p); err != nil {
+				return c, err
+			}
 		}
 	}
 	if len(refusals) == len(known) {
