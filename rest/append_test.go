@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,6 +29,57 @@ func (l *meanwhileLake) AppendRows(ctx context.Context, caller storage.Caller, r
 		}
 		return beforeCommit()
 	})
+}
+
+// Rows are not added to a dataset that cannot be read.
+func TestAppendToDamagedDataset(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	plane := newDataPlane(t, store)
+	s := newServiceOn(t, store, plane)
+	send := func(body string, status int, text string) {
+		t.Helper()
+		got := s.send("alice", http.MethodPost, "/ingest/lab/plants", "application/json", body)
+		if got.status != status || !strings.Contains(got.body, text) {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	has := func(rows string) {
+		t.Helper()
+		if got := s.send("alice", http.MethodGet, "/data/alice/lab/plants", "", ""); !strings.Contains(got.body, `"rowCount":`+rows) {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	send(`{"data":[{"name":"oak"}]}`, http.StatusOK, "")
+	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
+	if err != nil || len(data.Files) != 1 {
+		t.Fatalf("%+v, %v", data, err)
+	}
+	path, err := plane.folder.Path(t.Context(), data.Files[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{"missing": nil, "cut off": content[:len(content)/2], "overwritten": make([]byte, len(content))} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if damaged != nil {
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(`{"data":[{"name":"`+name+`"}]}`, http.StatusServiceUnavailable, "a file of the dataset is missing or damaged, and nothing was added")
+		has("1")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(`{"data":[{"name":"fern"}]}`, http.StatusOK, "")
+	has("2")
 }
 
 // TestRowsAreReadOnce counts the ingest workers that requests with rows start.

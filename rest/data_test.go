@@ -57,6 +57,10 @@ func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (path
 	return paths, func() {}, nil
 }
 
+func (f folderObjects) Check(ctx context.Context, files []storage.DataFile) error {
+	return objects.Check(ctx, f.Folder, files)
+}
+
 func (f folderObjects) Ready(files []storage.DataFile) ([]string, func(), bool) {
 	paths, release, err := f.Hold(context.Background(), files)
 	return paths, release, err == nil

@@ -139,7 +139,7 @@ func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // columnsFor gives the columns of the dataset that an addition is for. It refuses those who
-// may not add to it.
+// may not add to it, and rows for a dataset that cannot be read: they could not be either.
 func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column, error) {
 	if a.datasetID == "" {
 		return nil, nil
@@ -148,7 +148,15 @@ func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column
 	if err != nil {
 		return nil, err
 	}
-	return data.Columns, data.MayEdit()
+	if err := data.MayEdit(); err != nil || a.replace {
+		return data.Columns, err
+	}
+	err = d.config.Objects.Check(ctx, data.Files)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = fmt.Errorf("%w: %v", storage.Errorf(storage.ErrUnavailable,
+			"a file of the dataset is missing or damaged, and nothing was added; restore the file from a backup, or replace the rows of the dataset"), err)
+	}
+	return data.Columns, err
 }
 
 // ingestOnce makes files for a dataset with these columns.

@@ -120,6 +120,10 @@ func (o retryingObjects) Put(ctx context.Context, key, path string) error {
 	return retryWhileUnavailable(ctx, o.log, func() error { return o.Objects.Put(ctx, key, path) })
 }
 
+func (o retryingObjects) Check(ctx context.Context, files []storage.DataFile) error {
+	return retryWhileUnavailable(ctx, o.log, func() error { return o.Objects.Check(ctx, files) })
+}
+
 func (o retryingObjects) Source(ctx context.Context, key, dir string) (path string, err error) {
 	err = retryWhileUnavailable(ctx, o.log, func() error {
 		path, err = o.Objects.Source(ctx, key, dir)

@@ -159,6 +159,17 @@ func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
 	return paths, release, err == nil
 }
 
+// Check implements lake.Objects. Files in the cache are right: queries read them there.
+func (o *objectStore) Check(ctx context.Context, files []storage.DataFile) error {
+	if o.cache != nil {
+		if _, release, ok := o.cache.Ready(files); ok {
+			release()
+			return nil
+		}
+	}
+	return objects.Check(ctx, o.Store, files)
+}
+
 // Source implements lake.Objects.
 func (o *objectStore) Source(ctx context.Context, key, dir string) (string, error) {
 	if o.path != nil {

@@ -1,0 +1,44 @@
+package objects
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"parley/storage"
+)
+
+// Check looks whether files of datasets are in a store, by their sizes and their first bytes: it
+// does not read them. A missing or damaged one is storage.ErrNotFound.
+func Check(ctx context.Context, store Store, files []storage.DataFile) error {
+	checks := make(chan error, len(files))
+	slots := make(chan struct{}, maxFetches)
+	for _, file := range files {
+		slots <- struct{}{}
+		go func() {
+			checks <- check(ctx, store, file)
+			<-slots
+		}()
+	}
+	var failed error
+	for range files {
+		if err := <-checks; err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+func check(ctx context.Context, store Store, file storage.DataFile) error {
+	body, size, err := store.Open(ctx, file.Key)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	magic := make([]byte, 4)
+	if _, err := io.ReadFull(body, magic); err != nil || size != file.Bytes || !bytes.Equal(magic, []byte("PAR1")) {
+		return fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, size, file.Bytes)
+	}
+	return nil
+}
