@@ -55,6 +55,7 @@ var processes = map[string]func(string){
 	"orphan":      orphan,
 	"crash":       crash,
 	"hungry":      hungry,
+	"peak":        peak,
 }
 
 // sharedDir is for what tests share.

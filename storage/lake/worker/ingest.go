@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"parley/storage"
 	"parley/storage/lake/ingest"
@@ -88,6 +91,7 @@ var outOfMemory = regexp.MustCompile(`runtime\.throw\(.*\n.*\nruntime\.(\(\*mcac
 // Ingest runs one job in an ingest worker, ends the worker, and checks its result.
 func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress func(ingest.Progress)) (IngestReply, error) {
 	var reply IngestReply
+	exceeded := p.limitMemory(MaxIngestMemory)
 	err := p.wait(ctx, func() (err error) {
 		reply, err = roundTrip(p.channel, request, progress)
 		return err
@@ -104,12 +108,50 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 	switch {
 	case ctx.Err() != nil:
 		return IngestReply{}, context.Cause(ctx)
-	case Gone(err) && len(request.Files) == 0 && outOfMemory.MatchString(p.CrashReport()):
+	case Gone(err) && len(request.Files) == 0 && (exceeded.Load() || outOfMemory.MatchString(p.CrashReport())):
 		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
+	case Gone(err) && exceeded.Load():
+		return IngestReply{}, errors.New("an ingest worker needed more memory than it may use")
 	case err != nil:
 		return IngestReply{}, fmt.Errorf("an ingest worker ended: %w: %v: %s", err, p.exit, p.CrashReport())
 	}
 	return reply, nil
+}
+
+const (
+	// MaxIngestMemory is the most memory of an ingest worker: of the program, Go, DuckDB and PDFium
+	// together.
+	MaxIngestMemory = 768 << 20
+	// memoryMargin is what a worker may allocate between two looks at its memory.
+	memoryMargin = 96 << 20
+	lookInterval = 4 * time.Millisecond
+)
+
+// limitMemory kills the worker before it has more than so many bytes in memory, and says so.
+// The kernel's limits count address space, of which Go, DuckDB and PDFium reserve much more than
+// they use.
+func (p *Process) limitMemory(limit int64) *atomic.Bool {
+	exceeded := new(atomic.Bool)
+	if RaceEnabled {
+		return exceeded
+	}
+	go func() {
+		looks := time.NewTicker(lookInterval)
+		defer looks.Stop()
+		for {
+			select {
+			case <-p.ended:
+				return
+			case <-looks.C:
+			}
+			if used, err := residentMemory(p.PID); err == nil && used > limit-memoryMargin {
+				exceeded.Store(true)
+				p.signal()
+				return
+			}
+		}
+	}()
+	return exceeded
 }
 
 // roundTrip sends a request and reads the replies up to the last, which it validates. It is

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 	"unsafe"
@@ -235,15 +236,26 @@ func setOOMScore(pid int) {
 
 // addressSpace gives the bytes of address space that a process has.
 func addressSpace(pid int) (uint64, error) {
+	size, _, err := memoryOf(pid)
+	return size, err
+}
+
+// residentMemory gives the bytes of a process that are in memory.
+func residentMemory(pid int) (int64, error) {
+	_, resident, err := memoryOf(pid)
+	return int64(resident), err
+}
+
+func memoryOf(pid int) (size, resident uint64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	var pages uint64
-	if _, err := fmt.Sscan(string(data), &pages); err != nil {
-		return 0, fmt.Errorf("read the size of a worker: %w", err)
+	if _, err := fmt.Sscan(string(data), &size, &resident); err != nil {
+		return 0, 0, fmt.Errorf("read the size of a worker: %w", err)
 	}
-	return pages * uint64(os.Getpagesize()), nil
+	page := uint64(os.Getpagesize())
+	return size * page, resident * page, nil
 }
 
 // killGroup ends a worker and whatever it started.
@@ -296,6 +308,8 @@ func LimitIngest(memory int64, threads int) error {
 	if err != nil {
 		return err
 	}
+	// Go collects garbage before the server ends the process for it.
+	debug.SetMemoryLimit(MaxIngestMemory / 2)
 	limit := size + addressBudget(memory, threads)
 	return unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: limit, Max: limit})
 }

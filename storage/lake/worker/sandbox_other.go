@@ -29,6 +29,8 @@ func setOOMScore(int) {}
 
 func addressSpace(int) (uint64, error) { return 0, nil }
 
+func residentMemory(int) (int64, error) { return 0, nil }
+
 func killGroup(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
 
 // FreeDisk does not know here.

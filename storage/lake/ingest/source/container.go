@@ -143,7 +143,8 @@ var errTooLarge = errors.New("too large")
 // OpenPart gives the content of a part, which it writes to a file where it is not in one.
 func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 	if in = p.In; p.write == nil {
-		return in, nil
+		in.Head, err = ReadHead(in.Path)
+		return in, err
 	}
 	limit := r.unpackLimit()
 	in.Path, err = r.WriteTemp(func(out io.Writer) (err error) {
@@ -220,6 +221,7 @@ func (c *Container) add(file string, p Part) error {
 	if len(c.parts) == maxParts {
 		return refuse("%s holds more than %d tables, the limit", file, maxParts)
 	}
+	p.In.Head = nil // OpenPart reads it, for the parts that are chosen
 	p.Name = c.names.Unique(cmp.Or(strings.TrimSpace(p.Name), "table"), " ")
 	if p.In.Name == "" {
 		p.In.Name = partName(file, p.Name)

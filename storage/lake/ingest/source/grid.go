@@ -318,14 +318,18 @@ type htmlTable struct {
 	rowspan, colspan int
 }
 
-func (t *htmlTable) startRow() {
-	t.rows = append(t.rows, nil)
-	t.inRow = true
-}
-
 func (t *htmlTable) endRow() {
 	t.endCell()
 	t.inRow = false
+}
+
+// covered counts the next columns of the row that cells from above cover.
+func (t *htmlTable) covered() (columns int) {
+	number := len(t.rows) - 1
+	for at := len(t.rows[number]); at+columns < len(t.until) && t.until[at+columns] >= number; {
+		columns++
+	}
+	return columns
 }
 
 // endCell puts the open cell into the first columns that no cell from above covers.
@@ -335,7 +339,7 @@ func (t *htmlTable) endCell() {
 	}
 	number := len(t.rows) - 1
 	row := t.rows[number]
-	for len(row) < len(t.until) && t.until[len(row)] >= number {
+	for range t.covered() {
 		row = append(row, "")
 	}
 	left := len(row)

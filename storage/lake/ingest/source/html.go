@@ -171,20 +171,35 @@ func (p *page) start(token html.Token, closed bool) error {
 		t.caption = &strings.Builder{}
 	case tag == atom.Tr:
 		t.endRow()
-		t.startRow()
+		return p.startRow(t)
 	case tag == atom.Td, tag == atom.Th:
 		t.endCell()
 		if !t.inRow {
-			t.startRow()
+			if err := p.startRow(t); err != nil {
+				return err
+			}
 		}
 		t.cell = &strings.Builder{}
 		t.colspan = spanOf(token, "colspan", storage.MaxColumns)
 		t.rowspan = spanOf(token, "rowspan", 65534)
-		if p.cells += t.colspan; p.cells > maxCells {
-			return refuse("%s has more than %d cells in tables, the limit for HTML files", p.in.Name, maxCells)
-		}
+		return p.countCells(t.covered() + t.colspan)
 	case tag == atom.Br && t.cell != nil:
 		t.cell.WriteByte('\n')
+	}
+	return nil
+}
+
+// startRow starts a row of a table. It counts as a cell, as it takes memory without one too.
+func (p *page) startRow(t *htmlTable) error {
+	t.rows = append(t.rows, nil)
+	t.inRow = true
+	return p.countCells(1)
+}
+
+// countCells refuses more cells than the limit, before they are made.
+func (p *page) countCells(more int) error {
+	if p.cells += more; p.cells > maxCells {
+		return refuse("%s has more than %d cells in tables, the limit for HTML files", p.in.Name, maxCells)
 	}
 	return nil
 }
@@ -344,7 +359,9 @@ func (p *page) addText(text string) {
 			flat += " "
 		}
 	}
-	p.text.WriteString(flat)
+	if len(p.found.parts) == 0 { // or else it is not read
+		p.text.WriteString(flat)
+	}
 	if p.heading != nil {
 		p.heading.WriteString(flat)
 	}

@@ -236,11 +236,7 @@ func (j *jsonParts) addPart(key string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	head, err := ReadHead(path)
-	if err != nil {
-		return err
-	}
-	return j.found.add(j.in.Name, Part{Name: key, Format: JSONLines, In: Input{Path: path, Head: head}})
+	return j.found.add(j.in.Name, Part{Name: key, Format: JSONLines, In: Input{Path: path}})
 }
 
 func (j *jsonParts) skip(key string) {

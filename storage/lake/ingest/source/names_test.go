@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 // the numbers of equal ones are taken by others.
 func TestNamesCost(t *testing.T) {
 	t.Parallel()
-	const size = 20_000
+	const size = 2_000
 	for name, of := range map[string]func(i int) string{
 		"equal":       func(int) string { return "a" },
 		"in two ways": func(i int) string { return []string{"a", "A"}[i%2] },

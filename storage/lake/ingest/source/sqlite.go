@@ -69,6 +69,8 @@ func (r *Reader) badSQLite(ctx context.Context, name string, err error) error {
 		return ctx.Err()
 	case errors.As(err, &failed) && failed.Code() == sqlite3.SQLITE_TOOBIG:
 		return refuse("%s: a value is longer than %d bytes", name, MaxValue)
+	case errors.As(err, &failed) && failed.Code() == sqlite3.SQLITE_NOMEM:
+		return refuse("%s takes more memory than it may use; try it in smaller files", name)
 	case errors.As(err, &failed):
 		return refuseDamaged(name)
 	}
