@@ -123,7 +123,7 @@ const (
 	// together.
 	MaxIngestMemory = 768 << 20
 	// memoryMargin is what a worker may allocate between two looks at its memory.
-	memoryMargin = 96 << 20
+	memoryMargin = 48 << 20
 	lookInterval = 4 * time.Millisecond
 )
 

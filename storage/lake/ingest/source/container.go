@@ -221,7 +221,6 @@ func (c *Container) add(file string, p Part) error {
 	if len(c.parts) == maxParts {
 		return refuse("%s holds more than %d tables, the limit", file, maxParts)
 	}
-	p.In.Head = nil // OpenPart reads it, for the parts that are chosen
 	p.Name = c.names.Unique(cmp.Or(strings.TrimSpace(p.Name), "table"), " ")
 	if p.In.Name == "" {
 		p.In.Name = partName(file, p.Name)

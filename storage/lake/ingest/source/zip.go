@@ -173,6 +173,7 @@ func (r *Reader) openEntry(ctx context.Context, archive string, f *zip.File) (*C
 		if !format.Prose {
 			in.Name = shown
 		}
+		in.Head = nil // OpenPart reads it
 		c = &Container{parts: []Part{{Name: trimExtension(base), Format: format, In: in}}}
 	}
 	return c, nil
