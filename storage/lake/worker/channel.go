@@ -90,15 +90,15 @@ func (c *channel) closeWorkerEnds() {
 	c.worker = nil
 }
 
-// wait waits until the worker has ended, and copies its crash report. What the worker has
-// sent can still be read.
-func (c *channel) wait(cmd *exec.Cmd, report io.Writer) error {
+// wait waits with exit until the worker has ended, and copies its crash report. What the
+// worker has sent can still be read.
+func (c *channel) wait(exit func() error, report io.Writer) error {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
 		_, _ = io.Copy(report, c.crash)
 	}()
-	err := cmd.Wait()
+	err := exit()
 	// Another process may have a copy of the worker's end.
 	_ = c.crash.SetReadDeadline(time.Now().Add(time.Second))
 	<-copied

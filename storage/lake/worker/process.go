@@ -39,7 +39,11 @@ type Process struct {
 	channel *channel
 	out     *bufio.Reader
 	crash   stderrTail
+	process *os.Process
 	ended   chan struct{}
+	mu      sync.Mutex
+	// exited says that PID may be that of another process.
+	exited bool
 	// exit is the error of its exit, tables the folder of a query worker.
 	exit   error
 	tables string
@@ -75,7 +79,10 @@ func Start(spec Spec) (*Process, error) {
 		cmd, err := p.start(spec)
 		started <- err
 		if err == nil {
-			p.exit = p.channel.wait(cmd, &p.crash)
+			p.exit = p.channel.wait(func() error {
+				p.leave()
+				return cmd.Wait()
+			}, &p.crash)
 		}
 	})
 	if err := <-started; err != nil {
@@ -145,7 +152,7 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 		return nil, err
 	}
 	p.Lacks = append(p.Lacks, lacks...)
-	p.PID, p.out, p.tables = cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
+	p.process, p.PID, p.out, p.tables = cmd.Process, cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
 	return cmd, nil
 }
 
@@ -202,9 +209,33 @@ func (p *Process) Kill() {
 	_ = p.channel.Close()
 }
 
-// signal kills a running worker. The number of one that has ended may be reused.
+// signal kills a running worker, and whatever it started.
 func (p *Process) signal() {
-	if p.Alive() {
+	_ = p.process.Kill()
+	p.whileRunning(killGroup)
+}
+
+// LowerPriority has other processes run first when all processors are in use. It cannot be
+// undone.
+func (p *Process) LowerPriority() { p.whileRunning(lowerPriority) }
+
+// whileRunning calls f, unless the worker has ended: another process may then have its PID.
+func (p *Process) whileRunning(f func(pid int)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.exited {
+		f(p.PID)
+	}
+}
+
+// leave waits for the end of the worker, and ends whatever it started. The PID stays reserved
+// until the caller reads the exit status.
+func (p *Process) leave() {
+	reserved := waitExit(p.PID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exited = true
+	if reserved {
 		killGroup(p.PID)
 	}
 }

@@ -258,10 +258,21 @@ func memoryOf(pid int) (size, resident uint64, err error) {
 	return size * page, resident * page, nil
 }
 
-// killGroup ends a worker and whatever it started.
-func killGroup(pid int) {
-	_ = syscall.Kill(-pid, syscall.SIGKILL)
-	_ = syscall.Kill(pid, syscall.SIGKILL)
+// killGroup ends the processes of a worker's group.
+func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
+
+// lowerPriority lowers the priority of all threads of a worker, which are those of its group.
+func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, 10) }
+
+// waitExit waits until a worker has ended, and keeps its exit status and so its PID. It is false
+// where that is not possible.
+func waitExit(pid int) bool {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
 }
 
 // FreeDisk gives how many bytes of a folder's disk this process may still use.

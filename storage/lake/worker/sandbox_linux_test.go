@@ -159,7 +159,7 @@ func TestLacks(t *testing.T) {
 			return
 		}
 		line, err := p.out.ReadString('\n')
-		_ = p.channel.wait(cmd, &p.crash)
+		_ = p.channel.wait(cmd.Wait, &p.crash)
 		lacks <- fmt.Sprint(p.Lacks, line != "", err)
 	}()
 	if got := <-lacks; got != "[landlock] true <nil>" {

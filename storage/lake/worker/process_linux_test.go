@@ -1,0 +1,34 @@
+package worker
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"parley/internal/waittest"
+)
+
+// What a worker started ends with it. Then its PID may be that of another process, so nothing
+// is done to it.
+func TestWorkerEndsByItself(t *testing.T) {
+	t.Parallel()
+	p, err := Start(Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & echo $! >&3"}, Unconfined: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := p.out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "the worker's PID is free", func() bool {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", p.PID))
+		return err != nil
+	})
+	p.whileRunning(func(int) { t.Error("the worker has ended") })
+	waittest.Until(t, "what it started has ended", func() bool {
+		status, err := os.ReadFile("/proc/" + strings.TrimSpace(child) + "/status")
+		return err != nil || strings.Contains(string(status), "State:\tZ")
+	})
+	p.Kill()
+}
