@@ -72,7 +72,7 @@ type DatasetsConfig struct {
 type Datasets struct {
 	config DatasetsConfig
 	wake   chan struct{}
-	claims claims
+	claims *claims
 	// holder names this process in leases.
 	holder string
 	links  linkCache
@@ -84,7 +84,7 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
 	return &Datasets{
-		config: cfg, wake: make(chan struct{}, 1), claims: claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
+		config: cfg, wake: make(chan struct{}, 1), claims: &claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
 	}, nil
 }
 

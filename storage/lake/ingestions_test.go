@@ -42,7 +42,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := &slowClaims{asked: make(chan []string, 10), answer: make(chan struct{})}
-		d := &Datasets{config: DatasetsConfig{Records: records, Ingestions: 3}, claims: claims{users: map[string]int{"bob": 1}}}
+		d := &Datasets{config: DatasetsConfig{Records: records, Ingestions: 3}, claims: &claims{users: map[string]int{"bob": 1}}}
 		var claimed, none atomic.Int32
 		for range 3 {
 			go func() {

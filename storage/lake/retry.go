@@ -49,9 +49,9 @@ func unavailable(err error) bool {
 // retrying is d with records and objects that retry each call by itself, so that an
 // ingestion keeps its results through an outage.
 func (d *Datasets) retrying(log *slog.Logger) *Datasets {
-	cfg := d.config
-	cfg.Records, cfg.Objects = retryingRecords{d.config.Records, log}, retryingObjects{d.config.Objects, log}
-	return &Datasets{config: cfg}
+	retrying := *d
+	retrying.config.Records, retrying.config.Objects = retryingRecords{d.config.Records, log}, retryingObjects{d.config.Objects, log}
+	return &retrying
 }
 
 // retryingRecords retries calls. One without an answer may have taken effect.

@@ -68,3 +68,23 @@ func TestPatienceEndsWithTheServer(t *testing.T) {
 		}
 	})
 }
+
+// What retries calls shares the state of what it was made from.
+func TestRetryingSharesState(t *testing.T) {
+	t.Parallel()
+	d, err := NewDatasets(DatasetsConfig{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := d.retrying(slog.New(slog.DiscardHandler))
+	r.Wake()
+	if len(d.wake) != 1 {
+		t.Error("wakes nobody")
+	}
+	if !r.claims.add("ann", 1) || d.claims.add("ann", 1) {
+		t.Error("claims are counted apart")
+	}
+	if r.links != d.links || r.holder != d.holder {
+		t.Error("measures of links, or the holder of leases, are others")
+	}
+}
