@@ -144,6 +144,23 @@ func (s *Slot) granted() bool {
 // Wait waits until the slot is granted, and releases it when ctx ends first.
 func (s *Slot) Wait(ctx context.Context) error { return s.wait(ctx, nil) }
 
+// WaitFirst waits until one of two slots is granted, and returns it, the first if both are.
+// The other one stays in its queue. When ctx ends first, it releases both.
+func WaitFirst(ctx context.Context, a, b *Slot) (*Slot, error) {
+	select {
+	case <-a.ready:
+	case <-b.ready:
+	case <-ctx.Done():
+		a.Release()
+		b.Release()
+		return nil, context.Cause(ctx)
+	}
+	if a.granted() {
+		return a, nil
+	}
+	return b, nil
+}
+
 // WaitTimeout is Wait with a timeout, after which the slot is released. The error is then
 // storage.ErrTooMany when the user holds as many slots as one may, else
 // storage.ErrUnavailable.

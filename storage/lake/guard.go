@@ -47,8 +47,10 @@ func (p *Pool) guard(ctx context.Context, w *queryWorker, q Query, s *statement)
 	if err := sqlcheck.CheckRequest(guarded.SQL, columnsOf(q.Tables)); err != nil {
 		return true, err
 	}
-	s.rewritten = true
-	s.Checked, keep, err = w.check(ctx, guarded.SQL, q.Tables)
+	checked, keep, err := w.check(ctx, guarded.SQL, q.Tables)
+	if err == nil {
+		s.Checked, s.rewritten = checked, true
+	}
 	return keep, err
 }
 

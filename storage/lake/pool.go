@@ -20,8 +20,9 @@ import (
 
 // Config is how a pool works. The zero value of a field stands for its default.
 type Config struct {
-	// Workers limits the processes, and so the queries that run at once; by default one
-	// more than there are processors, at least three.
+	// Workers limits the queries that run at once; by default one more than there are
+	// processors, at least three. One process more, or an eighth, runs short queries of users
+	// who wait.
 	Workers int
 	// UserWorkers limits those of one user; by default all but one of more than two.
 	UserWorkers int
@@ -50,7 +51,7 @@ type Config struct {
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
 	config Config
-	queue  *fair.Queue
+	lanes  lanes
 	cancel context.CancelFunc
 	closed context.Context
 	work   sync.WaitGroup
@@ -100,14 +101,21 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
 	}
-	p := &Pool{config: config, facts: lru.New[string, json.RawMessage](maxFacts), queue: fair.New(fair.Config{
-		What:  "queries",
-		Slots: config.Workers, SlotsPerUser: config.UserWorkers,
-		MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
-	})}
+	p := &Pool{config: config, facts: lru.New[string, json.RawMessage](maxFacts), lanes: lanes{
+		usual: fair.New(fair.Config{
+			What:  "queries",
+			Slots: config.Workers, SlotsPerUser: config.UserWorkers,
+			MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
+		}),
+		short: fair.New(fair.Config{Slots: config.shortWorkers(), SlotsPerUser: 1}),
+		slice: shortSlice, long: map[string]time.Time{},
+	}}
 	p.closed, p.cancel = context.WithCancel(context.Background())
 	return p, nil
 }
+
+// shortWorkers is how many workers are for short queries.
+func (c Config) shortWorkers() int { return max(1, c.Workers/8) }
 
 // Close ends all workers and running queries, and waits for that. It may be called again.
 func (p *Pool) Close() {
@@ -127,8 +135,8 @@ func (p *Pool) Close() {
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stats, queue := p.stats, p.queue.Stats()
-	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), queue.Waiting, queue.Refused
+	stats := p.stats
+	stats.Idle, stats.Waiting, stats.Refused = len(p.idle), p.lanes.waits(), p.lanes.usual.Stats().Refused
 	return stats
 }
 
@@ -137,28 +145,6 @@ var errDeadline = errors.New("the query's time is up")
 
 // errClosed is the cause when the pool closes.
 var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
-
-// admit waits for a user's slot among the running queries.
-func (p *Pool) admit(ctx context.Context, user string) (*fair.Slot, error) {
-	slot, err := p.queue.Acquire(user)
-	if err != nil {
-		return nil, err
-	}
-	if err := slot.Wait(ctx); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stats.Running++
-	return slot, nil
-}
-
-func (p *Pool) release(slot *fair.Slot) {
-	p.mu.Lock()
-	p.stats.Running--
-	p.mu.Unlock()
-	slot.Release()
-}
 
 // enter counts a task that Close waits for, false when the pool is closed.
 func (p *Pool) enter() bool {
@@ -171,9 +157,10 @@ func (p *Pool) enter() bool {
 	return true
 }
 
-// lease runs f with a worker for a query. f reports whether the worker can be reused. Its
-// context ends when the query times out, which does not count the wait for a worker, and
-// when the pool closes.
+// lease runs f with a worker for a query, perhaps twice: a query that is too long for a worker
+// for short queries starts again on another one. f reports whether the worker can be reused. Its
+// context ends when the query times out, which does not count the wait for a worker, and when
+// the pool closes.
 func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *queryWorker) (keep bool, err error)) error {
 	ctx, cancelCause := context.WithCancelCause(ctx)
 	defer cancelCause(nil)
@@ -182,29 +169,50 @@ func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *quer
 		return errClosed
 	}
 	defer p.work.Done()
-	slot, err := p.admit(ctx, q.User)
-	if err != nil {
-		return err
-	}
+	return p.lanes.run(ctx, q.User, func(ctx context.Context, l lane) error { return p.use(ctx, q, l, f) })
+}
+
+// use runs f with a worker, and then frees the worker, also when f panics.
+func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context, *queryWorker) (bool, error)) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
 	defer cancel()
-	w, err := p.acquire(ctx, q)
+	p.mu.Lock()
+	p.stats.Running++
+	p.mu.Unlock()
+	w, err := p.acquire(ctx, q, l.short)
 	if err != nil {
-		p.release(slot)
+		p.release(l)
 		return err
 	}
-	keep, err := f(ctx, w)
-	w.uses, w.replies = w.uses+1, 0
-	if keep && w.uses < maxUses && p.park(w) {
-		slot.Release()
-		return err
-	}
-	// The next query waits until the process has ended, the caller does not.
-	p.work.Add(1)
-	go func() {
-		defer p.work.Done()
-		p.retire(w)
-		p.release(slot)
+	keep := false
+	defer func() {
+		w.uses, w.replies = w.uses+1, 0
+		if keep && w.uses < maxUses && p.park(w) {
+			l.release()
+			return
+		}
+		// The next query waits until the process has ended, the caller does not.
+		p.work.Add(1)
+		go func() {
+			defer p.work.Done()
+			p.retire(w)
+			p.release(l)
+		}()
 	}()
+	slow := time.AfterFunc(p.lanes.slice, w.LowerPriority)
+	defer func() { w.slow = !slow.Stop() || w.slow }()
+	limited, stop := l.limit(ctx)
+	defer stop()
+	keep, err = f(limited, w)
+	if err != nil && errors.Is(context.Cause(limited), errLong) {
+		err = errLong
+	}
 	return err
+}
+
+func (p *Pool) release(l lane) {
+	p.mu.Lock()
+	p.stats.Running--
+	p.mu.Unlock()
+	l.release()
 }

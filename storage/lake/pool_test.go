@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,6 +33,13 @@ func (s *setup) begin(t *testing.T, ctx context.Context, running int) <-chan err
 	}()
 	waittest.Until(t, "the query runs", func() bool { return s.pool.Stats().Running == running })
 	return done
+}
+
+// holdShort takes the slots for short queries, so that a query waits for a usual worker.
+func (s *setup) holdShort() {
+	for i := range s.pool.config.shortWorkers() {
+		s.pool.lanes.short.AcquireUnbounded(fmt.Sprint("other", i))
+	}
 }
 
 func TestCaps(t *testing.T) {
@@ -67,6 +76,7 @@ func TestCaps(t *testing.T) {
 func TestAdmission(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Workers, c.Queue = 1, 1 })
+	s.holdShort()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	first := s.begin(t, ctx, 1)
@@ -98,6 +108,7 @@ func TestAdmission(t *testing.T) {
 func TestWaitingForAWorker(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.holdShort()
 	s.begin(t, t.Context(), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -111,6 +122,7 @@ func TestWaitingForAWorker(t *testing.T) {
 func TestUsersTakeTurns(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Workers, c.UserWorkers, c.UserQueue = 2, 1, 1 })
+	s.holdShort()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 2 {
@@ -126,6 +138,95 @@ func TestUsersTakeTurns(t *testing.T) {
 		if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "alice"}); err != nil {
 			t.Errorf("another user: %v", err)
 		}
+	}
+}
+
+// A short query is answered while others have all workers. A long one starts on the same
+// worker, and again on a usual one, where its priority becomes lower.
+func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.pool.lanes.slice = time.Hour
+	other := s.pool.lanes.usual.AcquireUnbounded("other")
+	s.rows(t, "SELECT count(*) FROM orders")
+	if stats := s.pool.Stats(); stats.Waiting != 0 || s.idle().slow {
+		t.Errorf("%+v, slow: %v", stats, s.idle().slow)
+	}
+	first := s.idle()
+	s.pool.lanes.slice = time.Millisecond
+	var used []*queryWorker
+	err := s.pool.lease(t.Context(), Query{Tables: s.tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (bool, error) {
+		used = append(used, w)
+		if len(used) == 1 {
+			<-ctx.Done()
+			other.Release()
+			return false, context.Cause(ctx)
+		}
+		waittest.Until(t, "the priority is lower", func() bool { return slices.Max(priorities(t, w.PID)) == 10 })
+		return true, ctx.Err()
+	})
+	if err != nil || len(used) != 2 || used[0] != first || used[1] == first || s.idle() != used[1] {
+		t.Fatalf("%v with workers %v", err, used)
+	}
+	// A slow worker is for usual queries.
+	s.rows(t, "SELECT 1")
+	s.pool.lanes.usual.AcquireUnbounded("other")
+	s.pool.lanes.slice, s.pool.lanes.long = time.Hour, nil
+	s.rows(t, "SELECT 1")
+	if stats := s.pool.Stats(); stats.Started != 3 || stats.Idle != 2 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// priorities gives 20 less the nice value of each thread of a process.
+func priorities(t *testing.T, pid int) (all []int) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	if err != nil || len(threads) < 2 {
+		t.Fatalf("threads: %v, %v", threads, err)
+	}
+	for _, thread := range threads {
+		id, _ := strconv.Atoi(filepath.Base(thread))
+		if priority, err := syscall.Getpriority(syscall.PRIO_PROCESS, id); err == nil {
+			all = append(all, priority)
+		}
+	}
+	return all
+}
+
+// A panic in what uses a worker ends the worker, frees its slot, and goes on.
+func TestPanicFreesTheSlot(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"on a usual worker": false, "on a worker for short queries": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSetup(t, func(c *Config) { c.Workers = 1 })
+			s.pool.lanes.slice = time.Hour
+			if busy {
+				s.pool.lanes.usual.AcquireUnbounded("other")
+			}
+			var used *queryWorker
+			for range 3 {
+				func() {
+					defer func() {
+						if got := recover(); got != "fault" {
+							t.Errorf("recovered %v", got)
+						}
+					}()
+					_ = s.pool.lease(t.Context(), Query{Tables: s.tables}.withDefaults(), func(_ context.Context, w *queryWorker) (bool, error) {
+						used = w
+						panic("fault")
+					})
+				}()
+			}
+			s.rows(t, "SELECT 1")
+			if used.Alive() {
+				t.Error("the worker is left")
+			}
+			s.pool.Close()
+			if stats := s.pool.Stats(); stats.Running != 0 || stats.Ended != 3 {
+				t.Errorf("%+v", stats)
+			}
+		})
 	}
 }
 

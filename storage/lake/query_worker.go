@@ -25,6 +25,8 @@ type queryWorker struct {
 	removeDir func()
 	// uses counts its queries, replies its replies in the current one.
 	uses, replies int
+	// slow says that its priority is lower.
+	slow bool
 }
 
 // errWorkerGone says that a worker ended while idle, so the query can be repeated.
@@ -81,15 +83,15 @@ func (w *queryWorker) compare(tables []Table, named []string) (drop []string, ne
 	return drop, need
 }
 
-// acquire gives an idle worker that may serve the query, or starts one. Where there are
-// enough, the one that has been idle longest ends first.
-func (p *Pool) acquire(ctx context.Context, q Query) (*queryWorker, error) {
+// acquire gives an idle worker that may serve the query, for a short one with the usual
+// priority, or starts one. Where there are enough, the one that has been idle longest ends first.
+func (p *Pool) acquire(ctx context.Context, q Query, short bool) (*queryWorker, error) {
 	readable := make(map[string]bool, len(q.Tables))
 	for _, t := range q.Tables {
 		readable[t.ID] = true
 	}
 	for {
-		w, victim := p.pick(q.User, readable)
+		w, victim := p.pick(q.User, readable, short)
 		switch {
 		case victim != nil:
 			victim.kill()
@@ -105,16 +107,16 @@ func (p *Pool) acquire(ctx context.Context, q Query) (*queryWorker, error) {
 
 // pick takes an idle worker that may serve the query. When there is none, and no room for
 // a new one, it takes one that must end.
-func (p *Pool) pick(user string, readable map[string]bool) (w, victim *queryWorker) {
+func (p *Pool) pick(user string, readable map[string]bool, short bool) (w, victim *queryWorker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, idle := range slices.Backward(p.idle) {
-		if idle.mayServe(user, readable) {
+		if idle.mayServe(user, readable) && !(short && idle.slow) {
 			return p.take(i), nil
 		}
 	}
 	// The caller counts as running, and has no worker yet.
-	if len(p.idle)+p.stats.Running > p.config.Workers && len(p.idle) > 0 {
+	if len(p.idle)+p.stats.Running > p.config.Workers+p.config.shortWorkers() && len(p.idle) > 0 {
 		return nil, p.take(0)
 	}
 	return nil, nil

@@ -1,0 +1,148 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/internal/fair"
+)
+
+// simulation runs queries that only take time.
+type simulation struct {
+	lanes
+	mu sync.Mutex
+	// completed counts the queries of each user that ran to their end.
+	completed map[string]int
+}
+
+func newSimulation() *simulation {
+	return &simulation{completed: map[string]int{}, lanes: lanes{
+		usual: fair.New(fair.Config{Slots: 3, SlotsPerUser: 2, MaxQueued: 4096, MaxQueuedPerUser: 128}),
+		short: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
+		slice: shortSlice, long: map[string]time.Time{},
+	}}
+}
+
+// query runs a query as the pool does, and gives the lanes in which it ran.
+func (s *simulation) query(ctx context.Context, user string, takes time.Duration) (ran []string, err error) {
+	err = s.run(ctx, user, func(ctx context.Context, l lane) error {
+		defer l.release()
+		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.short])
+		ctx, stop := l.limit(ctx)
+		defer stop()
+		if !sleep(ctx, takes) {
+			return context.Cause(ctx)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.completed[user]++
+		return nil
+	})
+	return ran, err
+}
+
+// flood has users send long queries, several at once, until ctx ends.
+func (s *simulation) flood(ctx context.Context, users, each int) (wait func()) {
+	var group sync.WaitGroup
+	for u := range users {
+		for range each {
+			group.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = s.query(ctx, fmt.Sprint("long", u), 30*time.Second)
+				}
+			})
+		}
+	}
+	return group.Wait
+}
+
+// Whatever others run, a user with short queries waits little, and those with long ones share
+// the workers.
+func TestShortQueriesAmongLongOnes(t *testing.T) {
+	t.Parallel()
+	for _, users := range []int{1, 2, 3, 10} {
+		t.Run(fmt.Sprint(users, " users"), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulation()
+				ctx, cancel := context.WithCancel(t.Context())
+				wait := s.flood(ctx, users, 20)
+				var took []time.Duration
+				for range 1000 {
+					start := time.Now()
+					if _, err := s.query(ctx, "short", 50*time.Millisecond); err != nil {
+						t.Fatal(err)
+					}
+					took = append(took, time.Since(start))
+					time.Sleep(time.Second)
+				}
+				// Once for each user the query may wait for a slice.
+				if worst, most := slices.Max(took), time.Duration(users)*shortSlice+50*time.Millisecond; worst > most {
+					t.Errorf("a short query took %v, want at most %v", worst, most)
+				}
+				slices.Sort(took)
+				if p99 := took[990]; p99 > 2*time.Second {
+					t.Errorf("p99 is %v", p99)
+				}
+				// Long ones use all slots that one user, or several, may have.
+				all, least, most := 0, s.completed["long0"], s.completed["long0"]
+				for u := range users {
+					n := s.completed[fmt.Sprint("long", u)]
+					all, least, most = all+n, min(least, n), max(most, n)
+				}
+				if want := min(2*users, 3) * int(time.Duration(len(took))*time.Second/(30*time.Second)); all < want*95/100 {
+					t.Errorf("%d long queries were completed, want about %d", all, want)
+				}
+				if least < most*2/3 {
+					t.Errorf("the users completed %v", s.completed)
+				}
+				cancel()
+				wait()
+				if usual, short := s.usual.Stats(), s.short.Stats(); usual != (fair.Stats{}) || short != (fair.Stats{}) || s.waits() != 0 {
+					t.Errorf("left behind: %+v, %+v, %d wait", usual, short, s.waits())
+				}
+			})
+		})
+	}
+}
+
+// Queries start among the short ones only if they must wait, and none of a user does for
+// some time after one that was long.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulation()
+		expect := func(what, user string, takes time.Duration, want ...string) {
+			t.Helper()
+			if ran, err := s.query(t.Context(), user, takes); err != nil || !slices.Equal(ran, want) {
+				t.Errorf("%s ran in %q: %v; want %q", what, ran, err, want)
+			}
+		}
+		expect("a long query with a free worker", "ann", time.Minute, "usual")
+		ctx, cancel := context.WithCancel(t.Context())
+		wait := s.flood(ctx, 3, 4)
+		synctest.Wait()
+		expect("a short query", "ann", shortSlice/2, "short")
+		expect("a long query", "ann", time.Minute, "short", "usual")
+		expect("a short query of another user", "bob", shortSlice/2, "short")
+		var long sync.WaitGroup
+		long.Go(func() { expect("a long query before a short one", "eve", time.Minute, "short", "usual") })
+		synctest.Wait()
+		expect("a short query after a long one", "eve", shortSlice/2, "usual")
+		long.Wait()
+		expect("a short query long after a long one", "eve", shortSlice/2, "short")
+		ended, end := context.WithTimeoutCause(t.Context(), shortSlice/4, errors.ErrUnsupported)
+		defer end()
+		if _, err := s.query(ended, "ann", shortSlice/2); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("a canceled query: %v", err)
+		}
+		cancel()
+		wait()
+	})
+}
