@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 
+	"parley/internal/fulltest"
 	"parley/storage"
 	"parley/storage/lake/joinguard"
 	"parley/storage/lake/laketest"
@@ -19,6 +21,110 @@ type pessimist struct{ engine }
 func (p pessimist) Query(ctx context.Context, sql string, _ bool) (json.RawMessage, error) {
 	_, err := sqlcheck.Check(ctx, sql, p.tables, p.Parser.Parse)
 	return json.RawMessage(`{"found":false,"repeated":true,"lost0":1,"lost1":2}`), err
+}
+
+// liar is an engine whose worker changes one value of each tree.
+type liar struct {
+	pessimist
+	change func(any) any
+	// trees caches the trees of statements.
+	trees map[string][]byte
+}
+
+func (l liar) Parse(ctx context.Context, sql string) ([]byte, error) {
+	tree, ok := l.trees[sql]
+	if !ok {
+		var err error
+		if tree, err = l.pessimist.Parse(ctx, sql); err != nil {
+			return nil, err
+		}
+		l.trees[sql] = tree
+	}
+	if l.change == nil {
+		return tree, nil
+	}
+	var root any
+	if err := json.Unmarshal(tree, &root); err != nil {
+		return nil, err
+	}
+	return json.Marshal(l.change(root))
+}
+
+func (l liar) Query(context.Context, string, bool) (json.RawMessage, error) {
+	return json.RawMessage(`{"found":false,"repeated":true,"lost0":1,"lost1":2}`), nil
+}
+
+func (l liar) Print(context.Context, []byte) (string, error) { return "SELECT 1", nil }
+
+// changed copies a tree with another value at a position, and gives how many values it has.
+func changed(v any, at int, to any) (any, int) {
+	count := 0
+	var walk func(any) any
+	walk = func(v any) any {
+		count++
+		if count-1 == at {
+			return to
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			all := map[string]any{}
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				all[key] = walk(v[key])
+			}
+			return all
+		case []any:
+			all := []any{}
+			for _, item := range v {
+				all = append(all, walk(item))
+			}
+			return all
+		}
+		return v
+	}
+	return walk(v), count
+}
+
+// TestWrongTrees guards trees in which one value is another, in the statement or in what the
+// engine parses: that is an error at most.
+func TestWrongTrees(t *testing.T) {
+	t.Parallel()
+	tables := []sqlcheck.Table{
+		{Name: "orders", Columns: []storage.Column{{Name: "id"}, {Name: "customer"}, {Name: "total"}}},
+		{Name: "items", Columns: []storage.Column{{Name: "order_id"}, {Name: "quantity"}}},
+	}
+	l := liar{pessimist{engine{Parser: laketest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
+	for _, sql := range []string{
+		`SELECT customer, sum(total) AS s FROM orders JOIN items ON order_id = id GROUP BY 1`,
+		`WITH x AS (SELECT id, total FROM orders), y AS (SELECT * FROM items) SELECT sum(x.total) FILTER (WHERE id > 1), quantity FROM x LEFT JOIN y ON order_id = id GROUP BY quantity`,
+		`SELECT count(o.id) FROM orders o, items i WHERE i.order_id = o.id AND i.quantity > 1`,
+	} {
+		tree, err := l.Parse(t.Context(), sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root map[string]any
+		if err := json.Unmarshal(tree, &root); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := joinguard.Guard(t.Context(), root, tables, l); err != nil && !errors.Is(err, storage.ErrInvalid) {
+			t.Errorf("%s: %v", sql, err)
+		}
+		_, values := changed(root, -1, nil)
+		for at := range values {
+			others := []any{nil, "x", []any{}, map[string]any{}, []any{"x"}}
+			if !fulltest.Full() {
+				others = others[at%len(others):][:1]
+			}
+			for _, to := range others {
+				wrong, _ := changed(root, at, to)
+				tree, _ := wrong.(map[string]any)
+				_, _ = joinguard.Guard(t.Context(), tree, tables, l)
+				lying := l
+				lying.change = func(v any) any { v, _ = changed(v, at, to); return v }
+				_, _ = joinguard.Guard(t.Context(), root, tables, lying)
+			}
+		}
+	}
 }
 
 // FuzzStatement guards every statement that may run as if its joins were wrong: it is refused,

@@ -51,7 +51,11 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 	root = object(clone(root))
 	g := &guard{ctx: ctx, engine: engine, unique: map[string]bool{}}
 	changed := false
-	for _, found := range selectsIn(queryOf(root), scope{tables: known}) {
+	query, err := queryOf(root)
+	if err != nil {
+		return Guarded{}, err
+	}
+	for _, found := range selectsIn(query, scope{tables: known}) {
 		s, ok := newSelection(found.node, found.scope)
 		if !ok {
 			continue
@@ -74,8 +78,17 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 	return result, err
 }
 
+// errTree says that a worker sent a tree that is not one of a statement.
+var errTree = errors.New("the syntax tree of a statement is incomplete")
+
 // queryOf gives the query of a statement's tree.
-func queryOf(root node) node { return object(object(list(root["statements"])[0])["node"]) }
+func queryOf(root node) (node, error) {
+	query := object(object(first(root["statements"]))["node"])
+	if query == nil {
+		return nil, errTree
+	}
+	return query, nil
+}
 
 // errUnknown says that facts cannot be measured.
 var errUnknown = errors.New("the facts of a join are not known")
@@ -100,7 +113,8 @@ func (g *guard) build(sql string, parts map[string]any) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewrite(root, func(v any) (any, bool) {
+	incomplete := false
+	root = object(rewrite(root, func(v any) (any, bool) {
 		n := object(v)
 		name := text(n["table_name"])
 		if names := columnNames(n); len(names) == 1 {
@@ -109,11 +123,19 @@ func (g *guard) build(sql string, parts map[string]any) (node, error) {
 		part, ok := parts[name]
 		if ok && n["class"] != nil {
 			named := object(clone(part))
+			if named == nil {
+				incomplete = true
+				return nil, true
+			}
 			named["alias"] = n["alias"]
 			return named, true
 		}
 		return part, ok
-	}).(node), nil
+	}))
+	if incomplete || root == nil {
+		return nil, errTree
+	}
+	return root, nil
 }
 
 // query runs a statement made by build with the names from WITH of a SELECT, and gives its
@@ -124,7 +146,11 @@ func (g *guard) query(in scope, sql string, parts map[string]any, lasting bool, 
 		return unknown(err)
 	}
 	if len(in.with) > 0 {
-		queryOf(root)["cte_map"] = node{"map": in.with}
+		query, err := queryOf(root)
+		if err != nil {
+			return err
+		}
+		query["cte_map"] = node{"map": in.with}
 	}
 	if sql, err = g.printTree(root); err != nil {
 		return unknown(err)

@@ -60,7 +60,10 @@ func (g *guard) addNumbers(s *selection, v any, of set) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	from := object(queryOf(root)["from_table"])
+	from, err := fromOf(root)
+	if err != nil {
+		return nil, err
+	}
 	from["alias"] = s.relations[i].as()
 	return from, nil
 }
@@ -71,7 +74,28 @@ func (g *guard) expression(sql string, parts map[string]any) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(list(queryOf(root)["select_list"])[0]), nil
+	query, err := queryOf(root)
+	if err != nil {
+		return nil, err
+	}
+	item := object(first(query["select_list"]))
+	if item == nil {
+		return nil, errTree
+	}
+	return item, nil
+}
+
+// fromOf gives FROM of a statement's tree.
+func fromOf(root node) (node, error) {
+	query, err := queryOf(root)
+	if err != nil {
+		return nil, err
+	}
+	from := object(query["from_table"])
+	if from == nil {
+		return nil, errTree
+	}
+	return from, nil
 }
 
 // countOnce changes a SELECT so that each row of their relations counts once in some
@@ -106,7 +130,7 @@ func (g *guard) countOnce(s *selection, repeated []aggregate) error {
 
 // once gives the expression that counts each row of an aggregate's relations once.
 func (g *guard) once(s *selection, a aggregate) (node, error) {
-	parts := map[string]any{"__value": list(a.node["children"])[0]}
+	parts := map[string]any{"__value": first(a.node["children"])}
 	var rows []string
 	for i, r := range s.relations {
 		if !a.of.has(i) {

@@ -98,7 +98,7 @@ func (s scope) outputs(query node) []storage.Column {
 		name := text(item["alias"])
 		switch names := list(item["column_names"]); {
 		case name != "":
-		case item["class"] == "COLUMN_REF":
+		case item["class"] == "COLUMN_REF" && len(names) > 0:
 			name = text(names[len(names)-1])
 		case item["class"] == "STAR":
 			if !plainStar(item) {

@@ -143,9 +143,12 @@ func (s *selection) readGroups() bool {
 		if _, ok := s.refs(g); !ok {
 			return false
 		}
-		g = clone(g)
-		object(g)["alias"] = ""
-		s.groups = append(s.groups, g)
+		group := object(clone(g))
+		if group == nil {
+			return false
+		}
+		group["alias"] = ""
+		s.groups = append(s.groups, group)
 	}
 	return true
 }

@@ -187,7 +187,7 @@ func (g *guard) joinOn(left, right any, on []any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return queryOf(root)["from_table"], nil
+	return fromOf(root)
 }
 
 // exists makes the test for rows of some relations.

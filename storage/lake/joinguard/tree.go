@@ -20,6 +20,14 @@ func list(v any) []any {
 	return l
 }
 
+// first gives the first value of a list; nil of none.
+func first(v any) any {
+	if l := list(v); len(l) > 0 {
+		return l[0]
+	}
+	return nil
+}
+
 func object(v any) node {
 	n, _ := v.(node)
 	return n
