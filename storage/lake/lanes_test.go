@@ -82,6 +82,8 @@ func TestShortQueriesAmongLongOnes(t *testing.T) {
 					took = append(took, time.Since(start))
 					time.Sleep(time.Second)
 				}
+				cancel()
+				wait()
 				// Once for each user the query may wait for a slice.
 				if worst, most := slices.Max(took), time.Duration(users)*shortSlice+50*time.Millisecond; worst > most {
 					t.Errorf("a short query took %v, want at most %v", worst, most)
@@ -102,8 +104,6 @@ func TestShortQueriesAmongLongOnes(t *testing.T) {
 				if least < most*2/3 {
 					t.Errorf("the users completed %v", s.completed)
 				}
-				cancel()
-				wait()
 				if usual, short := s.usual.Stats(), s.short.Stats(); usual != (fair.Stats{}) || short != (fair.Stats{}) || s.waits() != 0 {
 					t.Errorf("left behind: %+v, %+v, %d wait", usual, short, s.waits())
 				}
@@ -124,18 +124,19 @@ func TestLanes(t *testing.T) {
 				t.Errorf("%s ran in %q: %v; want %q", what, ran, err, want)
 			}
 		}
-		expect("a long query with a free worker", "ann", time.Minute, "usual")
+		const long = 61 * time.Second // so that it does not end with one of the flood
+		expect("a long query with a free worker", "ann", long, "usual")
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := s.flood(ctx, 3, 4)
 		synctest.Wait()
 		expect("a short query", "ann", shortSlice/2, "short")
-		expect("a long query", "ann", time.Minute, "short", "usual")
+		expect("a long query", "ann", long, "short", "usual")
 		expect("a short query of another user", "bob", shortSlice/2, "short")
-		var long sync.WaitGroup
-		long.Go(func() { expect("a long query before a short one", "eve", time.Minute, "short", "usual") })
+		var eve sync.WaitGroup
+		eve.Go(func() { expect("a long query before a short one", "eve", long, "short", "usual") })
 		synctest.Wait()
 		expect("a short query after a long one", "eve", shortSlice/2, "usual")
-		long.Wait()
+		eve.Wait()
 		expect("a short query long after a long one", "eve", shortSlice/2, "short")
 		ended, end := context.WithTimeoutCause(t.Context(), shortSlice/4, errors.ErrUnsupported)
 		defer end()
