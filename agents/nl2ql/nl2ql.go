@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/agents"
+	"parley/llm"
 )
 
 // New makes the agent.
@@ -50,7 +51,11 @@ func find(ctx context.Context, w *agents.Run) error {
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
 	summary := agents.CountRows(ctx, found.Rows)
-	if remarks := w.Remarks(); remarks != "" {
+	remarks := w.Remarks()
+	if remarks == "" && len(found.Rows.Rows) == 0 {
+		remarks = llm.Plain(found.Reasoning) // what there is none of
+	}
+	if remarks != "" {
 		summary += ". " + remarks
 	}
 	return w.EmitArtifact(ctx, agents.ResultData, found.RowsMetadata(), a2a.NewTextPart(summary), agents.NewRows(found.Rows))

@@ -3,6 +3,7 @@ package dialog
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 	r := newAnswerResult(s, numbers)
 	switch {
 	case r.rows == 0 || len(r.columns) == 0:
-		return "Nothing in the data matches that. " + cite
+		return none(s.Reasoning) + " " + cite
 	case holdsPassages(s.Rows.Columns):
 		columns, rows := rowTexts(s.Rows, jsonText)
 		return passagesAnswer(columns, rows, cite)
@@ -59,6 +60,17 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 		text = r.list()
 	}
 	return text + ". " + cite
+}
+
+var readAs = regexp.MustCompile(`^Read (?:[^:]* )?as: (?:all columns of )?(.+?)\.(?: [A-Z]|$)`)
+
+// none says that there are no rows, and of what, from the reading of the question.
+func none(reasoning string) string {
+	found := readAs.FindStringSubmatch(reasoning)
+	if found == nil {
+		return "None: nothing in the data matches that."
+	}
+	return "None: no " + escapeMarkdown(strings.Replace(found[1], ", only those ", " ", 1), maxPassage) + "."
 }
 
 // unusedSentence names the words of the question that a step does not use, from its

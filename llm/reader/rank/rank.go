@@ -83,10 +83,19 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		return all, nil
 	}
 	merged, err := withWholeRows(&question, all, run)
-	if err != nil || len(merged) == 0 || !merged[0].Whole {
-		return all, err
+	if err != nil {
+		return nil, err
 	}
-	if IsConfident(merged[0].Confidence, merged[0].Unread) || Alternative(all, question.Catalog) == 0 {
+	isWhole := len(merged) > 0 && merged[0].Whole
+	if isWhole && IsConfident(merged[0].Confidence, merged[0].Unread) {
+		return merged, nil
+	}
+	for _, readings := range [][]Reading{merged, all} {
+		if none := withoutRows(&question, readings); none != nil {
+			return none, nil
+		}
+	}
+	if isWhole && Alternative(all, question.Catalog) == 0 {
 		return merged, nil
 	}
 	return all, nil
@@ -104,6 +113,11 @@ func score(question *Question, all []Reading) {
 		r.guessed, r.uncounted = c.guessed, c.uncounted
 		r.Features, r.Circumstances = featuresOf(question, r, c), circumstances(question, r)
 	}
+	rate(question, all)
+}
+
+// rate computes shares and confidence of readings from their features, and sorts them by share.
+func rate(question *Question, all []Reading) {
 	setShares(all)
 	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(b.Share, a.Share) })
 	setConfidence(question, all)

@@ -51,6 +51,18 @@ func Open(dir string) (*Database, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 	}
+	for i := range cat.Columns {
+		c := &cat.Columns[i]
+		if c.Kind == catalog.Text || c.Kind == catalog.Other || !c.Native {
+			continue
+		}
+		// As the profile of the product has them.
+		if err := db.QueryRow(fmt.Sprintf("SELECT coalesce(CAST(min(%[1]s) AS VARCHAR), ''), coalesce(CAST(max(%[1]s) AS VARCHAR), '') FROM %[2]s",
+			ir.Ident(c.Name), ir.Ident(cat.Tables[c.Table].Name))).Scan(&c.Least, &c.Most); err != nil {
+			_ = db.Close()
+			return nil, fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
 	if _, err := db.Exec(macros); err != nil {
 		_ = db.Close()
 		return nil, err

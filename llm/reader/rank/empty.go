@@ -1,0 +1,91 @@
+package rank
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
+)
+
+// withoutRows returns the readings with the most likely one first, if it has no rows and is
+// an answer nevertheless; nil otherwise. That a query has no rows is a sign of a wrong reading. It
+// is none if the query reflects every word, and compares dates, or numbers of a column that a word
+// names, with a value beyond all of them: then the confidence is that of a query with rows.
+func withoutRows(question *Question, all []Reading) []Reading {
+	if len(all) == 0 {
+		return nil
+	}
+	likeliest := slices.MaxFunc(all, func(a, b Reading) int { return cmp.Compare(a.Probability, b.Probability) })
+	_, missing := valuesOf(question, &likeliest)
+	if !likeliest.Empty || len(likeliest.Unread) > 0 || missing > 0 || !question.isOutOfRange(likeliest.Query) {
+		return nil
+	}
+	rated := slices.Clone(all)
+	for i := range rated {
+		if rated[i].SQL == likeliest.SQL {
+			rated[i].Features = slices.Clone(rated[i].Features)
+			rated[i].Features[slices.Index(FeatureNames, "empty")] = 0
+		}
+	}
+	rate(question, rated)
+	if rated[0].SQL != likeliest.SQL || !IsConfident(rated[0].Confidence, nil) {
+		return nil
+	}
+	return rated
+}
+
+// isOutOfRange reports whether a condition of a query excludes all values of its column.
+func (q *Question) isOutOfRange(query *ir.Query) bool {
+	return query.Set == "" && !slices.ContainsFunc(query.Where, func(c ir.Cond) bool { return c.Or }) &&
+		slices.ContainsFunc(query.Where, func(c ir.Cond) bool {
+			return excludesAll(c, q.Catalog) && (q.Catalog.Columns[c.Left.Column].Kind == catalog.Date || q.isNamed(c.Left.Column, nil))
+		})
+}
+
+// excludesAll reports whether the least and the greatest value of a column show that none meets a
+// condition.
+func excludesAll(c ir.Cond, cat *catalog.Catalog) bool {
+	if c.Left.Kind != "column" || c.Left.Op != "" || len(c.Values) == 0 {
+		return false
+	}
+	column := &cat.Columns[c.Left.Column]
+	if column.Least == "" || !column.Native {
+		return false
+	}
+	first, last := c.Values[0], c.Values[len(c.Values)-1]
+	if column.Kind == catalog.Date {
+		// A period includes its first day and excludes its last one.
+		isBefore, isAfter := last.To != "" && last.To <= column.Least, first.From > column.Most
+		switch c.Op {
+		case "<":
+			return first.From != "" && first.From <= column.Least
+		case "<=":
+			return isBefore
+		case ">":
+			return first.To > column.Most
+		case ">=":
+			return isAfter
+		}
+		return (c.Op == "=" || c.Op == "between") && (isBefore || isAfter)
+	}
+	least, err1 := strconv.ParseFloat(column.Least, 64)
+	most, err2 := strconv.ParseFloat(column.Most, 64)
+	from, err3 := strconv.ParseFloat(first.Number(c.Left, cat), 64)
+	to, err4 := strconv.ParseFloat(last.Number(c.Left, cat), 64)
+	if column.Kind != catalog.Number || cmp.Or(err1, err2, err3, err4) != nil {
+		return false
+	}
+	switch c.Op {
+	case "<":
+		return from <= least
+	case "<=":
+		return from < least
+	case ">":
+		return from >= most
+	case ">=":
+		return from > most
+	}
+	return (c.Op == "=" || c.Op == "between") && (to < least || from > most)
+}
