@@ -16,7 +16,8 @@ import (
 const (
 	// tries is how many queries are written for a step, including one repair.
 	tries = 2
-	// noQuery starts the text shown in place of a query that could not be written.
+	// noQuery starts the text that stored runs of earlier releases have in place of a query
+	// that could not be written.
 	noQuery = "-- no query: "
 	// noPassages is the reason when a search finds nothing.
 	noPassages = "Nothing in the documents matches that."
@@ -158,7 +159,7 @@ func refused(instruction string, refusal *llm.UnanswerableError) Found {
 		reason = "The data does not hold what was asked for."
 	}
 	return Found{
-		Step:    llm.Step{Instruction: instruction, Query: noQuery + reason, Reasoning: reason, Failure: reason},
+		Step:    llm.Step{Instruction: instruction, Reasoning: reason, Failure: reason},
 		Refusal: &llm.UnanswerableError{Reason: reason, Words: refusal.Words, Suggestions: refusal.Suggestions},
 	}
 }
@@ -224,15 +225,32 @@ func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, e
 	return found, nil
 }
 
+// NewStep makes the parts of the artifact of a step: its query, if there is one, and its rows.
+func NewStep(step llm.Step) []*a2a.Part {
+	parts := []*a2a.Part{NewRows(step.Rows)}
+	if step.Query != "" {
+		parts = append([]*a2a.Part{a2a.NewTextPart(step.Query)}, parts...)
+	}
+	return parts
+}
+
 // ReadStep reads the step of an artifact.
 func ReadStep(artifact *a2a.Artifact) llm.Step {
-	step := llm.Step{Query: readText(artifact.Parts), Rows: readRows(artifact)}
+	step := llm.Step{Query: writtenQuery(readText(artifact.Parts)), Rows: readRows(artifact)}
 	step.Instruction, _ = artifact.Metadata["instruction"].(string)
 	step.Reasoning, _ = artifact.Metadata["reasoning"].(string)
 	if answered, ok := artifact.Metadata["answered"].(bool); ok && !answered {
 		step.Failure = step.Reasoning
 	}
 	return step
+}
+
+// writtenQuery gives the query of a stored step; "" if none could be written.
+func writtenQuery(text string) string {
+	if strings.HasPrefix(text, noQuery) {
+		return ""
+	}
+	return text
 }
 
 // isVerified reports whether the query of an artifact was verified.

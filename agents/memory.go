@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -134,5 +133,5 @@ func shorten(question string, found result, left *int) llm.Turn {
 
 // answered reports whether a step has a result; an empty result of a query is one.
 func (s resultStep) answered() bool {
-	return !strings.HasPrefix(s.Query, noQuery) && s.Reasoning != noPassages
+	return writtenQuery(s.Query) != "" && s.Reasoning != noPassages
 }

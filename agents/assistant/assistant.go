@@ -79,5 +79,5 @@ func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, b
 	metadata := found.Metadata()
 	maps.Copy(metadata, found.RowsMetadata())
 	metadata["index"], metadata["instruction"] = index, instruction
-	return found.Step, w.EmitArtifact(ctx, id, metadata, a2a.NewTextPart(found.Query), agents.NewRows(found.Rows))
+	return found.Step, w.EmitArtifact(ctx, id, metadata, agents.NewStep(found.Step)...)
 }

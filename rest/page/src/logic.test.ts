@@ -169,7 +169,7 @@ describe('a task', () => {
     expect(refused({ code: 'NOT_UNDERSTOOD' }).suggestions).toEqual([]);
     expect(refused({ code: 'NOT_UNDERSTOOD' }).notUnderstood).toBe(true);
     expect(refused({ code: 'QUERY_FAILED', suggestions: ['x'] })).toMatchObject({ notUnderstood: false, suggestions: [] });
-    const step = (n: number, suggestions?: string[]) => artifact(`step-${n}`, [{ text: '-- no query' }], { answered: !suggestions, suggestions });
+    const step = (n: number, suggestions?: string[]) => artifact(`step-${n}`, [rows()], { answered: !suggestions, suggestions });
     const answered = (...steps: Event[]) => toRun(folded([status('WORKING'), ...steps, status('COMPLETED')]), 'Q');
     expect(answered(step(0, ['a', 'b']), step(1, ['b']))).toMatchObject({ notUnderstood: true, suggestions: ['a', 'b'] });
     expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [], sharable: false });
