@@ -20,6 +20,7 @@ func TestWithoutRows(t *testing.T) {
 		"Which orders were ordered in 2019?":         "Read as: all columns of orders, in 2019.",
 		"Which orders have an amount below 3?":       "Read as: all columns of orders, only those with amount below 3.",
 		"Which orders were ordered after June 2030?": "Read as: all columns of orders, after June 2030.",
+		"orders before 2020":                         "Read as: all columns of orders, before 2020.",
 		"orders from Atlantis":                       "",
 		"Which orders are from Atlantis?":            "",
 		"orders with status shipped":                 "",

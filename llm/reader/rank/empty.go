@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -22,11 +23,13 @@ func withoutRows(question *Question, all []Reading) []Reading {
 	if !likeliest.Empty || len(likeliest.Unread) > 0 || missing > 0 || !question.isOutOfRange(likeliest.Query) {
 		return nil
 	}
-	rated := slices.Clone(all)
-	for i := range rated {
-		if rated[i].SQL == likeliest.SQL {
-			rated[i].Features = slices.Clone(rated[i].Features)
-			rated[i].Features[slices.Index(FeatureNames, "empty")] = 0
+	likeliest.Features = slices.Clone(likeliest.Features)
+	likeliest.Features[slices.Index(FeatureNames, "empty")] = 0
+	rated := []Reading{likeliest}
+	for _, r := range all {
+		// What is asked about no rows makes no difference: there are none.
+		if r.SQL != likeliest.SQL && !reflect.DeepEqual(r.Query.Where, likeliest.Query.Where) {
+			rated = append(rated, r)
 		}
 	}
 	rate(question, rated)
@@ -40,7 +43,7 @@ func withoutRows(question *Question, all []Reading) []Reading {
 func (q *Question) isOutOfRange(query *ir.Query) bool {
 	return query.Set == "" && !slices.ContainsFunc(query.Where, func(c ir.Cond) bool { return c.Or }) &&
 		slices.ContainsFunc(query.Where, func(c ir.Cond) bool {
-			return excludesAll(c, q.Catalog) && (q.Catalog.Columns[c.Left.Column].Kind == catalog.Date || q.isNamed(c.Left.Column, nil))
+			return excludesAll(c, q.Catalog) && (q.Catalog.Columns[c.Left.Column].Kind == catalog.Date || q.isMentioned(c.Left.Column))
 		})
 }
 
