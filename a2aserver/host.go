@@ -98,6 +98,9 @@ type Config struct {
 	InputTimeout time.Duration
 	// NamespaceExtension is the URI of the extension whose payload names the namespace.
 	NamespaceExtension string
+	// Namespaces finds the namespace of questions that are asked of none; nil if the host asks
+	// the user.
+	Namespaces Namespaces
 	// MaxRuns is how many runs one host has at a time; MaxWorking of them execute
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.

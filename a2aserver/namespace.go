@@ -65,10 +65,34 @@ func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, e
 	return ref, nil
 }
 
+// Namespaces finds the namespace of a question among those that the caller can read.
+type Namespaces interface {
+	// Named returns that of a question whose text names one: this one, unless the words fit
+	// other data better.
+	Named(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
+	// Best returns the one that fits a question best; zero if none fits.
+	Best(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
+}
+
+// infer finds the namespace of a question by its text; zero if there is none.
+func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, files bool, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	namespaces := s.host.cfg.Namespaces
+	address, ok := storage.FindAddress(request.Caller, request.Text, readable)
+	switch {
+	case namespaces == nil:
+	case ok:
+		return namespaces.Named(ctx, request.Caller, address, readable)
+	case request.NeverAsk && !files:
+		return namespaces.Best(ctx, request.Caller, request.Text, readable)
+	}
+	return storage.NamespaceRef{}, nil
+}
+
 // resolve finds where to create a run and sets it in the request. A question that names no
-// namespace is asked of the namespace of its conversation, or of the only one that the
-// caller can read; when there are several, it gives them as options and sets no namespace.
-// One with files, or in a conversation that has only files, needs none.
+// namespace is asked of the namespace of its conversation, of one that its text names, or of
+// the only one that the caller can read; when there are several, it gives them as options and
+// sets no namespace, or takes the one that fits best. One with files, or in a conversation that
+// has only files, needs none.
 func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest, files bool) ([]storage.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, storage.NamespaceRef{}
 	found := request.Namespace != none
@@ -83,15 +107,21 @@ func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest,
 		return nil, log.ResolveRun(ctx, request)
 	}
 	options, err := log.Namespaces(ctx, request.Caller, "")
+	if err == nil && len(options) > 1 {
+		request.Namespace, err = s.infer(ctx, request, files, options)
+	}
 	switch {
 	case err != nil:
 		return nil, err
+	case request.Namespace != none:
+		request.Inferred = true
+		return nil, log.ResolveRun(ctx, request)
 	case files && (len(options) == 0 || len(options) > 1 && request.NeverAsk):
 		return nil, log.ResolveRun(ctx, request)
 	case len(options) == 0:
 		return nil, invalidParams("there is no namespace that you can read; upload data first, or attach a file to the question")
 	case len(options) > 1 && request.NeverAsk:
-		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, and metadata.neverAsk is set")
+		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, none of them fits the question, and metadata.neverAsk is set")
 	}
 	request.Namespace = options[0]
 	if err := log.ResolveRun(ctx, request); err != nil || len(options) == 1 {

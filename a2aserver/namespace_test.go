@@ -362,3 +362,72 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 		}
 	})
 }
+
+// fits takes the namespace that a text names, and the last one for others that have "fit" in them.
+type fits struct{}
+
+func (fits) Named(_ context.Context, _ storage.Caller, address storage.Address, _ []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	return address.Namespace, nil
+}
+
+func (fits) Best(_ context.Context, _ storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	if !strings.Contains(question, "fit") {
+		return storage.NamespaceRef{}, nil
+	}
+	return readable[len(readable)-1], nil
+}
+
+// A text names a namespace that the caller can read. Names of others are as those of none.
+func TestNamespaceInText(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		namespaces(t, store, "alice/shop", "alice/staff", "bob/shop", "bob/club", "bob/hidden")
+		share(t, store, "bob/shop", "alice")
+		share(t, store, "bob/club", "alice")
+		s := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Namespaces = fits{} }).service("echo")
+		const asked, refused = "asked", "refused"
+		for _, test := range []struct {
+			text     string
+			neverAsk bool
+			want     string
+		}{
+			{"in Shop: How many?", false, "alice/shop"},
+			{"How many are there in staff?", false, "alice/staff"},
+			{"in bob/shop: How many?", false, "bob/shop"},
+			{"How many are there in CLUB?", false, "bob/club"},
+			{"in bob/hidden: How many?", false, asked},
+			{"in bob/nowhere: How many?", false, asked},
+			{"in hidden: How many?", false, asked},
+			{"in bob/hidden: How many?", true, refused},
+			{"in bob/nowhere: How many?", true, refused},
+			{"in shop: How many?", true, "alice/shop"},
+			{"How many fit?", true, "bob/shop"},
+			{"How many fit?", false, asked},
+			{"How many?", true, refused},
+		} {
+			request := question(test.text)
+			request.Metadata = map[string]any{"neverAsk": test.neverAsk}
+			sent, err := s.SendMessage(as(t, alice), request)
+			if test.want == refused {
+				if !errors.Is(err, a2a.ErrInvalidParams) {
+					t.Errorf("%q: %v", test.text, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := sent.(*a2a.Task)
+			inferred := task.History[0].Metadata["namespaceInferred"]
+			if test.want == asked {
+				if task.Status.State != a2a.TaskStateInputRequired || inferred != nil {
+					t.Errorf("%q: %s", test.text, toText(t, task))
+				}
+				continue
+			}
+			if got := namespaceOf(t, store, alice, task.ContextID); got != test.want || inferred != true || task.History[0].Parts[0].Text() != test.text {
+				t.Errorf("%q: %s in %s", test.text, toText(t, task), got)
+			}
+		}
+	})
+}

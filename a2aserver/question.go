@@ -71,11 +71,11 @@ func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Messag
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if request.NeverAsk {
-		// The log has it only here, and the client may have set it for the request.
+	if request.NeverAsk || request.Inferred {
+		// The log has them only here, and the client may have set the first for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
-		maps.Copy(stored.Metadata, storage.Question{NeverAsk: true}.Metadata())
+		maps.Copy(stored.Metadata, storage.Question{NeverAsk: request.NeverAsk, Inferred: request.Inferred}.Metadata())
 	}
 	return &stored
 }

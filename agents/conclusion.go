@@ -41,6 +41,9 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 		"confidence": confidence,
 		"reading":    clean(strings.Join(readings, "\n"), maxReason),
 	}
+	if w.request.Inferred {
+		metadata["namespace"] = w.request.Namespace.String()
+	}
 	if w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		metadata["usage"] = map[string]any{
 			"model": w.usage.Model, "inputTokens": w.usage.InputTokens, "outputTokens": w.usage.OutputTokens,
@@ -49,11 +52,19 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	return metadata
 }
 
-// Remarks is what an answer says besides what was asked: how the question was read where it
+// Remarks is what an answer says besides what was asked: which namespace it is about where the
+// text of the question decided, how the question was read where it
 // has another reading that is about as likely, and the user must not be asked, and which
 // rows joins repeat or leave out; "" for none.
 func (w *Run) Remarks() string {
 	var readings, notes []string
+	if ref := w.request.Namespace; w.request.Inferred {
+		name := ref.String()
+		if ref.Owner == w.request.Caller.Username {
+			name = ref.Name
+		}
+		readings = append(readings, "Answered from the namespace "+name+".")
+	}
 	for _, step := range w.looked {
 		reading, _ := step["reasoning"].(string)
 		_, assumed := step["alternative"]

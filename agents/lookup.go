@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -96,8 +97,7 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 // write writes a query, with its texts limited. A step with several readings is asked about,
 // unless the user must not be asked.
 func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, error) {
-	query, err := do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
-		func(q llm.Query) llm.Usage { return q.Usage })
+	query, err := w.writeQuery(ctx, job)
 	found := Found{
 		Step:       llm.Step{Instruction: job.Instruction, Query: clean(query.SQL, maxQuery), Reasoning: clean(query.Reasoning, maxReasoning)},
 		Confidence: share(query.Confidence),
@@ -112,6 +112,29 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 	found.Alternative = label(query.Readings[1].Words)
 	found.Reasoning = clean(sentence(found.Reasoning)+" It could also mean: "+sentence(found.Alternative), maxReasoning)
 	return found, nil
+}
+
+// writeQuery writes a query. The name of the namespace at the end of a step is left out if the
+// query cannot use it: it may also be a value of the data.
+func (w *Run) writeQuery(ctx context.Context, job llm.QueryTask) (llm.Query, error) {
+	write := func() (llm.Query, error) {
+		return do(ctx, w, "write_query", func(ctx context.Context) (llm.Query, error) { return w.jobs.WriteQuery(ctx, job) },
+			func(q llm.Query) llm.Usage { return q.Usage })
+	}
+	query, err := write()
+	address, ok := storage.FindAddress(w.request.Caller, job.Instruction, []storage.NamespaceRef{w.request.Namespace})
+	_, refused := errors.AsType[*llm.UnanswerableError](err)
+	isPart := func(word string) bool { return strings.Contains(strings.ToLower(address.Name), strings.ToLower(word)) }
+	if !ok || !refused && !slices.ContainsFunc(query.Unused, isPart) {
+		return query, err
+	}
+	job.Instruction = address.Rest
+	other, otherErr := write()
+	if otherErr != nil {
+		return query, err
+	}
+	other.Reasoning = strings.TrimSpace(sentence(other.Reasoning) + " Taken as the namespace: “" + address.Name + "”.")
+	return other, nil
 }
 
 func (w *Run) run(ctx context.Context, found *Found) error {

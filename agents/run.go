@@ -140,6 +140,9 @@ func (w *Run) readRequest() error {
 		err = errors.New("metadata.namespace is required")
 	}
 	question.ConversationID = cmp.Or(conversation, exec.ContextID)
+	if address, ok := storage.FindAddress(caller, question.Text, []storage.NamespaceRef{question.Namespace}); ok && address.Leading {
+		question.Text = address.Rest // the stored message keeps it
+	}
 	w.request = storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
 	return err
 }
@@ -151,7 +154,7 @@ func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.
 	}
 }
 
-// Question is the text of the question.
+// Question is the text of the question, without a namespace in front.
 func (w *Run) Question() string { return w.request.Text }
 
 // state is the state of the stored task; unspecified for a new run.

@@ -161,7 +161,9 @@ type Query struct {
 	// Readings are set where the question can be read in several ways that are about
 	// equally likely. The first is that of SQL.
 	Readings []Reading
-	Usage    Usage
+	// Unused are words of the question that the query does not use, as far as they are known.
+	Unused []string
+	Usage  Usage
 }
 
 // Reading is one way to read a question.

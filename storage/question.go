@@ -36,6 +36,8 @@ type Question struct {
 	// NeverAsk says that the user answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
+	// Inferred says that Namespace was found by the text of the question.
+	Inferred bool
 	// Push is where the events are sent from the first one on, for a run that is started;
 	// nil for nowhere. Its RunID is not used.
 	Push *PushConfig
@@ -103,6 +105,8 @@ const (
 	metadataProvider     = "provider"
 	metadataHelperPrompt = "helperPrompt"
 	metadataNeverAsk     = "neverAsk"
+	// metadataInferred is set by the host: see Question.Inferred.
+	metadataInferred = "namespaceInferred"
 )
 
 // Metadata gives the settings of a question as the metadata of a message; see
@@ -121,6 +125,9 @@ func (q Question) Metadata() map[string]any {
 	}
 	if q.NeverAsk {
 		metadata[metadataNeverAsk] = true
+	}
+	if q.Inferred {
+		metadata[metadataInferred] = true
 	}
 	return metadata
 }
@@ -168,6 +175,7 @@ func ReadQuestion(text string, sources ...Settings) (Question, error) {
 	if q.NeverAsk, ok = source.Values[metadataNeverAsk].(bool); !ok && source.Values != nil {
 		return q, source.invalid(metadataNeverAsk, "must be true or false")
 	}
+	q.Inferred, _ = firstWith(metadataInferred, sources).Values[metadataInferred].(bool)
 	return q, nil
 }
 

@@ -362,3 +362,47 @@ func TestMemory(t *testing.T) {
 		t.Errorf("remembered %+v", turns)
 	}
 }
+
+// The namespace in the text of a question is no part of what is looked up, unless a query uses it.
+func TestNamespaceInText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]struct{ asked, reading string }{
+		"in shop: Who bought how much?":     {"query Who bought how much?", "Totals."},
+		"in ann/Shop: Who bought how much?": {"query Who bought how much?", "Totals."},
+		"in store: Who bought how much?":    {"query in store: Who bought how much?", "Totals."},
+		"Who bought how much in shop?":      {"query Who bought how much in shop?, query Who bought how much?", "Totals. Taken as the namespace: “shop”."},
+		"Who bought unused in shop?":        {"query Who bought unused in shop?, query Who bought unused?", "Totals. Taken as the namespace: “shop”."},
+		"Who bought the value in shop?":     {"query Who bought the value in shop?", "Totals."},
+	} {
+		s := script()
+		s.Question = text
+		s.Write = func(task llm.QueryTask) (llm.Query, error) {
+			query := llm.Query{SQL: good, Reasoning: "Totals.", Confidence: 0.75}
+			switch named := strings.HasSuffix(task.Instruction, "in shop?"); {
+			case named && strings.Contains(task.Instruction, "unused"):
+				query.Unused = []string{"shop"}
+			case named && !strings.Contains(task.Instruction, "value"):
+				return llm.Query{}, llm.Unanswerable("Not understood: “shop”.")
+			}
+			return query, nil
+		}
+		request := s.Request(nil)
+		request.Metadata = map[string]any{"namespace": "ann/shop", "namespaceInferred": true}
+		var last *a2a.TaskStatusUpdateEvent
+		summary := ""
+		for event, err := range newExecutor(s.Config()).Execute(t.Context(), request) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch event := event.(type) {
+			case *a2a.TaskStatusUpdateEvent:
+				last = event
+			case *a2a.TaskArtifactUpdateEvent:
+				summary = event.Artifact.Parts[0].Text()
+			}
+		}
+		if got := strings.Join(s.Asked, ", "); got != want.asked || last.Metadata["reading"] != want.reading || last.Metadata["namespace"] != "ann/shop" || summary != "2 rows. Answered from the namespace shop." {
+			t.Errorf("%q: %s; %v; %s", text, got, last.Metadata, summary)
+		}
+	}
+}

@@ -149,7 +149,7 @@ func (f *interpretation) query(question string) llm.Query {
 	if f.followUp {
 		words = "Read with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence}
+	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
 	if other := f.alternative(); other == nil {
 		q.Readings = f.sameSchemaReadings(question)
 	} else {

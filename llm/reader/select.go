@@ -82,6 +82,19 @@ func (r *Reader) selectDatasets(question string, task llm.Task, named []turn, da
 	return chosen
 }
 
+// Fit returns how well each dataset fits a question by its names and descriptions; 0 is not at
+// all.
+func Fit(question string, datasets []llm.Dataset) []float64 {
+	c := newDatasetSelector(question, "")
+	all := make([]*names, len(datasets))
+	matches := make([][]float64, len(datasets))
+	for i, d := range datasets {
+		all[i] = newNames(d)
+		matches[i] = c.match(all[i])
+	}
+	return c.scores(all, matches)
+}
+
 func newDatasetSelector(question, hints string) *datasetSelector {
 	c := &datasetSelector{vec: vectors.Load(), similarities: map[string][]float64{}}
 	add := func(text string, weight float64) {
@@ -178,7 +191,7 @@ func (c *datasetSelector) scores(all []*names, matches [][]float64) []float64 {
 				said += slices.Max(append([]float64{0}, known...))
 			}
 		}
-		scores[i] += said / float64(len(n.table)) / 2
+		scores[i] += said / float64(max(len(n.table), 1)) / 2
 	}
 	return scores
 }

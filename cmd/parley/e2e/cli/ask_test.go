@@ -108,6 +108,7 @@ func TestAskSaysWhatToDo(t *testing.T) {
 		"the wrong scheme":   {[]string{"PARLEY_SERVER=" + strings.Replace(c.URL, "http:", "https:", 1), "PARLEY_TOKEN=x"}, []string{"ask", "--namespace", "shop", "x"}, e2etest.ExitUnavailable, []string{"https://", "PARLEY_SERVER"}},
 		"no such namespace":  {[]string{server, "PARLEY_TOKEN=" + c.Token}, []string{"ask", "--namespace", "nowhere", "x"}, e2etest.ExitNotFound, []string{"nowhere", "alice/other, alice/shop"}},
 		"several namespaces": {[]string{server, "PARLEY_TOKEN=" + c.Token}, []string{"ask", "x"}, e2etest.ExitUsage, []string{"--namespace (PARLEY_NAMESPACE) must be one of alice/other, alice/shop"}},
+		"another namespace":  {[]string{server, "PARLEY_TOKEN=" + c.Token}, []string{"ask", "How many orders are there in nowhere?"}, e2etest.ExitUsage, []string{"must be one of alice/other, alice/shop"}},
 		"no namespace":       {[]string{server, "PARLEY_TOKEN=" + bob}, []string{"ask", "x"}, e2etest.ExitNotFound, []string{"parley ingest"}},
 		"nothing":            {[]string{server, "PARLEY_TOKEN=" + c.Token, "PARLEY_NAMESPACE=shop"}, []string{"ask"}, e2etest.ExitUsage, []string{"QUESTION is empty"}},
 		"a secret address":   {[]string{"PARLEY_SERVER=http://me:hunter2@x"}, []string{"ask", "x"}, e2etest.ExitUsage, []string{"--server (PARLEY_SERVER)"}},

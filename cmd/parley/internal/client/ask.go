@@ -58,7 +58,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	}
 	if err == nil {
 		s.agent = client.Agent(a.Agent)
-		err = s.chooseNamespace(ctx)
+		err = s.chooseNamespace(ctx, strings.Join(a.Question, " "))
 	}
 	if err != nil {
 		return s.report(&apiclient.Task{}, err)
@@ -135,18 +135,33 @@ func (a *Ask) files(c *command.Checker) (read []apiclient.AttachedFile) {
 // loadInstead is what to do with a file that is too large for a question.
 const loadInstead = "load large files with `parley ingest FILE --dataset NAMESPACE/NAME`, then ask"
 
-// chooseNamespace chooses the only namespace if none is given. In a conversation, and with
-// files, the server knows what a question without one is about.
-func (s *askSession) chooseNamespace(ctx context.Context) error {
+// chooseNamespace chooses the only namespace if none is given. In a conversation, with files, and
+// if the text names one of several or the server must not ask, the server knows what a question
+// without one is about.
+func (s *askSession) chooseNamespace(ctx context.Context, text string) error {
 	if s.question.ContextID != "" || len(s.question.Files) > 0 {
 		return nil
 	}
 	namespace, err := onlyNamespace(ctx, s.env, s.client, s.question.Namespace)
+	if usage, ok := errors.AsType[command.UsageError](err); ok {
+		all, err := namespaces(ctx, s.client)
+		if err == nil && !s.question.NeverAsk && !slices.ContainsFunc(all, func(name string) bool { return isNamed(text, name) }) {
+			err = usage
+		}
+		return err
+	}
 	if err == nil && s.question.Namespace == "" {
 		s.note("asking about %s", namespace)
 	}
 	s.question.Namespace = namespace
 	return err
+}
+
+// isNamed reports whether the text of a question names a namespace.
+func isNamed(text, namespace string) bool {
+	owner, name, _ := strings.Cut(namespace, "/")
+	_, ok := storage.FindAddress(storage.Caller{Username: owner}, text, []storage.NamespaceRef{{Owner: owner, Name: name}})
+	return ok
 }
 
 // inNamespace is the flag of the question's namespace in a command.

@@ -17,6 +17,7 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/internal/fair"
 	"parley/llm"
+	"parley/llm/reader"
 	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/trace"
@@ -115,6 +116,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
+		Namespaces:         &agents.Namespaces{Datasets: b.store, Profiles: b.store, Fit: reader.Fit},
 		DefaultAgent:       cards.AssistantName,
 		Attachments: &a2aserver.Attachments{
 			Save: p.datasets.SaveAttachments, MaxBytes: cfg.agents.maxAttachment, Types: cards.AttachmentTypes(),

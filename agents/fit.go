@@ -1,0 +1,132 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"parley/internal/words"
+	"parley/llm"
+	"parley/storage"
+)
+
+// Limits of what is read to find the namespace of a question.
+const (
+	maxFitNamespaces = 100
+	maxFitBytes      = 64 << 10
+)
+
+// DescribedDatasets reads the datasets of a namespace that the caller may read, up to maxBytes of
+// names and descriptions.
+type DescribedDatasets interface {
+	DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
+}
+
+// Namespaces finds the namespace of questions that are asked of none. It needs no model.
+type Namespaces struct {
+	Datasets DescribedDatasets
+	Profiles Profiles
+	// Fit returns how well each dataset fits a question; 0 is not at all.
+	Fit func(question string, datasets []llm.Dataset) []float64
+}
+
+// fitted is a namespace with the datasets of it.
+type fitted struct {
+	ref      storage.NamespaceRef
+	datasets []llm.Dataset
+	// best is the highest score of a dataset, with the number of the dataset.
+	best    float64
+	dataset int
+}
+
+// Named returns the namespace of a question whose text names one, as [storage.FindAddress] found
+// it among the readable ones: this one, or another whose data has the name too, as that of a dataset or a
+// column or as a value, and fits the rest of the question at least as well.
+func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	if address.Leading {
+		return address.Namespace, nil
+	}
+	others := slices.DeleteFunc(slices.Clone(readable), func(ref storage.NamespaceRef) bool { return ref == address.Namespace })
+	all, err := n.fit(ctx, caller, address.Rest, append([]storage.NamespaceRef{address.Namespace}, others...))
+	if err != nil {
+		return storage.NamespaceRef{}, err
+	}
+	found := all[0]
+	for _, f := range all[1:] {
+		if f.best == 0 || f.best < found.best || f.best == found.best && found.ref != address.Namespace {
+			continue
+		}
+		has, err := n.has(ctx, caller, f, address.Name)
+		if err != nil {
+			return storage.NamespaceRef{}, err
+		}
+		if has {
+			found = f
+		}
+	}
+	return found.ref, nil
+}
+
+// Best returns the readable namespace that fits a question best; zero if none fits.
+func (n *Namespaces) Best(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	all, err := n.fit(ctx, caller, question, readable)
+	var found fitted
+	for _, f := range all {
+		if f.best > found.best {
+			found = f
+		}
+	}
+	return found.ref, err
+}
+
+// fit scores namespaces by their datasets.
+func (n *Namespaces) fit(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) ([]fitted, error) {
+	var all []fitted
+	var datasets []llm.Dataset
+	for _, ref := range readable[:min(len(readable), maxFitNamespaces)] {
+		found, err := n.Datasets.DescribedDatasets(ctx, caller, ref, maxFitBytes)
+		if err != nil {
+			return nil, err
+		}
+		data := make([]storage.DatasetData, len(found))
+		for i, d := range found {
+			data[i].Dataset = d
+		}
+		all = append(all, fitted{ref: ref, datasets: describe(data)})
+		datasets = append(datasets, all[len(all)-1].datasets...)
+	}
+	// All at once, since words that many datasets have count less.
+	scores := n.Fit(question, datasets)
+	for i := range all {
+		for k := range all[i].datasets {
+			if scores[k] > all[i].best {
+				all[i].best, all[i].dataset = scores[k], k
+			}
+		}
+		scores = scores[len(all[i].datasets):]
+	}
+	return all, nil
+}
+
+// has reports whether a name is also that of a dataset or column of a namespace, or a frequent
+// value of the dataset that fits best.
+func (n *Namespaces) has(ctx context.Context, caller storage.Caller, f fitted, name string) (bool, error) {
+	spaced := func(text string) string { return " " + strings.Join(words.Of(text), " ") + " " }
+	named := spaced(name)
+	for _, d := range f.datasets {
+		if strings.Contains(spaced(d.Name), named) || slices.ContainsFunc(d.Columns, func(c llm.Column) bool { return strings.Contains(spaced(c.Name), named) }) {
+			return true, nil
+		}
+	}
+	profile, err := n.Profiles.Profile(ctx, caller, storage.DatasetRef{Owner: f.ref.Owner, Namespace: f.ref.Name, Name: f.datasets[f.dataset].Name})
+	if errors.Is(err, storage.ErrNotFound) {
+		return false, nil
+	}
+	for _, c := range profile.Columns {
+		if slices.ContainsFunc(c.Top, func(v storage.ValueCount) bool { return strings.EqualFold(strings.TrimSpace(v.Value), name) }) {
+			return true, nil
+		}
+	}
+	return false, err
+}

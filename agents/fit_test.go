@@ -1,0 +1,77 @@
+package agents_test
+
+import (
+	"context"
+	"testing"
+
+	"parley/agents"
+	"parley/llm/reader"
+	"parley/storage"
+)
+
+// described has datasets by namespace.
+type described map[storage.NamespaceRef][]storage.Dataset
+
+func (d described) DescribedDatasets(_ context.Context, _ storage.Caller, ref storage.NamespaceRef, _ int) ([]storage.Dataset, error) {
+	return d[ref], nil
+}
+
+// towns is a profile with a value.
+type towns struct{}
+
+func (towns) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+	if ref.Name != "plants" {
+		return storage.DatasetProfile{}, storage.ErrNotFound
+	}
+	return storage.DatasetProfile{Columns: []storage.ColumnProfile{{Name: "town", Top: []storage.ValueCount{{Value: "Oslo"}, {Value: "Paris"}}}}}, nil
+}
+
+// TestNamespaces finds the namespace that a question names, or fits.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	me := storage.Caller{Username: "me"}
+	data := described{}
+	var readable []storage.NamespaceRef
+	add := func(namespace, dataset string, columns ...string) {
+		ref := storage.NamespaceRef{Owner: "me", Name: namespace}
+		d := storage.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: dataset}
+		for _, c := range columns {
+			d.Columns = append(d.Columns, storage.Column{Name: c, Type: "VARCHAR"})
+		}
+		data[ref] = append(data[ref], d)
+		readable = append(readable, ref)
+	}
+	add("garden", "plants", "name", "town")
+	add("shop", "shop_orders", "id", "amount")
+	add("archive", "orders", "id", "amount")
+	add("paris", "photos", "title")
+	add("sales", "invoices", "store", "total")
+	add("store", "shelves", "width")
+	n := &agents.Namespaces{Datasets: data, Profiles: towns{}, Fit: reader.Fit}
+	for question, want := range map[string]string{
+		"How many orders are there in shop?":     "me/shop",
+		"in shop: How many plants are there?":    "me/shop",
+		"How many plants are there in Paris?":    "me/garden",
+		"How many photos are there in Paris?":    "me/paris",
+		"How many invoices are there in store?":  "me/sales",
+		"How many orders are there in archive?":  "me/archive",
+		"How many zebras are there in archive?":  "me/archive",
+		"How many plants are there in the shop?": "",
+	} {
+		address, ok := storage.FindAddress(me, question, readable)
+		if ok != (want != "") {
+			t.Fatalf("%s: %+v, %t", question, address, ok)
+		}
+		if !ok {
+			continue
+		}
+		if got, err := n.Named(t.Context(), me, address, readable); err != nil || got.String() != want {
+			t.Errorf("%s: %s, %v", question, got, err)
+		}
+	}
+	for question, want := range map[string]string{"How many plants are there?": "garden", "What is the total of invoices?": "sales", "xyzzy?": ""} {
+		if got, err := n.Best(t.Context(), me, question, readable); err != nil || got.Name != want {
+			t.Errorf("%s: %s, %v", question, got, err)
+		}
+	}
+}
