@@ -77,6 +77,8 @@ type Column struct {
 	// Native says that the database type is of this kind. Otherwise the column is text that
 	// can be parsed as such.
 	Native bool
+	// HasTime says that its dates have a time of day.
+	HasTime bool
 	// Integers says that all numbers are integers, DecimalComma that the texts have a
 	// decimal comma: 12,50. Multiplies says that letters after the numbers are those of
 	// [Multipliers], and DayFirst that dates are d/m/y.
@@ -148,6 +150,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled, Least: p.Least, Most: p.Most}
 	c.stems = Stems(c.Words)
 	c.Kind, c.Native, c.Integers = kindOfType(p.Type)
+	c.HasTime = c.Kind == Date && p.Type != "DATE"
 	if c.Kind == Text {
 		c.Kind, c.Integers = kindOfValues(p.Values)
 		c.Native = c.Kind == Text

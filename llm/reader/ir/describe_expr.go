@@ -72,7 +72,7 @@ func (s *describer) value(e Expr, column func(int) string) string {
 	}
 	switch kind {
 	case "days":
-		return "days from " + column(e.Column) + " to " + column(e.Other)
+		return e.durationUnit(s.cat) + "s from " + column(e.Column) + " to " + column(e.Other)
 	case "age":
 		return "years since " + column(e.Column)
 	case "part":
@@ -139,7 +139,7 @@ func (s *describer) agg(e Expr) phrase {
 		return phrase{"number of " + s.rows(), -1}
 	}
 	table := s.cat.Columns[e.Column].Table
-	what := s.measure(Expr{Column: e.Column, Other: e.Other, Op: e.Op, Inner: e.Inner})
+	what := s.measure(Expr{Column: e.Column, Other: e.Other, Op: e.Op, Inner: e.Inner, Unit: e.Unit})
 	switch {
 	case e.Func == "count" && e.Distinct:
 		what.text = "number of different " + catalog.Plural(what.text)

@@ -43,6 +43,8 @@ type Expr struct {
 	Op string
 	// Inner is the argument of a function that is not a column: "days" or "age".
 	Inner string
+	// Unit is the unit that was asked for of a duration between times: see SetDurationUnit.
+	Unit string
 	// Outer joins an aggregate with Second: "+", "-" or "/".
 	Outer  string
 	Second *Expr
@@ -120,7 +122,7 @@ func (e Expr) unit(cat *catalog.Catalog) string {
 	case e.Op != "" || e.Outer != "" || e.Func == "count" || e.Kind == "part":
 		return ""
 	case e.Kind == "days" || e.Inner == "days":
-		return "day"
+		return e.durationUnit(cat)
 	case e.Kind == "age" || e.Inner == "age":
 		return "year"
 	case e.Column >= 0:

@@ -222,7 +222,7 @@ func (p *printer) partNumber(e Expr) string {
 	return e.Func + "(" + c + ")"
 }
 
-// duration prints the days between two dates, or the years since one.
+// duration prints the time between two dates, or the years since one.
 func (p *printer) duration(kind string, e Expr) string {
 	if kind == "age" && p.cat.Columns[e.Column].IsYear() {
 		return fmt.Sprintf("(%d - %s)", p.now.Year(), p.measure(e.Column))
@@ -233,7 +233,7 @@ func (p *printer) duration(kind string, e Expr) string {
 	if kind == "age" {
 		return "date_sub('year', " + p.measure(e.Column) + ", DATE " + Literal(p.now.Format("2006-01-02")) + ")"
 	}
-	return "date_diff('day', " + p.measure(e.Column) + ", " + p.measure(e.Other) + ")"
+	return p.between(e)
 }
 
 // label returns the column name of an expression; "" for the default of the database.
@@ -251,6 +251,9 @@ func (p *printer) label(e Expr) string {
 	if e.Inner != "" {
 		column = func() string { return e.Inner }
 	}
+	if e.Inner == "days" {
+		column = func() string { return e.durationUnit(p.cat) + "s" }
+	}
 	names := map[string]string{"sum": "total_", "avg": "average_", "median": "median_", "min": "lowest_", "max": "highest_"}
 	switch {
 	case e.Kind == "*" || e.Kind == "rowid":
@@ -265,7 +268,9 @@ func (p *printer) label(e Expr) string {
 		return "ratio"
 	case e.Kind == "diff" || e.Outer == "-":
 		return "difference"
-	case e.Kind == "days" || e.Kind == "age":
+	case e.Kind == "days":
+		return e.durationUnit(p.cat) + "s"
+	case e.Kind == "age":
 		return e.Kind
 	case e.Func == "count":
 		return "count"

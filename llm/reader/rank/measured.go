@@ -205,3 +205,16 @@ func (q *Question) countsOtherUnit(tokens []ir.Token) bool {
 
 // maxCounted is how many words after "many" can be what is counted.
 const maxCounted = 2
+
+// durationUnit returns the first unit of time that the question names, of those that a duration
+// between times can have; "" for none.
+func (q *Question) durationUnit() string {
+	for _, t := range q.Tokens {
+		for _, unit := range []string{"second", "minute", "hour", "day"} {
+			if t.Stem == catalog.Stem(unit) {
+				return unit
+			}
+		}
+	}
+	return ""
+}

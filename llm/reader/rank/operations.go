@@ -114,7 +114,7 @@ var phrasingWords = catalog.WordSet(`could can would will shall should may might
 		them they he she him her his hers himself themselves one ones other others another same such own what's who's how's where's that's it's there's i'm we've we're
 		many much few several lot lots amount exist exists existing available present recorded registered listed belong belongs contain contains include includes including
 		respectively corresponding associated related regarding concerning named called titled labelled whose whom person people someone anyone everybody everyone
-		time times day days date dates year years month months week weeks quarter quarters hour hours today yesterday
+		time times day days date dates year years month months week weeks quarter quarters hour hours minute minutes today yesterday
 		'm 's 're 've n't vs versus etc eg ie etc. & and/or`)
 
 // genericNouns are phrasing as well, unless a table or column has the name: items.

@@ -144,6 +144,7 @@ func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery
 		if err != nil || question.cutsDecade(c.Tokens) || question.countsUnasked(c.Tokens) || degenerate(q) || meaningless(q, question.Catalog) || comparesBirth(q, question.Catalog) || contradicts(q, question.Catalog) {
 			continue
 		}
+		q.SetDurationUnit(question.durationUnit())
 		all = append(all, question.joinPaths(pathQuery{tokens: c.Tokens, query: q, probability: math.Exp(c.Score)})...)
 	}
 	return all

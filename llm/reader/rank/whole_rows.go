@@ -102,6 +102,7 @@ func (q *Question) reading(tokens []ir.Token, run Run) (Reading, bool, error) {
 	if err != nil {
 		return Reading{}, false, nil
 	}
+	query.SetDurationUnit(q.durationUnit())
 	sql, err := ir.SQL(query, q.Catalog, q.Now)
 	if err != nil {
 		return Reading{}, false, nil
