@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/words"
 	"parley/llm"
 	"parley/storage"
 )
@@ -112,10 +111,9 @@ func (n *Namespaces) fit(ctx context.Context, caller storage.Caller, question st
 // has reports whether a name is also that of a dataset or column of a namespace, or a frequent
 // value of the dataset that fits best.
 func (n *Namespaces) has(ctx context.Context, caller storage.Caller, f fitted, name string) (bool, error) {
-	spaced := func(text string) string { return " " + strings.Join(words.Of(text), " ") + " " }
-	named := spaced(name)
+	named := wordsIn(name)
 	for _, d := range f.datasets {
-		if strings.Contains(spaced(d.Name), named) || slices.ContainsFunc(d.Columns, func(c llm.Column) bool { return strings.Contains(spaced(c.Name), named) }) {
+		if hasWords(wordsIn(d.Name), named) || slices.ContainsFunc(d.Columns, func(c llm.Column) bool { return hasWords(wordsIn(c.Name), named) }) {
 			return true, nil
 		}
 	}
