@@ -109,7 +109,7 @@ func TestIngestionLeaseIsLost(t *testing.T) {
 		d := &Datasets{config: DatasetsConfig{
 			Records: records, Objects: slowObjects{}, Ingestions: 3, Lease: time.Minute, Dir: dir,
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
-		}, claims: claims{users: map[string]int{}}}
+		}, claims: &claims{users: map[string]int{}}}
 		began := time.Now()
 		if !d.ingestNext(t.Context(), "me") {
 			t.Error("nothing was claimed")

@@ -144,7 +144,9 @@ func (p *Process) limitMemory(limit int64) *atomic.Bool {
 				return
 			case <-looks.C:
 			}
-			if used, err := residentMemory(p.PID); err == nil && used > limit-memoryMargin {
+			var used int64
+			p.whileRunning(func(pid int) { used = residentMemory(pid) })
+			if used > limit-memoryMargin {
 				exceeded.Store(true)
 				p.signal()
 				return

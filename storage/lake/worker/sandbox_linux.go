@@ -240,10 +240,10 @@ func addressSpace(pid int) (uint64, error) {
 	return size, err
 }
 
-// residentMemory gives the bytes of a process that are in memory.
-func residentMemory(pid int) (int64, error) {
-	_, resident, err := memoryOf(pid)
-	return int64(resident), err
+// residentMemory returns the bytes of a process that are in memory, 0 if it has ended.
+func residentMemory(pid int) int64 {
+	_, resident, _ := memoryOf(pid)
+	return int64(resident)
 }
 
 func memoryOf(pid int) (size, resident uint64, err error) {
