@@ -34,6 +34,7 @@ args.add_argument("--drop", type=float, default=0.15)
 args.add_argument("--lr", type=float, default=7e-4)
 args.add_argument("--items", type=int, default=24000, help="items in a batch")
 args.add_argument("--made", type=float, default=0.45, help="share of questions made by templates")
+args.add_argument("--without", help="a set of databases that is not trained on")
 args.add_argument("--steps", type=int, default=0, help="at most so many steps, for a dry run")
 args.add_argument("--checkpoint", help="file to stop at after --slice minutes, and to go on from where it exists")
 args.add_argument("--slice", type=float, default=9)
@@ -53,7 +54,7 @@ def log(*words):
 head = json.load(open(os.path.join(args.data, "head.json")))
 KEYWORDS, RELATIONS = len(head["keywords"]), head["relations"]
 LINKS = sum(1 << r for r in range(9, 20))  # relations that training hides now and then
-TRAIN, DEV = 0, 1
+TRAIN, DEV, VALIDATION = 0, 1, 2
 PEOPLE, TEMPLATE, ELSEWHERE = 0, 1, 2
 
 
@@ -259,7 +260,8 @@ def evaluate(net, data, index):
 
 data = Data(args.data)
 log(len(data.n), "examples,", int(data.n.sum()), "items")
-train = np.nonzero(data.part == TRAIN)[0]
+sets = np.array([name.split("/")[0] for name in head["databases"]])[data.db]
+train = np.nonzero((data.part == TRAIN) & (sets != args.without))[0]
 groups = [train[data.source[train] == s] for s in (PEOPLE, TEMPLATE, ELSEWHERE)]
 dev = np.nonzero((data.part == DEV))[0]
 dev = dev[np.argsort(data.n[dev], kind="stable")]
@@ -330,10 +332,12 @@ if average is not None:
         p.data.copy_(a)
 net.eval()
 log("final", step, "steps; dev exact %.3f judged %.3f" % evaluate(net, data, dev))
-for source in range(3):
-    part = dev[data.source[dev] == source]
-    if len(part):
-        log("dev source", source, len(part), "exact %.3f judged %.3f" % evaluate(net, data, part))
+for number, name in ((DEV, "dev"), (VALIDATION, "validation")):
+    for kind in sorted(set(sets)):
+        part = np.nonzero((data.part == number) & (sets == kind) & (data.source == PEOPLE))[0]
+        if len(part):
+            part = part[np.argsort(data.n[part], kind="stable")]
+            log(name, kind, len(part), "exact %.3f judged %.3f" % evaluate(net, data, part))
 
 # The weights: "PRLR", the length of a JSON head, the head, then each tensor as
 # float16 in the order of the head's list.

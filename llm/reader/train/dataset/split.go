@@ -17,13 +17,18 @@ const (
 var trainOnly = map[string]bool{"spider/railway": true, "spider/restaurant_1": true, "spider/hr_1": true}
 
 // Part returns the part of a database by a hash of its name: 18 of 100 are for validation
-// and 8 for development.
+// and 8 for development. Published tables whose names begin with the same word may have one
+// publisher: they are in the same part.
 func Part(db string) string {
 	switch {
 	case strings.HasPrefix(db, "spider-a/"):
 		return Dev
 	case trainOnly[db]:
 		return Train
+	}
+	if name, ok := strings.CutPrefix(db, "public/"); ok {
+		word, _, _ := strings.Cut(name, "_")
+		db = "public/" + word
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(db))

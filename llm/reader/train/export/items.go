@@ -38,7 +38,7 @@ func seedOf(name string) uint64 {
 }
 
 // templatesPerDatabase is the number of template questions for a database, by its set.
-var templatesPerDatabase = map[string]int{"spider": 500, "own": 500, "wtq": 60}
+var templatesPerDatabase = map[string]int{"spider": 500, "own": 500, "public": 500, "wtq": 60}
 
 func (s *source) templateItems() []item {
 	if dataset.Part(s.name) != dataset.Train {

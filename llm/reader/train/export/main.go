@@ -50,7 +50,7 @@ func run(data, out string) error {
 	parallel(len(sources), func(i int) { made[i] = sources[i].templateItems() })
 	vocabulary := vocabularyOf(sources, made)
 	log.Printf("%d words", len(vocabulary))
-	w, err := newWriter(out, vocabulary)
+	w, err := newWriter(out, vocabulary, sources)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ type writer struct {
 	golden  goldens
 }
 
-func newWriter(dir string, vocabulary []string) (*writer, error) {
+func newWriter(dir string, vocabulary []string, sources []source) (*writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,11 @@ func newWriter(dir string, vocabulary []string) (*writer, error) {
 	for i, word := range vocabulary {
 		w.numbers[word] = int32(i)
 	}
-	head, err := json.Marshal(map[string]any{"vocabulary": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets,
+	databases := make([]string, len(sources))
+	for i := range sources {
+		databases[i] = sources[i].name
+	}
+	head, err := json.Marshal(map[string]any{"databases": databases, "vocabulary": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets,
 		"words": link.MaxWords, "cells": link.MaxCells, "dim": vectors.Dim})
 	if err != nil {
 		return nil, err
