@@ -57,7 +57,8 @@ type connKey struct{}
 
 // Install makes a server report the state of its connections: when the headers of a
 // request have been read, when those of the next one begin, and which are idle. On a
-// connection over the limit, it answers only one request, and only a health check.
+// connection over the limit, it answers only one request, and only a health check of HTTP/1
+// without a body: others can hold the connection after their answer.
 func (l *Listener) Install(server *http.Server, isHealthCheck func(*http.Request) bool) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, connKey{}, conn)
@@ -85,14 +86,25 @@ func (l *Listener) Install(server *http.Server, isHealthCheck func(*http.Request
 			if c.over && !l.unread.take(c) {
 				panic(http.ErrAbortHandler) // it has been refused, or has had its request
 			}
+			if c.over && (r.ProtoMajor != 1 || r.ContentLength != 0 || !isHealthCheck(r)) {
+				l.refuseRequest(w, c)
+				return
+			}
 			if c.over {
 				w.Header().Set("Connection", "close")
-			}
-			if c.over && !isHealthCheck(r) {
-				refuseRequest(w)
-				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// refuseRequest refuses a connection whose request has been read. The server would read the
+// body before it closes the connection.
+func (l *Listener) refuseRequest(w http.ResponseWriter, c *limitedConn) {
+	if _, _, err := http.NewResponseController(w).Hijack(); err != nil {
+		_ = c.Close() // it is of HTTP/2
+		return
+	}
+	l.refuse(c.TCPConn)
+	c.release()
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -36,23 +35,13 @@ const (
 	refusalLogInterval = 10 * time.Second
 )
 
-const refusedBody = `{"error_code":"UNAVAILABLE","message":"the server has too many connections; try again shortly","error_message":"","sub_errors":[]}` + "\n"
-
-// refusal is the answer to a connection that is over the limit. Its request is
-// not read.
+// refusal is the answer to a connection that is over the limit.
 var refusal = []byte("HTTP/1.1 503 Service Unavailable\r\n" +
 	"Connection: close\r\n" +
 	"Content-Type: application/json; charset=utf-8\r\n" +
 	"Retry-After: 2\r\n" +
-	"\r\n" + refusedBody)
-
-// refuseRequest is refusal for a request that has been read.
-func refuseRequest(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Retry-After", "2")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(w, refusedBody)
-}
+	"\r\n" +
+	`{"error_code":"UNAVAILABLE","message":"the server has too many connections; try again shortly","error_message":"","sub_errors":[]}` + "\n")
 
 // connectionLimit is how many connections a process with a descriptor limit
 // serves: all but the reserve, or half where there are few descriptors.

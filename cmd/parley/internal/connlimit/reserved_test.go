@@ -21,7 +21,10 @@ func TestHealthChecksOverTheLimit(t *testing.T) {
 	}
 	const limit = 4
 	limited := newListener(listener.(*net.TCPListener), limit, slog.New(slog.DiscardHandler))
-	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	limited.Install(server, func(r *http.Request) bool { return r.URL.Path == "/healthz" })
 	go func() { _ = server.Serve(limited) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -40,17 +43,35 @@ func TestHealthChecksOverTheLimit(t *testing.T) {
 	for range limit + 3*maxReserved {
 		dial("GET /slow HTTP/1.1\r\n")
 	}
+	const healthz = "GET /healthz HTTP/1.1\r\nHost: x\r\n"
 	for _, test := range []struct {
-		path   string
-		status int
-	}{{"/healthz", http.StatusOK}, {"/other", http.StatusServiceUnavailable}, {"/healthz", http.StatusOK}} {
-		response, err := http.ReadResponse(bufio.NewReader(dial("GET "+test.path+" HTTP/1.1\r\nHost: x\r\n\r\n")), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", test.path, err)
+		headers string
+		times   int
+		status  int
+	}{
+		{healthz, 1, http.StatusOK},
+		{"GET /other HTTP/1.1\r\nHost: x\r\n", 1, http.StatusServiceUnavailable},
+		{healthz, 1, http.StatusOK},
+		// Bodies that never come.
+		{"POST /other HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n", 2 * maxReserved, http.StatusServiceUnavailable},
+		{healthz + "Content-Length: 1000000\r\n", 2 * maxReserved, http.StatusServiceUnavailable},
+		{healthz, 1, http.StatusOK},
+	} {
+		for range test.times {
+			response, err := http.ReadResponse(bufio.NewReader(dial(test.headers+"\r\n")), nil)
+			if err != nil {
+				t.Fatalf("%s: %v", test.headers, err)
+			}
+			if response.StatusCode != test.status || !response.Close {
+				t.Errorf("%s: %d, to be closed: %t", test.headers, response.StatusCode, response.Close)
+			}
 		}
-		if response.StatusCode != test.status || !response.Close {
-			t.Errorf("%s: %d, to be closed: %t", test.path, response.StatusCode, response.Close)
-		}
+	}
+	http2 := &http.Transport{Protocols: new(http.Protocols)}
+	http2.Protocols.SetUnencryptedHTTP2(true)
+	if response, err := (&http.Client{Transport: http2}).Get("http://" + listener.Addr().String() + "/healthz"); err == nil {
+		_ = response.Body.Close()
+		t.Errorf("HTTP/2: %d", response.StatusCode)
 	}
 	if used := len(limited.open); used != limit {
 		t.Errorf("%d connections have a slot", used)
