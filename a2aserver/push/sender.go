@@ -288,11 +288,13 @@ func (s *Sender) admit(due []storage.DuePush, more bool) (admitted []storage.Due
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.more = s.more || more
+	seen := make(map[configKey]bool, len(due)) // one that waited may be found again
 	for _, push := range due {
 		key := configKey{push.RunID, push.ID}
-		if _, already := s.sending[key]; already {
+		if _, already := s.sending[key]; already || seen[key] {
 			continue
 		}
+		seen[key] = true
 		if len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
 			if len(s.waiting) < maxWaiting {
 				s.waiting = append(s.waiting, push)

@@ -1,0 +1,29 @@
+package push
+
+import (
+	"testing"
+
+	"parley/storage"
+)
+
+// A config that waits and is found again waits once: one receiver does not take the places of
+// others.
+func TestWaitsOnce(t *testing.T) {
+	t.Parallel()
+	s := New(Config{})
+	s.open.Store(true)
+	due := make([]storage.DuePush, ownerSending+1)
+	for i := range due {
+		due[i] = storage.DuePush{RunID: "run", ID: string(rune('a' + i)), Owner: "alice", Receiver: "slow"}
+	}
+	if admitted := s.admit(due, false); len(admitted) != ownerSending {
+		t.Fatalf("%d admitted", len(admitted))
+	}
+	for range 3 {
+		s.Notify("run")
+		waiting, _, _ := s.takeChanged()
+		if admitted := s.admit(append(waiting, due...), false); len(admitted) != 0 || len(s.waiting) != 1 {
+			t.Errorf("%d admitted, %d wait", len(admitted), len(s.waiting))
+		}
+	}
+}
