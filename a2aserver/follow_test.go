@@ -326,15 +326,21 @@ func TestStreamsOfAUser(t *testing.T) {
 			if got := call(b, alice, "SendStreamingMessage", messageIn(inMyShop), "1.0"); got.reason != "" {
 				t.Errorf("%s: %v", name, got)
 			}
-			waittest.Until(t, "the stream is closed", func() bool {
-				h.streams.mu.Lock()
-				defer h.streams.mu.Unlock()
-				return h.streams.users["alice"] == 1
-			})
+			waittest.Until(t, "the stream is closed", func() bool { return streamsOf(h, "alice") == 1 })
 		}
 	}
+	func() {
+		defer func() { _ = recover() }() // as the server does
+		_, _ = h.services["echo"].openTail(as(t, alice), func() (*feedTail, error) { panic("open") })
+	}()
 	second()
-	if len(h.streams.users) != 0 {
-		t.Errorf("open streams: %v", h.streams.users)
+	if open := streamsOf(h, "alice"); open != 0 {
+		t.Errorf("%d open streams", open)
 	}
+}
+
+func streamsOf(h *Host, user string) int {
+	h.streams.mu.Lock()
+	defer h.streams.mu.Unlock()
+	return h.streams.users[user]
 }

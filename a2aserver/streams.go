@@ -61,9 +61,13 @@ func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, err
 	if err != nil {
 		return nil, err
 	}
-	t, err := open()
-	if err != nil {
-		closeStream()
+	var t *feedTail
+	defer func() {
+		if t == nil { // also after a panic
+			closeStream()
+		}
+	}()
+	if t, err = open(); err != nil {
 		return nil, err
 	}
 	t.closeStream = closeStream
