@@ -79,6 +79,9 @@ func TestBadAgents(t *testing.T) {
 		"fails": func(_ context.Context, _ *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 			yield(nil, errors.New("secret"))
 		},
+		"is busy": func(_ context.Context, _ *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			yield(nil, storage.Errorf(storage.ErrTooMany, "secret"))
+		},
 		"ends": func(_ context.Context, r *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 			yield(working(r), nil)
 		},

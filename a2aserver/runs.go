@@ -207,11 +207,13 @@ func (r *run) recordStart() error {
 
 // endUnanswered fails a run whose execution ended early, unless another host resumes it.
 func (r *run) endUnanswered(err error) {
-	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) ||
-		errors.Is(err, storage.ErrMessageSent) || errors.Is(err, storage.ErrTooMany) {
+	if err == nil || errors.Is(err, errCanceled) || errors.Is(err, errStopping) {
 		return
 	}
 	<-r.committed
+	if errors.Is(r.commitErr, storage.ErrMessageSent) || errors.Is(r.commitErr, storage.ErrTooMany) {
+		return // there is no such run
+	}
 	// The client sends its message again, and then follows the run, if it was committed.
 	repeats := r.request.Message.Key != "" && (r.commitErr != nil || errors.Is(err, errNotCommitted))
 	if repeats || r.commitErr == nil && errors.Is(err, errLogUnavailable) {
