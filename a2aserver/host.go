@@ -144,8 +144,8 @@ type Host struct {
 	draining atomic.Bool
 	// queue limits the runs that execute at a time.
 	queue *fair.Queue
-	// lastTries has the runs that fail if this host dies too. One executes at a time, so that
-	// only the one that a host dies of fails.
+	// lastTries has the runs that fail if this host dies too. One executes at a time, beside
+	// those of queue, so that the death of the host fails one run at most.
 	lastTries *fair.Queue
 	// wakeTakeover signals that other hosts released runs.
 	wakeTakeover chan struct{}

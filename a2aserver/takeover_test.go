@@ -253,8 +253,8 @@ func TestQueuedRunsOfDeadHosts(t *testing.T) {
 	}
 }
 
-// Of runs that execute together whenever their host dies, one alone fails at last.
-func TestLastTriesExecuteAlone(t *testing.T) {
+// Of runs that execute together whenever their host dies, each death fails one at most.
+func TestOneLastTryAtATime(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
