@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,25 +191,27 @@ func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*r
 	return admitted, written, tx.Commit()
 }
 
-// admitPushes gives runs without those that have a config beyond the limit of their user.
+// admitPushes returns runs without those that have a config beyond the limit of their user.
 func (s *Store) admitPushes(ctx context.Context, tx *sqlx.Tx, runs []*runChange) (admitted []*runChange, err error) {
 	byOwner := slices.Clone(runs)
 	// In one order for all processes: each waits for the others with a user.
 	slices.SortStableFunc(byOwner, func(a, b *runChange) int { return strings.Compare(pushOwner(a), pushOwner(b)) })
-	besides := map[string]int{}
+	counts := map[string]int{}
 	for _, run := range byOwner {
 		owner := pushOwner(run)
 		if owner == "" {
 			continue
 		}
-		err := s.limitPushes(ctx, tx, owner, *run.Start.Push, besides[owner])
-		switch {
-		case errors.Is(err, storage.ErrTooMany):
-			run.err = fmt.Errorf("append to run: %w", err)
-		case err != nil:
-			return nil, err
+		if _, counted := counts[owner]; !counted {
+			if counts[owner], err = s.countPushes(ctx, tx, owner, storage.PushConfig{}); err != nil {
+				return nil, err
+			}
 		}
-		besides[owner]++
+		if err := checkPushes(counts[owner]); err != nil {
+			run.err = fmt.Errorf("append to run: %w", err)
+			continue
+		}
+		counts[owner]++
 	}
 	for _, run := range runs {
 		if run.err == nil {

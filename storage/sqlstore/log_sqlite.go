@@ -119,7 +119,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		err     error
 	)
 	if start.Push != nil {
-		err = l.store.limitPushes(l.ctx, l.tx, owner, *start.Push, 0)
+		err = l.store.limitPushes(l.ctx, l.tx, owner, *start.Push)
 		if errors.Is(err, storage.ErrTooMany) {
 			run.err = fmt.Errorf("append to run: %w", err)
 			return false, nil

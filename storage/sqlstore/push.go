@@ -26,7 +26,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '', 0, 0, 0, FALSE, $11, $12)`
 	replacePush = `
 ON CONFLICT (run_id, id) DO UPDATE
 SET token_id = excluded.token_id, url = excluded.url, receiver = excluded.receiver, scheme = excluded.scheme, secrets = excluded.secrets,
-	modes = excluded.modes, version = excluded.version, holder = '', due_at = 0, failures = 0, failing_since = 0, ended = FALSE`
+	modes = excluded.modes, version = excluded.version, holder = '', due_at = 0, failures = 0, failing_since = 0, ended = FALSE, owner = excluded.owner`
 )
 
 // selectPushedRun finds one of the caller's runs, and says whether the caller's token may
@@ -95,32 +95,45 @@ func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller storage.Caller
 	case others >= storage.MaxPushConfigs:
 		return storage.Errorf(storage.ErrInvalid, "a task has at most %d push notification configs", storage.MaxPushConfigs)
 	}
-	if err := s.limitPushes(ctx, tx, caller.Username, config, 0); err != nil {
+	if err := s.limitPushes(ctx, tx, caller.Username, config); err != nil {
 		return err
 	}
 	_, err = exec(ctx, tx, insertPush+replacePush, pushValues(config, config.RunID, caller, position, s.millis())...)
 	return err
 }
 
-// limitPushes refuses a config, besides some that the transaction will write, of a user who has
-// too many. Other transactions that add configs of the user wait until this one ends.
-func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config storage.PushConfig, besides int) error {
+// limitPushes refuses a config of a user who has too many others.
+func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config storage.PushConfig) error {
+	others, err := s.countPushes(ctx, tx, owner, config)
+	if err != nil {
+		return err
+	}
+	return checkPushes(others)
+}
+
+// countPushes returns how many configs of a user have not ended, except one. Other transactions
+// that add configs of the user wait until this one ends.
+func (s *Store) countPushes(ctx context.Context, tx *sqlx.Tx, owner string, except storage.PushConfig) (count int, err error) {
 	if s.dialect.lockOwner != "" {
 		if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, "push/"+owner); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	var open int
-	err := tx.GetContext(ctx, &open, `
+	err = tx.GetContext(ctx, &count, `
 SELECT COUNT(*)
 FROM push_configs
 WHERE owner = $1
 	AND NOT ended
-	AND NOT (run_id = $2 AND id = $3)`, owner, config.RunID, config.ID)
-	if err == nil && open+besides >= storage.MaxUserPushConfigs {
-		return storage.Errorf(storage.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", open+besides)
+	AND NOT (run_id = $2 AND id = $3)`, owner, except.RunID, except.ID)
+	return count, err
+}
+
+// checkPushes refuses one more config of a user who has some.
+func checkPushes(count int) error {
+	if count < storage.MaxUserPushConfigs {
+		return nil
 	}
-	return err
+	return storage.Errorf(storage.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", count)
 }
 
 // PushConfigs implements storage.PushConfigs.

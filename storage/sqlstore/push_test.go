@@ -408,5 +408,13 @@ func TestPushConfigsOfAUser(t *testing.T) {
 		w.must(add(0))
 		w.must(w.SavePushConfig(ctx, alice, pushTo(other, "y")))
 		w.must(w.SavePushConfig(ctx, alice, pushTo(other, "y"))) // again
+		// One of an older program counts when it is replaced.
+		w.must(w.Exec(ctx, `UPDATE push_configs SET owner = '' WHERE run_id = $1 AND id = 'y'`, other))
+		w.must(w.SavePushConfig(ctx, alice, pushTo(other, "y")))
+		var owner string
+		w.must(w.GetContext(ctx, &owner, `SELECT owner FROM push_configs WHERE run_id = $1 AND id = 'y'`, other))
+		if owner != "alice" {
+			t.Errorf("the config is of %q", owner)
+		}
 	})
 }

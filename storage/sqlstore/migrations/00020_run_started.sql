@@ -2,7 +2,8 @@
 
 -- +goose Up
 
--- Older programs keep working. They count each takeover.
+-- Older programs keep working. They count each takeover, and do not set started: the death of
+-- one does not count when a new program takes its runs over.
 INSERT INTO schema_readers (oldest) VALUES (6);
 
 -- Whether the agent has started to execute the run since its holder has it. A takeover of a

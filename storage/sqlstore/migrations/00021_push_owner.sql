@@ -2,7 +2,7 @@
 
 -- +goose Up
 
--- Older programs keep working. Their configs count for nobody.
+-- Older programs keep working. Their configs count for nobody until they are replaced.
 INSERT INTO schema_readers (oldest) VALUES (6);
 
 -- Whose config it is: each user has a limited number of those that have not ended.
