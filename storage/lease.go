@@ -52,7 +52,7 @@ func RunLeased(ctx context.Context, leases Leases, task LeasedTask) error {
 	if err != nil {
 		return err
 	}
-	err = runRenewing(ctx, leases, lease, task, start)
+	ended, err := runRenewing(ctx, leases, lease, task, start)
 	pause := task.Interval - time.Since(start)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -62,16 +62,19 @@ func RunLeased(ctx context.Context, leases Leases, task LeasedTask) error {
 	} else {
 		released = leases.ReleaseLease(ctx, lease)
 	}
-	if errors.Is(released, ErrConflict) {
-		return nil // another process has it, and does the task
+	if errors.Is(released, ErrConflict) { // another process has it, and does the task
+		if ended || errors.Is(err, ErrConflict) {
+			return nil
+		}
+		return err
 	}
 	return errors.Join(err, released)
 }
 
 // runRenewing runs a task and renews the lease meanwhile that was asked for at a time. The
 // task's context ends while a quarter of the lease is left, also during a renewal without an
-// answer.
-func runRenewing(ctx context.Context, leases Leases, lease Lease, task LeasedTask, asked time.Time) error {
+// answer. ended says that it has ended.
+func runRenewing(ctx context.Context, leases Leases, lease Lease, task LeasedTask, asked time.Time) (ended bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	interval := max(task.TTL/4, time.Millisecond)
 	expiry := time.AfterFunc(task.TTL-interval-time.Since(asked), func() { cancel(errLeaseExpired) })
@@ -101,5 +104,6 @@ func runRenewing(ctx context.Context, leases Leases, lease Lease, task LeasedTas
 			}
 		}
 	})
-	return task.Run(ctx)
+	err = task.Run(ctx)
+	return ctx.Err() != nil, err
 }

@@ -3,6 +3,7 @@ package storage_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,41 @@ func TestRenewalWithoutAnswer(t *testing.T) {
 			}})
 			if !errors.Is(err, storage.ErrUnavailable) {
 				t.Errorf("a lease that was not renewed: %v", err)
+			}
+		})
+	}
+}
+
+// takenLeases are leases that another process acquires while the task is done.
+type takenLeases struct{ storage.Leases }
+
+func (takenLeases) AcquireLease(context.Context, string, string, time.Duration) (storage.Lease, error) {
+	return storage.Lease{}, nil
+}
+func (takenLeases) RenewLease(context.Context, storage.Lease, time.Duration) error {
+	return storage.ErrConflict
+}
+func (takenLeases) ReleaseLease(context.Context, storage.Lease) error { return storage.ErrConflict }
+
+// The error of a task is returned although its lease is lost, unless it comes from that.
+func TestErrorWithLostLease(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("disk full")
+	for name, test := range map[string]struct {
+		run  func(ctx context.Context) error
+		want error
+	}{
+		"fails":            {func(context.Context) error { return failure }, failure},
+		"finds it is lost": {func(context.Context) error { return fmt.Errorf("write: %w", storage.ErrConflict) }, nil},
+		"is ended": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, nil},
+		"succeeds": {func(context.Context) error { return nil }, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if err := storage.RunLeased(t.Context(), takenLeases{}, storage.LeasedTask{TTL: time.Minute, Run: test.run}); !errors.Is(err, test.want) || err != nil && test.want == nil {
+				t.Errorf("%s: %v", name, err)
 			}
 		})
 	}
