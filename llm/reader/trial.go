@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/worktime"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
@@ -19,7 +20,8 @@ import (
 const (
 	// maxTrialRows limits the rows of all tables of a query.
 	maxTrialRows = 2_000_000
-	// maxTrialTime limits one trial run, and maxTrialsTime all of a job.
+	// maxTrialTime limits one trial run, and maxTrialsTime all of a job, both without the time
+	// in which a query waits for others.
 	maxTrialTime  = 5 * time.Second
 	maxTrialsTime = 15 * time.Second
 )
@@ -42,15 +44,15 @@ func (t *trialRunner) run(ctx context.Context, sql string) (rank.Result, bool, e
 	if tableRows(sql, t.cat) > maxTrialRows {
 		return unknown, true, ctx.Err()
 	}
-	trial, cancel := context.WithTimeout(ctx, min(maxTrialTime, t.remaining))
-	defer cancel()
-	start := time.Now()
+	limit := min(maxTrialTime, t.remaining)
+	trial, stop := worktime.WithLimit(ctx, limit)
 	rows, err := t.data.Query(trial, sql)
-	t.remaining -= time.Since(start)
+	ended := trial.Err() != nil
+	t.remaining -= limit - stop()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return rank.Result{}, false, ctx.Err()
-	case err != nil && trial.Err() != nil:
+	case err != nil && ended:
 		t.timedOut = true
 		return unknown, true, nil
 	case errors.Is(err, llm.ErrBadQuery):

@@ -8,15 +8,22 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/worktime"
 	"parley/llm"
 	"parley/llm/reader"
 	"parley/llm/reader/ducktest"
 )
 
-// slow answers a query after as long as it says.
+// slow answers a query after as long as it says, and waits an hour before some.
 type slow struct{}
 
 func (slow) Query(ctx context.Context, sql string) (llm.Rows, error) {
+	sql, waits := strings.CutPrefix(sql, "wait ")
+	if waits {
+		resume := worktime.Pause(ctx)
+		time.Sleep(time.Hour)
+		resume()
+	}
 	took, err := time.ParseDuration(sql)
 	if err != nil {
 		return llm.Rows{}, err
@@ -41,8 +48,8 @@ func TestSlowTrials(t *testing.T) {
 			known bool
 			at    time.Duration
 		}{
-			{"4s", true, 4 * time.Second}, {"6s", false, 9 * time.Second}, {"1h", false, 14 * time.Second},
-			{"3s", false, 15 * time.Second}, {"1s", false, 15 * time.Second},
+			{"wait 4s", true, time.Hour + 4*time.Second}, {"6s", false, time.Hour + 9*time.Second}, {"1h", false, time.Hour + 14*time.Second},
+			{"3s", false, time.Hour + 15*time.Second}, {"1s", false, time.Hour + 15*time.Second},
 		} {
 			result, ok, err := run(trial.sql)
 			if err != nil || !ok || (result.Key != trial.sql) != trial.known || result.Empty != trial.known || time.Since(start) != trial.at {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/worktime"
 )
 
 const (
@@ -98,6 +99,7 @@ func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f f
 
 // wait is fair.WaitFirst, and counts who waits.
 func (l *lanes) wait(ctx context.Context, a, b *fair.Slot) (*fair.Slot, error) {
+	defer worktime.Pause(ctx)()
 	l.mu.Lock()
 	l.waiting++
 	l.mu.Unlock()

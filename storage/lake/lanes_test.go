@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/worktime"
 )
 
 // simulation runs queries that only take time.
@@ -145,5 +146,27 @@ func TestLanes(t *testing.T) {
 		}
 		cancel()
 		wait()
+	})
+}
+
+// The wait for a worker does not count for the limit of a query.
+func TestWaitDoesNotCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulation()
+		var others sync.WaitGroup
+		for range 2 {
+			others.Go(func() { _, _ = s.query(t.Context(), "user", 30*time.Second) })
+		}
+		synctest.Wait()
+		ctx, stop := worktime.WithLimit(t.Context(), 2*time.Second)
+		ran, err := s.query(ctx, "user", 900*time.Millisecond)
+		if err != nil || !slices.Equal(ran, []string{"short", "usual"}) {
+			t.Errorf("%v, %v", ran, err)
+		}
+		if left := stop(); left != 600*time.Millisecond {
+			t.Errorf("%v are left", left)
+		}
+		others.Wait()
 	})
 }

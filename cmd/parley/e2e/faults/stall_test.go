@@ -49,9 +49,13 @@ func TestStalledReaders(t *testing.T) {
 	if !service.Read(s) || s.Cuts != 0 || len(s.Events) != 4 || len(s.Events[2]) < 800_000 {
 		t.Errorf("the reader beside them got %d events, %s", len(s.Events), s.Shape())
 	}
-	e2etest.Eventually(t, func() bool {
+	count := func(state string) int {
 		var all struct{ TotalSize int }
-		service.Result("nl2ql", "ListTasks", e2etest.Object{"status": "TASK_STATE_COMPLETED", "pageSize": 1}, &all)
-		return all.TotalSize == stalled+1
-	})
+		service.Result("nl2ql", "ListTasks", e2etest.Object{"status": "TASK_STATE_" + state, "pageSize": 1}, &all)
+		return all.TotalSize
+	}
+	e2etest.Eventually(t, func() bool { return count("COMPLETED")+count("FAILED") == stalled+1 })
+	if failed := count("FAILED"); failed != 0 {
+		t.Errorf("%d runs failed", failed)
+	}
 }
