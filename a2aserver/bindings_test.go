@@ -152,6 +152,10 @@ func TestBindingsAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		waittest.Until(t, "it is being worked on", func() bool {
+			task, err := store.Task(t.Context(), alice, "echo", open.RunID, false)
+			return err == nil && task.LastEvent > 0
+		})
 		for _, test := range bindingCases() {
 			params := strings.NewReplacer("{done}", done.RunID, "{open}", open.RunID).Replace(test.params)
 			if test.who.Username == "" {
