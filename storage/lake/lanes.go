@@ -12,19 +12,22 @@ import (
 )
 
 const (
-	// shortSlice limits a query on a worker for short queries. On another worker, a query
-	// that takes longer gets a lower priority.
+	// shortSlice limits the processor time of a short query. A query that uses more is long: it
+	// does not run on a worker for short queries, and has a lower priority on another one.
 	shortSlice = 500 * time.Millisecond
+	// shortTimeout limits the time of a query on a worker for short queries, where it may wait
+	// for the processor.
+	shortTimeout = 3 * time.Second
 	// longFor is how long a user's queries do not start on a worker for short queries after
 	// one of them exceeded its slice.
 	longFor = 30 * time.Second
 )
 
-// errLong is the cause when a query exceeds its slice.
+// errLong is the cause when a query on a worker for short queries exceeds a limit.
 var errLong = errors.New("the query is not short")
 
 // lanes decides when a query runs. A query that must wait may start on a worker for short
-// queries, where it ends after a slice; then it starts again on one of the usual workers. So
+// queries, where it has a slice of processor time; then it starts again on one of the usual workers. So
 // a user waits for others' long queries at most a slice for each of these users, and only
 // while their queries are not known to be long.
 type lanes struct {
@@ -40,9 +43,9 @@ type lanes struct {
 
 // lane is where a query runs.
 type lane struct {
-	short bool
-	// limit limits the time of the query once it has a worker; the cause is errLong.
-	limit func(context.Context) (context.Context, func())
+	user string
+	// limit is the time limit of a short query, 0 in the usual lane.
+	limit time.Duration
 	// release must be called when the worker is free.
 	release func()
 }
@@ -66,8 +69,7 @@ func (l *lanes) run(ctx context.Context, user string, f func(context.Context, la
 		return err
 	}
 	granted = true
-	unlimited := func(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
-	return f(ctx, lane{limit: unlimited, release: usual.Release})
+	return f(ctx, lane{user: user, release: usual.Release})
 }
 
 // runShort calls f when a short query may run, unless the usual slot is granted first. It
@@ -82,19 +84,45 @@ func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f f
 		short.Release()
 		return false, nil
 	}
-	limit := func(ctx context.Context) (context.Context, func()) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		timer := time.AfterFunc(l.slice, func() {
-			l.setLong(user)
-			cancel(errLong)
-		})
-		return ctx, func() {
-			timer.Stop()
-			cancel(nil)
-		}
-	}
-	err = f(ctx, lane{short: true, limit: limit, release: short.Release})
+	err = f(ctx, lane{user: user, limit: shortTimeout, release: short.Release})
 	return !errors.Is(err, errLong), err
+}
+
+// measure calls f, with a context that ends when a short query exceeds a limit; the cause is
+// errLong. It calls exceeded when the query has used a slice of processor time, not after f.
+func (l *lanes) measure(ctx context.Context, in lane, processorTime func() time.Duration, exceeded func(), f func(context.Context) error) error {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if in.limit > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeoutCause(limited, in.limit, errLong)
+		defer stop()
+	}
+	ended := make(chan struct{})
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer close(ended)
+	before := processorTime()
+	group.Go(func() {
+		// A query that ends within this time is short, whatever its threads have used.
+		for left := l.slice; left > 0; left = l.slice - (processorTime() - before) {
+			select {
+			case <-ended:
+				return
+			case <-time.After(max(left, l.slice/10)):
+			}
+		}
+		exceeded()
+		if in.limit > 0 {
+			l.setLong(in.user)
+			cancel(errLong)
+		}
+	})
+	err := f(limited)
+	if err != nil && errors.Is(context.Cause(limited), errLong) {
+		err = errLong
+	}
+	return err
 }
 
 // wait is fair.WaitFirst, and counts who waits.

@@ -17,28 +17,37 @@ import (
 // simulation runs queries that only take time.
 type simulation struct {
 	lanes
-	mu sync.Mutex
+	// load is how many processes share a processor.
+	load time.Duration
+	mu   sync.Mutex
 	// completed counts the queries of each user that ran to their end.
 	completed map[string]int
 }
 
 func newSimulation() *simulation {
-	return &simulation{completed: map[string]int{}, lanes: lanes{
+	return &simulation{load: 1, completed: map[string]int{}, lanes: lanes{
 		usual: fair.New(fair.Config{Slots: 3, SlotsPerUser: 2, MaxQueued: 4096, MaxQueuedPerUser: 128}),
 		short: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
 		slice: shortSlice, long: map[string]time.Time{},
 	}}
 }
 
-// query runs a query as the pool does, and gives the lanes in which it ran.
+// query runs a query as the pool does, and returns the lanes in which it ran. It takes so much
+// time of a processor.
 func (s *simulation) query(ctx context.Context, user string, takes time.Duration) (ran []string, err error) {
 	err = s.run(ctx, user, func(ctx context.Context, l lane) error {
 		defer l.release()
-		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.short])
-		ctx, stop := l.limit(ctx)
-		defer stop()
-		if !sleep(ctx, takes) {
-			return context.Cause(ctx)
+		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.limit > 0])
+		start := time.Now()
+		processorTime := func() time.Duration { return time.Since(start) / s.load }
+		err := s.measure(ctx, l, processorTime, func() {}, func(ctx context.Context) error {
+			if !sleep(ctx, takes*s.load) {
+				return context.Cause(ctx)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -169,4 +178,53 @@ func TestWaitDoesNotCount(t *testing.T) {
 		}
 		others.Wait()
 	})
+}
+
+// On a loaded machine queries are as short as on another one. A query that gets no processor
+// leaves its slot, and is not long either.
+func TestLanesOfALoadedMachine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		load, takes time.Duration
+		ran         []string
+		long        bool
+		shortTime   time.Duration
+	}{
+		{"short", 1, 400 * time.Millisecond, []string{"short"}, false, 400 * time.Millisecond},
+		{"short with load", 5, 400 * time.Millisecond, []string{"short"}, false, 2 * time.Second},
+		{"long with load", 5, time.Minute, []string{"short", "usual"}, true, 5 * shortSlice},
+		{"without a processor", 1000, 400 * time.Millisecond, []string{"short", "usual"}, false, shortTimeout},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSimulation()
+				s.load = c.load
+				var others []*fair.Slot
+				for i := range 3 {
+					others = append(others, s.usual.AcquireUnbounded(fmt.Sprint("other", i)))
+				}
+				start := time.Now()
+				var ended sync.WaitGroup
+				ended.Go(func() {
+					if ran, err := s.query(t.Context(), "ann", c.takes); err != nil || !slices.Equal(ran, c.ran) {
+						t.Errorf("ran in %q: %v; want %q", ran, err, c.ran)
+					}
+				})
+				synctest.Wait()
+				next := s.short.AcquireUnbounded("next")
+				if err := next.Wait(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start).Truncate(100 * time.Millisecond); took != c.shortTime || s.isLong("ann") != c.long {
+					t.Errorf("had its slot for %v, long: %v; want %v, %v", took, s.isLong("ann"), c.shortTime, c.long)
+				}
+				for _, other := range others {
+					other.Release()
+				}
+				ended.Wait()
+			})
+		})
+	}
 }

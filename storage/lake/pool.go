@@ -174,14 +174,14 @@ func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *quer
 }
 
 // use runs f with a worker, and then frees the worker, also when f panics.
-func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context, *queryWorker) (bool, error)) (err error) {
+func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context, *queryWorker) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errDeadline)
 	defer cancel()
 	p.mu.Lock()
 	p.stats.Running++
 	p.mu.Unlock()
 	resume := worktime.Pause(ctx) // a worker may have to start
-	w, err := p.acquire(ctx, q, l.short)
+	w, err := p.acquire(ctx, q, l.limit > 0)
 	resume()
 	if err != nil {
 		p.release(l)
@@ -202,15 +202,14 @@ func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context,
 			p.release(l)
 		}()
 	}()
-	slow := time.AfterFunc(p.lanes.slice, w.LowerPriority)
-	defer func() { w.slow = !slow.Stop() || w.slow }()
-	limited, stop := l.limit(ctx)
-	defer stop()
-	keep, err = f(limited, w)
-	if err != nil && errors.Is(context.Cause(limited), errLong) {
-		err = errLong
+	exceeded := func() {
+		w.LowerPriority()
+		w.slow = true
 	}
-	return err
+	return p.lanes.measure(ctx, l, w.ProcessorTime, exceeded, func(ctx context.Context) (err error) {
+		keep, err = f(ctx, w)
+		return err
+	})
 }
 
 func (p *Pool) release(l lane) {

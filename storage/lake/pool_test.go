@@ -18,6 +18,7 @@ import (
 	"parley/storage/lake/engine"
 	"parley/storage/lake/laketest"
 	"parley/storage/lake/sqlcheck"
+	"parley/storage/lake/worker"
 )
 
 // endless is a query that runs until it is stopped.
@@ -158,11 +159,16 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	err := s.pool.lease(t.Context(), Query{Tables: s.tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (bool, error) {
 		used = append(used, w)
 		if len(used) == 1 {
-			<-ctx.Done()
+			_, _, err := w.ask(ctx, worker.Request{Op: worker.OpRun, SQL: endless}, nil)
 			other.Release()
-			return false, context.Cause(ctx)
+			return false, err
 		}
-		waittest.Until(t, "the priority is lower", func() bool { return slices.Max(priorities(t, w.PID)) == 10 })
+		waittest.Until(t, "the priority is lower", func() bool {
+			if _, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: "SELECT 1", MaxBytes: sqlcheck.MaxTree}, nil); err != nil {
+				t.Fatal(err)
+			}
+			return slices.Max(priorities(t, w.PID)) == 10
+		})
 		return true, ctx.Err()
 	})
 	if err != nil || len(used) != 2 || used[0] != first || used[1] == first || s.idle() != used[1] {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Spec says how to start a worker.
@@ -218,6 +219,16 @@ func (p *Process) signal() {
 // LowerPriority has other processes run first when all processors are in use. It cannot be
 // undone.
 func (p *Process) LowerPriority() { p.whileRunning(lowerPriority) }
+
+// ProcessorTime returns the time that a running worker has used of all processors. Where the
+// system does not tell, it is the elapsed time, from any start.
+func (p *Process) ProcessorTime() (used time.Duration) {
+	p.whileRunning(func(pid int) { used = processorTime(pid) })
+	return used
+}
+
+// loaded is when the elapsed time starts.
+var loaded = time.Now()
 
 // whileRunning calls f, unless the worker has ended: another process may then have its PID.
 func (p *Process) whileRunning(f func(pid int)) {

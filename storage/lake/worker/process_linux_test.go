@@ -3,6 +3,7 @@ package worker
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -31,4 +32,24 @@ func TestWorkerEndsByItself(t *testing.T) {
 		return err != nil || strings.Contains(string(status), "State:\tZ")
 	})
 	p.Kill()
+}
+
+// The time of a process that waits does not grow.
+func TestProcessorTime(t *testing.T) {
+	t.Parallel()
+	waits := exec.Command("cat")
+	if _, err := waits.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := waits.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = waits.Process.Kill()
+		_ = waits.Wait()
+	})
+	waittest.Until(t, "it waits", func() bool {
+		used := processorTime(waits.Process.Pid)
+		return used > 0 && used == processorTime(waits.Process.Pid)
+	})
 }

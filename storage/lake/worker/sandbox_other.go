@@ -31,6 +31,9 @@ func addressSpace(int) (uint64, error) { return 0, nil }
 
 func residentMemory(int) int64 { return 0 }
 
+// processorTime is the elapsed time here.
+func processorTime(int) time.Duration { return time.Since(loaded) }
+
 // killGroup does nothing here: a worker has no group of its own.
 func killGroup(int) {}
 
