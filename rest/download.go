@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"parley/internal/fair"
 	"parley/storage"
 )
 
@@ -37,14 +38,14 @@ func (s *Server) getDownload(r *request) error {
 	if err := r.err(); err != nil {
 		return err
 	}
-	return s.sendDownload(r, downloadTypes[as.Format], ref.Name+"."+string(as.Format), func() (*os.File, error) {
+	return s.sendDownload(r, s.downloads, downloadTypes[as.Format], ref.Name+"."+string(as.Format), func() (*os.File, error) {
 		return s.cfg.Lake.Download(r.ctx(), r.caller, ref, as)
 	})
 }
 
 // sendDownload makes a file when there is a slot, and answers with it.
-func (s *Server) sendDownload(r *request, mediaType, name string, download func() (*os.File, error)) error {
-	slot, err := s.downloads.Acquire(r.caller.Username)
+func (s *Server) sendDownload(r *request, queue *fair.Queue, mediaType, name string, download func() (*os.File, error)) error {
+	slot, err := queue.Acquire(r.caller.Username)
 	if err != nil {
 		return err
 	}

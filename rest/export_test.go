@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"parley/internal/fair"
 )
 
 // RowsForNew is a path that is another's for one name.
@@ -31,7 +33,10 @@ func HTTPBinding() (operations []string) {
 // SetQueueTimeout changes how long large requests wait.
 func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }
 
-// Took gives the route that a request without a body or a token takes, "" for
+// ResultStats returns the counts of the queue of results.
+func (s *Server) ResultStats() fair.Stats { return s.results.Stats() }
+
+// Took returns the route that a request without a body or a token takes, "" for
 // none, and the values of its parameters.
 func (s *Server) Took(method, path string) (string, map[string]string) {
 	c := gin.CreateTestContextOnly(httptest.NewRecorder(), s.engine)

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"mime"
 	"net/http"
 	"os"
 	"strconv"
@@ -96,9 +97,11 @@ func (s *Server) postQuery(r *request) error {
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	if strings.Contains(r.GetHeader("Accept"), mediaLines) {
-		return s.sendDownload(r, mediaLines, "result.ndjson", func() (*os.File, error) {
-			return s.cfg.Lake.DownloadResult(r.ctx(), r.caller, storage.DataScope{Namespace: ref}, query)
+	if acceptsLines(r) {
+		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
+			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
+			defer cancel()
+			return s.cfg.Lake.DownloadResult(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
 		})
 	}
 	result, err := s.cfg.Lake.Query(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
@@ -113,6 +116,17 @@ func (s *Server) postQuery(r *request) error {
 	}
 	r.PureJSON(http.StatusOK, answer)
 	return nil
+}
+
+// acceptsLines reports whether a client accepts lines of JSON by name.
+func acceptsLines(r *request) bool {
+	for _, accepted := range strings.Split(strings.Join(r.Request.Header.Values("Accept"), ","), ",") {
+		mediaType, parameters, err := mime.ParseMediaType(accepted)
+		if quality, qErr := strconv.ParseFloat(parameters["q"], 64); err == nil && mediaType == mediaLines && (qErr != nil || quality > 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // answerInQueries answers a question with the rows of the query that nl2ql writes.

@@ -3,13 +3,18 @@ package rest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -193,6 +198,7 @@ func TestQueryLines(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
 	s.create("alice", "shop", "empty")
+	accept := "application/x-ndjson, application/json"
 	query := func(user, sql string) answer {
 		body := fmt.Sprintf(`{"username":"alice","namespace":"shop","query":%q}`, sql)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+rest.Root+"/query", strings.NewReader(body))
@@ -201,7 +207,7 @@ func TestQueryLines(t *testing.T) {
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Authorization", "Bearer "+s.token(user))
-		request.Header.Set("Accept", "application/x-ndjson, application/json")
+		request.Header.Set("Accept", accept)
 		return s.do(request)
 	}
 	got := query("alice", "SELECT i FROM range(5195) r(i)")
@@ -219,4 +225,59 @@ func TestQueryLines(t *testing.T) {
 	if got := query("bob", "SELECT 1"); got.status != http.StatusNotFound {
 		t.Errorf("another's: %d %s", got.status, got.body)
 	}
+	for value, want := range map[string]string{
+		"application/json;q=0.5, Application/X-NDJSON; q=0.8": "application/x-ndjson",
+		"application/json, application/x-ndjson;q=0":          "application/json; charset=utf-8",
+		"application/x-ndjson-other":                          "application/json; charset=utf-8",
+		"*/*":                                                 "application/json; charset=utf-8",
+	} {
+		accept = value
+		if got := query("alice", "SELECT 1"); got.status != http.StatusOK || got.header.Get("Content-Type") != want {
+			t.Errorf("%s: %d %v", value, got.status, got.header)
+		}
+	}
+}
+
+// waitingLake has results wait as long as they may.
+type waitingLake struct {
+	rest.Lake
+	gate chan struct{}
+}
+
+func (l waitingLake) DownloadResult(ctx context.Context, _ storage.Caller, _ storage.DataScope, _ string) (*os.File, error) {
+	if _, limited := ctx.Deadline(); !limited {
+		return nil, errors.New("a result without a deadline")
+	}
+	<-l.gate
+	return nil, context.DeadlineExceeded
+}
+
+// Results that wait for a query worker, for a limited time, do not keep downloads waiting.
+func TestDownloadBesideResults(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = waitingLake{cfg.Lake, gate} })
+	s.create("alice", "shop", "orders")
+	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"item":"plum"}]}`)
+	var done sync.WaitGroup
+	for range 8 {
+		done.Go(func() {
+			body := strings.NewReader(`{"username":"alice","namespace":"shop","query":"SELECT 1"}`)
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/query", body)
+			request.Header.Set("Content-Type", "application/json")
+			request.Header.Set("Authorization", "Bearer "+s.token("alice"))
+			request.Header.Set("Accept", "application/x-ndjson")
+			answer := httptest.NewRecorder()
+			s.rest.ServeHTTP(answer, request)
+			if answer.Code != http.StatusServiceUnavailable {
+				t.Errorf("%d %s", answer.Code, answer.Body)
+			}
+		})
+	}
+	waittest.Until(t, "some wait", func() bool { return s.rest.ResultStats().Waiting > 0 })
+	if got := s.send("alice", http.MethodGet, "/data/alice/shop/orders/download", "", ""); got.status != http.StatusOK {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	close(gate)
+	done.Wait()
 }

@@ -79,9 +79,6 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in
 	if err != nil {
 		return nil, fmt.Errorf("make a file for a result: %w", err)
 	}
-	// A query has its own limit; this one is for the wait for a worker.
-	ctx, cancel := context.WithTimeoutCause(ctx, downloadTimeout, storage.Errorf(storage.ErrUnavailable, "the query engine has too much to do; try again later"))
-	defer cancel()
 	lines := &lineFile{file: file, limit: min(maxResult, free/resultShare)}
 	_, err = d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
 	if err == nil {
