@@ -98,9 +98,12 @@ type Config struct {
 	InputTimeout time.Duration
 	// NamespaceExtension is the URI of the extension whose payload names the namespace.
 	NamespaceExtension string
-	// Namespaces finds the namespace of questions that are asked of none; nil if the host asks
-	// the user.
-	Namespaces Namespaces
+	// NamedNamespace returns the namespace of a question whose text names one of those that the
+	// caller can read: this one, unless the words fit other data better.
+	NamedNamespace func(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
+	// BestNamespace returns the one that fits a question best; zero if none fits. Without these
+	// two functions, the host asks the user.
+	BestNamespace func(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
 	// MaxRuns is how many runs one host has at a time; MaxWorking of them execute
 	// and the others are queued. UserRuns is how many of one user execute; a
 	// multiple of it may be queued.
@@ -147,6 +150,9 @@ type Host struct {
 	// lastTries has the runs that fail if this host dies too. One executes at a time, beside
 	// those of queue, so that the death of the host fails one run at most.
 	lastTries *fair.Queue
+	// inferring limits the questions whose namespace is looked for at a time: that reads the
+	// descriptions of many datasets.
+	inferring *fair.Queue
 	// wakeTakeover signals that other hosts released runs.
 	wakeTakeover chan struct{}
 	// streams counts the open streams of each user.
@@ -180,6 +186,7 @@ func New(cfg Config) *Host {
 			MaxQueued: cfg.MaxRuns - cfg.MaxWorking, MaxQueuedPerUser: queuedPerSlot * cfg.UserRuns,
 		}),
 		lastTries:    fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
+		inferring:    fair.New(fair.Config{What: "questions without a namespace", Slots: 4, SlotsPerUser: 1, MaxQueued: 256, MaxQueuedPerUser: 16}),
 		wakeTakeover: make(chan struct{}, 1),
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())

@@ -14,7 +14,7 @@ import (
 	"parley/storage"
 )
 
-// namedNamespace gives the namespace that a request names: in the metadata of the message,
+// namedNamespace returns the namespace that a request names: in the metadata of the message,
 // in the payload of the namespace extension, in the metadata of the request, or as the
 // tenant. It is zero when none does.
 func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
@@ -34,18 +34,18 @@ func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessa
 
 type pathTenantKey struct{}
 
-// withPathTenant gives a context with the tenant that the path of a request names.
+// withPathTenant returns a context with the tenant that the path of a request names.
 func withPathTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, pathTenantKey{}, tenant)
 }
 
-// tenantOf gives the tenant that a request, or its path, names; "" for none.
+// tenantOf returns the tenant that a request, or its path, names; "" for none.
 func tenantOf(ctx context.Context, tenant string) string {
 	path, _ := ctx.Value(pathTenantKey{}).(string)
 	return cmp.Or(tenant, path)
 }
 
-// withTenant gives a request with the tenant that its path names, if it names none itself:
+// withTenant returns a request with the tenant that its path names, if it names none itself:
 // it is part of what the message says.
 func withTenant(ctx context.Context, request *a2a.SendMessageRequest) *a2a.SendMessageRequest {
 	named := *orEmpty(request)
@@ -53,7 +53,7 @@ func withTenant(ctx context.Context, request *a2a.SendMessageRequest) *a2a.SendM
 	return &named
 }
 
-// tenantNamespace gives the namespace that a tenant names; zero for none.
+// tenantNamespace returns the namespace that a tenant names; zero for none.
 func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, error) {
 	if tenant == "" {
 		return storage.NamespaceRef{}, nil
@@ -65,27 +65,25 @@ func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, e
 	return ref, nil
 }
 
-// Namespaces finds the namespace of a question among those that the caller can read.
-type Namespaces interface {
-	// Named returns that of a question whose text names one: this one, unless the words fit
-	// other data better.
-	Named(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
-	// Best returns the one that fits a question best; zero if none fits.
-	Best(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
-}
-
 // infer finds the namespace of a question by its text; zero if there is none.
-func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, files bool, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
-	namespaces := s.host.cfg.Namespaces
-	address, ok := storage.FindAddress(request.Caller, request.Text, readable)
-	switch {
-	case namespaces == nil:
-	case ok:
-		return namespaces.Named(ctx, request.Caller, address, readable)
-	case request.NeverAsk && !files:
-		return namespaces.Best(ctx, request.Caller, request.Text, readable)
+func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, files bool, readable []storage.NamespaceRef) (found storage.NamespaceRef, err error) {
+	cfg := s.host.cfg
+	address, named := storage.FindAddress(request.Caller, request.Text, readable)
+	if cfg.NamedNamespace == nil || !named && (!request.NeverAsk || files) {
+		return found, nil
 	}
-	return storage.NamespaceRef{}, nil
+	slot, err := s.host.inferring.Acquire(request.Caller.Username)
+	if err != nil {
+		return found, err
+	}
+	defer slot.Release()
+	if err := slot.Wait(ctx); err != nil {
+		return found, err
+	}
+	if named {
+		return cfg.NamedNamespace(ctx, request.Caller, address, readable)
+	}
+	return cfg.BestNamespace(ctx, request.Caller, request.Text, readable)
 }
 
 // resolve finds where to create a run and sets it in the request. A question that names no
@@ -146,7 +144,7 @@ func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Messag
 	return inputMessage(info, input)
 }
 
-// answeredNamespace gives the namespace that an answer to askNamespace names, or the number
+// answeredNamespace returns the namespace that an answer to askNamespace names, or the number
 // of which in what was offered.
 func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered *storage.Input, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
 	ref, err := s.namedNamespace(who, request)
@@ -179,7 +177,7 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 	return ref, invalidParams("the answer must be one of the namespaces that the task offers, as owner/namespace")
 }
 
-// conversationID gives the conversation of a context. A context id that is not a UUID names
+// conversationID returns the conversation of a context. A context id that is not a UUID names
 // a conversation of this user with this agent, whose id is derived from it.
 func conversationID(who storage.Caller, agent, contextID string) (string, error) {
 	if contextID == "" {

@@ -6,12 +6,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
 	"parley/internal/golden"
+	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -364,17 +367,51 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 }
 
 // fits takes the namespace that a text names, and the last one for others that have "fit" in them.
-type fits struct{}
-
-func (fits) Named(_ context.Context, _ storage.Caller, address storage.Address, _ []storage.NamespaceRef) (storage.NamespaceRef, error) {
-	return address.Namespace, nil
+func fits(cfg *Config) {
+	cfg.NamedNamespace = func(_ context.Context, _ storage.Caller, address storage.Address, _ []storage.NamespaceRef) (storage.NamespaceRef, error) {
+		return address.Namespace, nil
+	}
+	cfg.BestNamespace = func(_ context.Context, _ storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+		if !strings.Contains(question, "fit") {
+			return storage.NamespaceRef{}, nil
+		}
+		return readable[len(readable)-1], nil
+	}
 }
 
-func (fits) Best(_ context.Context, _ storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
-	if !strings.Contains(question, "fit") {
-		return storage.NamespaceRef{}, nil
+// The namespaces of a user's questions are looked for one at a time, and too many are refused.
+func TestNamespacesAreLookedForInTurn(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	namespaces(t, store, "alice/shop", "alice/staff")
+	gate := make(chan struct{})
+	var running atomic.Int32
+	h := newHost(t, store, fourEvents, fits, func(cfg *Config) {
+		named := cfg.NamedNamespace
+		cfg.NamedNamespace = func(ctx context.Context, who storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+			if running.Add(1) > 1 {
+				t.Error("two at once")
+			}
+			defer running.Add(-1)
+			<-gate
+			return named(ctx, who, address, readable)
+		}
+	})
+	const waiting = 16
+	var done sync.WaitGroup
+	for range 1 + waiting {
+		done.Go(func() {
+			if _, err := h.service("echo").SendMessage(as(t, alice), question("How many are there in staff?")); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	return readable[len(readable)-1], nil
+	waittest.Until(t, "others wait", func() bool { return h.inferring.Stats().Waiting == waiting })
+	if _, err := h.service("echo").SendMessage(as(t, alice), question("How many are there in staff?")); !errors.Is(err, storage.ErrTooMany) {
+		t.Errorf("one too many: %v", err)
+	}
+	close(gate)
+	done.Wait()
 }
 
 // A text names a namespace that the caller can read. Names of others are as those of none.
@@ -384,7 +421,7 @@ func TestNamespaceInText(t *testing.T) {
 		namespaces(t, store, "alice/shop", "alice/staff", "bob/shop", "bob/club", "bob/hidden")
 		share(t, store, "bob/shop", "alice")
 		share(t, store, "bob/club", "alice")
-		s := newHost(t, store, fourEvents, func(cfg *Config) { cfg.Namespaces = fits{} }).service("echo")
+		s := newHost(t, store, fourEvents, fits).service("echo")
 		const asked, refused = "asked", "refused"
 		for _, test := range []struct {
 			text     string

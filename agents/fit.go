@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,15 +17,11 @@ const (
 	maxFitBytes      = 64 << 10
 )
 
-// DescribedDatasets reads the datasets of a namespace that the caller may read, up to maxBytes of
-// names and descriptions.
-type DescribedDatasets interface {
-	DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
-}
-
 // Namespaces finds the namespace of questions that are asked of none. It needs no model.
 type Namespaces struct {
-	Datasets DescribedDatasets
+	// Datasets returns the datasets of a namespace that the caller may read, up to maxBytes of
+	// names and descriptions.
+	Datasets func(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
 	Profiles Profiles
 	// Fit returns how well each dataset fits a question; 0 is not at all.
 	Fit func(question string, datasets []llm.Dataset) []float64
@@ -41,7 +38,8 @@ type fitted struct {
 
 // Named returns the namespace of a question whose text names one, as [storage.FindAddress] found
 // it among the readable ones: this one, or another whose data has the name too, as that of a dataset or a
-// column or as a value, and fits the rest of the question at least as well.
+// column or as a value, and fits the rest of the question at least as well. It compares the first
+// maxFitNamespaces.
 func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
 	if address.Leading {
 		return address.Namespace, nil
@@ -67,8 +65,15 @@ func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address s
 	return found.ref, nil
 }
 
-// Best returns the readable namespace that fits a question best; zero if none fits.
+// Best returns the readable namespace that fits a question best; zero if none fits. More than
+// maxFitNamespaces are ErrInvalid: the best one may not be among the first.
 func (n *Namespaces) Best(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	if len(readable) > maxFitNamespaces {
+		return storage.NamespaceRef{}, storage.Invalid(storage.FieldError{
+			Field:   "message.metadata.namespace",
+			Message: fmt.Sprintf("is required: you can read more than %d namespaces, and metadata.neverAsk is set", maxFitNamespaces),
+		})
+	}
 	all, err := n.fit(ctx, caller, question, readable)
 	var found fitted
 	for _, f := range all {
@@ -84,8 +89,9 @@ func (n *Namespaces) fit(ctx context.Context, caller storage.Caller, question st
 	var all []fitted
 	var datasets []llm.Dataset
 	for _, ref := range readable[:min(len(readable), maxFitNamespaces)] {
-		found, err := n.Datasets.DescribedDatasets(ctx, caller, ref, maxFitBytes)
-		if err != nil {
+		// A namespace that was deleted meanwhile has no datasets.
+		found, err := n.Datasets(ctx, caller, ref, maxFitBytes)
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return nil, err
 		}
 		data := make([]storage.DatasetData, len(found))

@@ -2,6 +2,8 @@ package agents_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	"parley/agents"
@@ -12,7 +14,10 @@ import (
 // described has datasets by namespace.
 type described map[storage.NamespaceRef][]storage.Dataset
 
-func (d described) DescribedDatasets(_ context.Context, _ storage.Caller, ref storage.NamespaceRef, _ int) ([]storage.Dataset, error) {
+func (d described) datasets(_ context.Context, _ storage.Caller, ref storage.NamespaceRef, _ int) ([]storage.Dataset, error) {
+	if d[ref] == nil {
+		return nil, storage.ErrNotFound
+	}
 	return d[ref], nil
 }
 
@@ -47,7 +52,8 @@ func TestNamespaces(t *testing.T) {
 	add("paris", "photos", "title")
 	add("sales", "invoices", "store", "total")
 	add("store", "shelves", "width")
-	n := &agents.Namespaces{Datasets: data, Profiles: towns{}, Fit: reader.Fit}
+	readable = append(readable, storage.NamespaceRef{Owner: "me", Name: "deleted"})
+	n := &agents.Namespaces{Datasets: data.datasets, Profiles: towns{}, Fit: reader.Fit}
 	for question, want := range map[string]string{
 		"How many orders are there in shop?":     "me/shop",
 		"in shop: How many plants are there?":    "me/shop",
@@ -73,5 +79,16 @@ func TestNamespaces(t *testing.T) {
 		if got, err := n.Best(t.Context(), me, question, readable); err != nil || got.Name != want {
 			t.Errorf("%s: %s, %v", question, got, err)
 		}
+	}
+	many := readable
+	for i := range 100 {
+		many = append(many, storage.NamespaceRef{Owner: "other", Name: fmt.Sprint("n", i)})
+	}
+	if got, err := n.Best(t.Context(), me, "How many plants are there?", many); !errors.Is(err, storage.ErrInvalid) {
+		t.Errorf("of many namespaces: %s, %v", got, err)
+	}
+	address, _ := storage.FindAddress(me, "How many orders are there in shop?", many)
+	if got, err := n.Named(t.Context(), me, address, many); err != nil || got.Name != "shop" {
+		t.Errorf("named among many: %s, %v", got, err)
 	}
 }

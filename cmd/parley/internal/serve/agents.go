@@ -91,6 +91,7 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		return nil, err
 	}
 	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, p.models, agents.NewExamples(work, b.store)}
+	namespaces := &agents.Namespaces{Datasets: b.store.DescribedDatasets, Profiles: b.store, Fit: reader.Fit}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
 		Agents: []a2aserver.Agent{
@@ -116,7 +117,8 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		InputTimeout:       cfg.agents.inputTimeout,
 		RequestTimeout:     cfg.http.requestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
-		Namespaces:         &agents.Namespaces{Datasets: b.store, Profiles: b.store, Fit: reader.Fit},
+		NamedNamespace:     namespaces.Named,
+		BestNamespace:      namespaces.Best,
 		DefaultAgent:       cards.AssistantName,
 		Attachments: &a2aserver.Attachments{
 			Save: p.datasets.SaveAttachments, MaxBytes: cfg.agents.maxAttachment, Types: cards.AttachmentTypes(),
