@@ -25,7 +25,7 @@ func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRe
 	if err != nil {
 		return question, err
 	}
-	question.Agent = s.agent.Name
+	question.Agent, question.Inferred = s.agent.Name, false
 	if question.Namespace, err = s.namedNamespace(who, request); err != nil {
 		return question, err
 	}
@@ -33,7 +33,7 @@ func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRe
 	return question, err
 }
 
-// readText gives the text of a message, which must have some.
+// readText returns the text of a message, which must have some.
 func readText(message *a2a.Message) (string, error) {
 	if len(message.Parts) == 0 {
 		return "", invalidField("message.parts", "is required")
@@ -61,7 +61,7 @@ func messageText(message *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
-// storedMessage gives the message of a run as its task has it.
+// storedMessage returns the message of a run as its task has it.
 func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Message {
 	stored := *message
 	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
@@ -71,16 +71,17 @@ func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Messag
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if request.NeverAsk || request.Inferred {
+	if request.NeverAsk || request.Inferred || message.Metadata[storage.MetadataInferred] != nil {
 		// The log has them only here, and the client may have set the first for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
+		delete(stored.Metadata, storage.MetadataInferred)
 		maps.Copy(stored.Metadata, storage.Question{NeverAsk: request.NeverAsk, Inferred: request.Inferred}.Metadata())
 	}
 	return &stored
 }
 
-// readID gives a UUID in canonical form.
+// readID returns a UUID in canonical form.
 func readID(text string) (string, error) {
 	id, err := uuid.Parse(text)
 	if err == nil && len(text) != len(id.String()) {
@@ -89,7 +90,7 @@ func readID(text string) (string, error) {
 	return id.String(), err
 }
 
-// modesOf gives the modes of a request that was checked.
+// modesOf returns the modes of a request that was checked.
 func modesOf(request *a2a.SendMessageRequest) *modes.Accepted {
 	if request.Config == nil {
 		return nil

@@ -89,7 +89,7 @@ func TestSettingsOfSources(t *testing.T) {
 }
 
 // What the metadata of a request says counts also after an answer, and after a takeover,
-// which read the same message.
+// which read the same message. What only the host may set does not count.
 func TestNeverAskOfRequestIsStored(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -104,9 +104,10 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 		})).service("echo")
 		for _, neverAsk := range []any{true, false, nil} {
 			request := toShop("Paint it")
-			request.Metadata = map[string]any{"neverAsk": neverAsk}
+			request.Metadata = map[string]any{"neverAsk": neverAsk, "namespaceInferred": true}
+			request.Message.Metadata["namespaceInferred"] = true
 			sendTask(t, s, alice, reply(sendTask(t, s, alice, request), "red"))
-			if want := neverAsk == true; resumed.NeverAsk != want || len(request.Message.Metadata) != 1 {
+			if want := neverAsk == true; resumed.NeverAsk != want || resumed.Inferred || len(request.Message.Metadata) != 2 {
 				t.Errorf("%v: resumed with %t; the client's metadata is %v", neverAsk, resumed.NeverAsk, request.Message.Metadata)
 			}
 		}

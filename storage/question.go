@@ -105,11 +105,11 @@ const (
 	metadataProvider     = "provider"
 	metadataHelperPrompt = "helperPrompt"
 	metadataNeverAsk     = "neverAsk"
-	// metadataInferred is set by the host: see Question.Inferred.
-	metadataInferred = "namespaceInferred"
+	// MetadataInferred is set by the host: see Question.Inferred. That of clients is ignored.
+	MetadataInferred = "namespaceInferred"
 )
 
-// Metadata gives the settings of a question as the metadata of a message; see
+// Metadata returns the settings of a question as the metadata of a message; see
 // ReadQuestion and ReadNamespace.
 func (q Question) Metadata() map[string]any {
 	metadata := map[string]any{}
@@ -127,7 +127,7 @@ func (q Question) Metadata() map[string]any {
 		metadata[metadataNeverAsk] = true
 	}
 	if q.Inferred {
-		metadata[metadataInferred] = true
+		metadata[MetadataInferred] = true
 	}
 	return metadata
 }
@@ -175,11 +175,11 @@ func ReadQuestion(text string, sources ...Settings) (Question, error) {
 	if q.NeverAsk, ok = source.Values[metadataNeverAsk].(bool); !ok && source.Values != nil {
 		return q, source.invalid(metadataNeverAsk, "must be true or false")
 	}
-	q.Inferred, _ = firstWith(metadataInferred, sources).Values[metadataInferred].(bool)
+	q.Inferred, _ = firstWith(MetadataInferred, sources).Values[MetadataInferred].(bool)
 	return q, nil
 }
 
-// firstWith gives the first source that has a setting; zero when none has.
+// firstWith returns the first source that has a setting; zero when none has.
 func firstWith(key string, sources []Settings) Settings {
 	for _, source := range sources {
 		if source.Values[key] != nil {
