@@ -124,7 +124,10 @@ func (w *Run) writeQuery(ctx context.Context, job llm.QueryTask) (llm.Query, err
 	query, err := write()
 	address, ok := storage.FindAddress(w.request.Caller, job.Instruction, []storage.NamespaceRef{w.request.Namespace})
 	_, refused := errors.AsType[*llm.UnanswerableError](err)
-	isPart := func(word string) bool { return strings.Contains(strings.ToLower(address.Name), strings.ToLower(word)) }
+	isPart := func(unused string) bool {
+		words := wordsIn(unused)
+		return len(words) > 0 && hasWords(wordsIn(address.Name), words)
+	}
 	if !ok || !refused && !slices.ContainsFunc(query.Unused, isPart) {
 		return query, err
 	}

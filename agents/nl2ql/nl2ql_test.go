@@ -372,6 +372,7 @@ func TestNamespaceInText(t *testing.T) {
 		"in store: Who bought how much?":    {"query in store: Who bought how much?", "Totals."},
 		"Who bought how much in shop?":      {"query Who bought how much in shop?, query Who bought how much?", "Totals. Taken as the namespace: “shop”."},
 		"Who bought unused in shop?":        {"query Who bought unused in shop?, query Who bought unused?", "Totals. Taken as the namespace: “shop”."},
+		"Who bought a hop in shop?":         {"query Who bought a hop in shop?", "Totals."},
 		"Who bought the value in shop?":     {"query Who bought the value in shop?", "Totals."},
 	} {
 		s := script()
@@ -380,7 +381,9 @@ func TestNamespaceInText(t *testing.T) {
 			query := llm.Query{SQL: good, Reasoning: "Totals.", Confidence: 0.75}
 			switch named := strings.HasSuffix(task.Instruction, "in shop?"); {
 			case named && strings.Contains(task.Instruction, "unused"):
-				query.Unused = []string{"shop"}
+				query.Unused = []string{"Shop"}
+			case named && strings.Contains(task.Instruction, "hop in"):
+				query.Unused = []string{"hop", "?"}
 			case named && !strings.Contains(task.Instruction, "value"):
 				return llm.Query{}, llm.Unanswerable("Not understood: “shop”.")
 			}
