@@ -137,6 +137,20 @@ func TestAskSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// A question from standard input names its namespace as an argument does.
+func TestAskNamesItsNamespace(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	e2etest.Client{Process: c.Process, Token: c.Token}.NewDataset("other", "things")
+	const text = "How many orders are there in shop?"
+	for _, args := range [][]string{{"ask", text}, {"ask"}, {"ask", "-"}} {
+		cmd := e2etest.Command(t, t.TempDir(), []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}, args...)
+		if got := typed(t, cmd, text); got.Code != e2etest.ExitOK || !strings.Contains(got.Stdout, "3") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
 // TestAskHarmless has rows, names and answers that would drive a terminal.
 func TestAskHarmless(t *testing.T) {
 	t.Parallel()

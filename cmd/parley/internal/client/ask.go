@@ -56,19 +56,21 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 		client: client, env: env, json: asJSON, verbose: c.Bool("verbose", a.Verbose),
 		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk, Files: files},
 	}
+	text := strings.Join(a.Question, " ")
+	if err == nil && !follow {
+		if text, err = a.text(); err != nil {
+			return err
+		}
+	}
 	if err == nil {
 		s.agent = client.Agent(a.Agent)
-		err = s.chooseNamespace(ctx, strings.Join(a.Question, " "))
+		err = s.chooseNamespace(ctx, text)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return s.report(&apiclient.Task{}, err)
-	}
-	if follow {
-		return s.follow(ctx, strings.Join(a.Question, " "))
-	}
-	text, err := a.text()
-	if err != nil {
-		return err
+	case follow:
+		return s.follow(ctx, text)
 	}
 	return s.ask(ctx, text)
 }
@@ -216,7 +218,7 @@ func explainNamespace(ctx context.Context, client *apiclient.Client, namespace s
 // maxSimilar is how many similar names an error has.
 const maxSimilar = 3
 
-// similarNamespaces gives those of namespaces, as owner/namespace, that have the name, else
+// similarNamespaces returns those of namespaces, as owner/namespace, that have the name, else
 // those with a similar one.
 func similarNamespaces(namespace string, all []string) (similar []string) {
 	_, name, qualified := strings.Cut(namespace, "/")
