@@ -25,7 +25,8 @@ type Meter struct {
 	live Live
 	what string
 	// then is what is done when all bytes are.
-	then  string
+	then string
+	// total is -1 if it is not known.
 	total int64
 	// measure returns how many bytes are done, and how many of them since the start.
 	measure func() (done, fresh int64)
@@ -47,7 +48,7 @@ type sample struct {
 }
 
 // StartMeter shows a meter until Stop is called: what is done, and when all bytes are, what is
-// done then.
+// done then. A total of -1 is not known.
 func StartMeter(w io.Writer, what, then string, total int64, measure func() (done, fresh int64)) *Meter {
 	now := time.Now()
 	m := &Meter{
@@ -87,19 +88,24 @@ func (m *Meter) run() {
 func (m *Meter) show(now time.Time) {
 	done, fresh := m.measure()
 	rate := m.rate(now, fresh)
-	if done >= m.total {
+	if m.total >= 0 && done >= m.total {
 		m.showComplete(now)
 		return
 	}
 	m.complete = time.Time{}
-	percent := 100 * done / m.total
+	figures := m.figures(done, rate)
+	bar, line, percent := m.what+": "+figures, figures, int64(0)
+	if m.total > 0 {
+		percent = 100 * done / m.total
+		bar, line = m.line(percent, figures), fmt.Sprintf("%d %%, %s", percent, figures)
+	}
 	if m.live.Style.Terminal() {
-		m.live.Set(m.line(percent, m.figures(done, rate)))
+		m.live.Set(bar)
 		return
 	}
 	if percent >= m.percent+lineStep || now.Sub(m.lastLine) >= lineSilence {
 		m.percent, m.lastLine = percent, now
-		fmt.Fprintf(m.live.W, "%s: %d %%, %s\n", Line(m.what), percent, m.figures(done, rate))
+		fmt.Fprintf(m.live.W, "%s: %s\n", Line(m.what), line)
 	}
 }
 
@@ -137,9 +143,15 @@ func (m *Meter) rate(now time.Time, fresh int64) float64 {
 }
 
 func (m *Meter) figures(done int64, rate float64) string {
-	text := fmt.Sprintf("%s of %s", Bytes(done), Bytes(m.total))
-	if rate < 1 {
+	text := Bytes(done)
+	if m.total > 0 {
+		text += " of " + Bytes(m.total)
+	}
+	switch {
+	case rate < 1:
 		return text
+	case m.total < 0:
+		return fmt.Sprintf("%s, %s/s", text, Bytes(int64(rate)))
 	}
 	left := time.Duration(float64(m.total-done) / rate * float64(time.Second))
 	return fmt.Sprintf("%s, %s/s, %s left", text, Bytes(int64(rate)), Duration(left))

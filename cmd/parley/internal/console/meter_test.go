@@ -11,16 +11,30 @@ func TestMeter(t *testing.T) {
 	start := time.Now()
 	for name, test := range map[string]struct {
 		style Style
+		total int64
 		want  string
 	}{
-		"in a log": {Style{}, "" +
+		"of unknown size, in a log": {Style{}, -1, "" +
+			"sending: 400.0 MiB\n" +
+			"sending: 1000.0 MiB\n" +
+			"sending: 900.0 MiB\n"},
+		"of unknown size": {Style{Width: 80}, -1, "" +
+			"\r\x1b[Ksending: 300.0 MiB, 100.0 MiB/s" +
+			"\r\x1b[Ksending: 350.0 MiB, 50.0 MiB/s" +
+			"\r\x1b[Ksending: 400.0 MiB, 50.0 MiB/s" +
+			"\r\x1b[Ksending: 400.0 MiB" +
+			"\r\x1b[Ksending: 1000.0 MiB, 12.5 MiB/s" +
+			"\r\x1b[Ksending: 1000.0 MiB, 12.0 MiB/s" +
+			"\r\x1b[Ksending: 1000.0 MiB" +
+			"\r\x1b[Ksending: 900.0 MiB"},
+		"in a log": {Style{}, 1000 << 20, "" +
 			"sending: 30 %, 300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left\n" +
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left\n" +
 			"sending: 40 %, 400.0 MiB of 1000.0 MiB\n" +
 			"sending: sent; storing\n" +
 			"sending: sent; storing, for 40 s\n" +
 			"sending: 90 %, 900.0 MiB of 1000.0 MiB\n"},
-		"on a terminal": {Style{Width: 80}, "" +
+		"on a terminal": {Style{Width: 80}, 1000 << 20, "" +
 			"\r\x1b[Ksending [====           ]  30 %  300.0 MiB of 1000.0 MiB, 100.0 MiB/s, 7 s left" +
 			"\r\x1b[Ksending [=====          ]  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB/s, 13 s left" +
 			"\r\x1b[Ksending [======         ]  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB/s, 12 s left" +
@@ -29,7 +43,7 @@ func TestMeter(t *testing.T) {
 			"\r\x1b[Ksending: sent; storing, for 2 s" +
 			"\r\x1b[Ksending: sent; storing, for 40 s" +
 			"\r\x1b[Ksending [=====================   ]  90 %  900.0 MiB of 1000.0 MiB"},
-		"on a narrow terminal": {Style{Width: 50}, "" +
+		"on a narrow terminal": {Style{Width: 50}, 1000 << 20, "" +
 			"\r\x1b[Ksending  30 %  300.0 MiB of 1000.0 MiB, 100.0 Mi…" +
 			"\r\x1b[Ksending  35 %  350.0 MiB of 1000.0 MiB, 50.0 MiB…" +
 			"\r\x1b[Ksending  40 %  400.0 MiB of 1000.0 MiB, 50.0 MiB…" +
@@ -43,7 +57,7 @@ func TestMeter(t *testing.T) {
 			t.Parallel()
 			var got strings.Builder
 			var done, fresh int64
-			m := Meter{live: Live{W: &got, Style: test.style}, what: "sending", then: "sent; storing", total: 1000 << 20, started: start, lastLine: start,
+			m := Meter{live: Live{W: &got, Style: test.style}, what: "sending", then: "sent; storing", total: test.total, started: start, lastLine: start,
 				measure: func() (int64, int64) { return done, fresh }}
 			for _, step := range []struct{ second, mib int64 }{{1, 100}, {2, 150}, {3, 200}, {50, 200}, {51, 800}, {53, 800}, {91, 800}, {122, 700}} {
 				fresh = step.mib << 20
