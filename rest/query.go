@@ -3,11 +3,14 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"parley/storage"
 )
@@ -34,8 +37,8 @@ type Lake interface {
 	// Download returns all rows of a dataset as a file without a name.
 	Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error)
 	// DownloadResult is Query with all rows: it returns a file without a name, with a JSON object
-	// in each line.
-	DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, error)
+	// in each line, and the columns of a result without rows.
+	DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, []storage.Column, error)
 	// Links returns the links of a dataset, declared and suggested.
 	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
@@ -101,7 +104,11 @@ func (s *Server) postQuery(r *request) error {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
-			return s.cfg.Lake.DownloadResult(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
+			file, columns, err := s.cfg.Lake.DownloadResult(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
+			if len(columns) > 0 {
+				r.Header("X-Columns", columnsHeader(columns))
+			}
+			return file, err
 		})
 	}
 	result, err := s.cfg.Lake.Query(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
@@ -116,6 +123,26 @@ func (s *Server) postQuery(r *request) error {
 	}
 	r.PureJSON(http.StatusOK, answer)
 	return nil
+}
+
+// columnsHeader returns the names of columns as a JSON list in ASCII.
+func columnsHeader(columns []storage.Column) string {
+	list, _ := json.Marshal(columnNames(columns)) // strings cannot fail
+	var header strings.Builder
+	for _, char := range string(list) {
+		if char < utf8.RuneSelf {
+			header.WriteRune(char)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, char) {
+			fmt.Fprintf(&header, `\u%04x`, unit)
+		}
+	}
+	return header.String()
+}
+
+func columnNames(columns []storage.Column) []string {
+	return toList(columns, func(c storage.Column) string { return c.Name })
 }
 
 // acceptsLines reports whether a client accepts lines of JSON by name.
@@ -178,7 +205,7 @@ func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) 
 	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
 	if len(result.Rows) == 0 && len(result.Columns) > 0 {
-		metadata.Columns = toList(result.Columns, func(c storage.Column) string { return c.Name })
+		metadata.Columns = columnNames(result.Columns)
 	}
 	return queryAnswer{Data: orEmpty(result.Rows), Metadata: metadata}
 }

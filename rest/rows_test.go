@@ -216,8 +216,11 @@ func TestQueryLines(t *testing.T) {
 		got.header.Get("Content-Type") != "application/x-ndjson" || got.header.Get("Content-Length") != fmt.Sprint(len(got.body)) {
 		t.Errorf("%d %v %d lines", got.status, got.header, len(lines))
 	}
-	if got := query("alice", "SELECT 1 WHERE false"); got.status != http.StatusOK || got.body != "" {
-		t.Errorf("no rows: %d %q", got.status, got.body)
+	if names := got.header.Values("X-Columns"); names != nil {
+		t.Errorf("columns of rows: %q", names)
+	}
+	if got := query("alice", `SELECT 1 AS a, 2 AS "é😀" WHERE false`); got.status != http.StatusOK || got.body != "" || got.header.Get("X-Columns") != `["a","\u00e9\ud83d\ude00"]` {
+		t.Errorf("no rows: %d %q %v", got.status, got.body, got.header)
 	}
 	if got := query("alice", "SELECT nothing FROM nowhere"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nowhere") {
 		t.Errorf("wrong: %d %s", got.status, got.body)
@@ -244,12 +247,12 @@ type waitingLake struct {
 	gate chan struct{}
 }
 
-func (l waitingLake) DownloadResult(ctx context.Context, _ storage.Caller, _ storage.DataScope, _ string) (*os.File, error) {
+func (l waitingLake) DownloadResult(ctx context.Context, _ storage.Caller, _ storage.DataScope, _ string) (*os.File, []storage.Column, error) {
 	if _, limited := ctx.Deadline(); !limited {
-		return nil, errors.New("a result without a deadline")
+		return nil, nil, errors.New("a result without a deadline")
 	}
 	<-l.gate
-	return nil, context.DeadlineExceeded
+	return nil, nil, context.DeadlineExceeded
 }
 
 // Results that wait for a query worker, for a limited time, do not keep downloads waiting.

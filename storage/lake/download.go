@@ -60,35 +60,38 @@ func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref stor
 }
 
 // DownloadResult is Query with all rows: it writes them into a file without a name, as lines of
-// JSON. A result that is too large is ErrInvalid.
-func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, error) {
+// JSON. The columns are those of a result without rows. A result that is too large is ErrInvalid.
+func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (_ *os.File, columns []storage.Column, err error) {
 	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir, done, err := d.workDir()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	free, err := worker.FreeDisk(dir)
 	if err != nil {
-		return nil, fmt.Errorf("look at the disk: %w", err)
+		return nil, nil, fmt.Errorf("look at the disk: %w", err)
 	}
 	file, err := os.Create(filepath.Join(dir, "result"))
 	if err != nil {
-		return nil, fmt.Errorf("make a file for a result: %w", err)
+		return nil, nil, fmt.Errorf("make a file for a result: %w", err)
 	}
 	lines := &lineFile{file: file, limit: min(maxResult, free/resultShare)}
-	_, err = d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
+	result, err := d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
 		_ = file.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return file, nil
+	if lines.size == 0 {
+		columns = result.Columns
+	}
+	return file, columns, nil
 }
 
 // lineFile writes rows into a file, one a line.

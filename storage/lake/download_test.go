@@ -204,8 +204,10 @@ func TestDownloadResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var columns []storage.Column
 	result := func(user, sql string) (lines []string, err error) {
-		file, err := d.DownloadResult(t.Context(), storage.Caller{Username: user}, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}}, sql)
+		var file *os.File
+		file, columns, err = d.DownloadResult(t.Context(), storage.Caller{Username: user}, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}}, sql)
 		if left, _ := os.ReadDir(work); len(left) > 0 {
 			t.Errorf("left behind %v", left)
 		}
@@ -217,10 +219,10 @@ func TestDownloadResult(t *testing.T) {
 		return strings.Split(strings.TrimSuffix(string(content), "\n"), "\n"), err
 	}
 	lines, err := result("ann", "SELECT id FROM many ORDER BY id DESC")
-	if err != nil || len(lines) != 5195 || lines[0] != `{"id":5194,"__metadata":{"score":1.0}}` || !strings.HasPrefix(lines[5194], `{"id":0,`) {
+	if err != nil || len(lines) != 5195 || lines[0] != `{"id":5194,"__metadata":{"score":1.0}}` || !strings.HasPrefix(lines[5194], `{"id":0,`) || columns != nil {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
-	if lines, err := result("ann", "SELECT id FROM many WHERE id < 0"); err != nil || len(lines) != 1 || lines[0] != "" {
+	if lines, err := result("ann", "SELECT id FROM many WHERE id < 0"); err != nil || len(lines) != 1 || lines[0] != "" || len(columns) != 1 || columns[0].Name != "id" {
 		t.Errorf("no rows: %q %v", lines, err)
 	}
 	if lines, err = result("ann", "SELECT id, repeat('x', 8000000) AS text FROM many WHERE id < 5"); err != nil || len(lines) != 5 || len(lines[4]) < 8000000 {

@@ -47,29 +47,52 @@ func Fetch(ctx context.Context, address, token string) ([]byte, error) {
 // Download gets the file at a path below the interface's root, and its size. The server may
 // take finishLimit to begin, and pause for partStall.
 func (c *Client) Download(ctx context.Context, path string) (io.ReadCloser, int64, error) {
-	return c.download(ctx, http.MethodGet, path, http.NoBody, "")
+	body, response, err := c.download(ctx, http.MethodGet, path, http.NoBody, "")
+	if err != nil {
+		return nil, 0, err
+	}
+	return body, response.ContentLength, nil
 }
 
 // mediaLines is the media type of rows, one in each line.
 const mediaLines = "application/x-ndjson"
 
-// QueryRows runs a query and gets all its rows, a JSON object in each line, and their size. Its
-// limits are those of Download.
-func (c *Client) QueryRows(ctx context.Context, query any) (io.ReadCloser, int64, error) {
-	body, err := json.Marshal(query)
-	if err != nil {
-		return nil, 0, fmt.Errorf("write a request: %w", err)
-	}
-	return c.download(ctx, http.MethodPost, "/query", bytes.NewReader(body), mediaLines)
+// Rows are all rows of a query, a JSON object in each line.
+type Rows struct {
+	io.ReadCloser
+	// Size is -1 if it is not known.
+	Size int64
+	// Columns are the names of the columns if there are no rows.
+	Columns []string
 }
 
-// download gets a file of a media type, "" for any.
-func (c *Client) download(ctx context.Context, method, path string, body io.Reader, mediaType string) (io.ReadCloser, int64, error) {
+// QueryRows runs a query and gets all its rows. Its limits are those of Download.
+func (c *Client) QueryRows(ctx context.Context, query any) (rows Rows, err error) {
+	request, err := json.Marshal(query)
+	if err != nil {
+		return rows, fmt.Errorf("write a request: %w", err)
+	}
+	body, response, err := c.download(ctx, http.MethodPost, "/query", bytes.NewReader(request), mediaLines)
+	if err != nil {
+		return rows, err
+	}
+	rows.ReadCloser, rows.Size = body, response.ContentLength
+	if names := response.Header.Get("X-Columns"); names != "" {
+		if err := json.Unmarshal([]byte(names), &rows.Columns); err != nil {
+			_ = body.Close()
+			return rows, fmt.Errorf("read the columns of a result: %w", err)
+		}
+	}
+	return rows, nil
+}
+
+// download gets a file of a media type, "" for any. The body of the response is that of the file.
+func (c *Client) download(ctx context.Context, method, path string, body io.Reader, mediaType string) (io.ReadCloser, *http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	request, err := c.request(ctx, method, path, body)
 	if err != nil {
 		cancel(nil)
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if mediaType != "" {
 		request.Header.Set("Accept", mediaType)
@@ -79,22 +102,22 @@ func (c *Client) download(ctx context.Context, method, path string, body io.Read
 	if err != nil {
 		file.silence.Stop()
 		defer cancel(nil)
-		return nil, 0, err
+		return nil, nil, err
 	}
 	file.body = response.Body
 	if response.StatusCode != http.StatusOK {
 		defer file.Close()
 		answer, err := io.ReadAll(io.LimitReader(file, maxDocument))
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
-		return nil, 0, ofParley(request, refusal(response.StatusCode, response.Header, answer))
+		return nil, nil, ofParley(request, refusal(response.StatusCode, response.Header, answer))
 	}
 	if got := response.Header.Get("Content-Type"); mediaType != "" && got != mediaType {
 		defer file.Close()
-		return nil, 0, fmt.Errorf("the server sends no %s, but %s: it may be older than this program", mediaType, got)
+		return nil, nil, fmt.Errorf("the server sends no %s, but %s: it may be older than this program", mediaType, got)
 	}
-	return file, response.ContentLength, nil
+	return file, response, nil
 }
 
 // download is the body of a response. It ends when the server sends nothing for long.

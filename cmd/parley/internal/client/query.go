@@ -54,16 +54,17 @@ func (q *Query) Run(ctx context.Context, env command.Env) error {
 	if !found {
 		owner, name = storage.Self, namespace
 	}
-	var answer queryAnswer
 	body := map[string]string{"username": owner, "namespace": name, "query": sql}
-	err = client.Call(ctx, http.MethodPost, "/query", body, &answer)
-	switch {
-	case apiclient.Status(err) == http.StatusNotFound:
-		err = explainNamespace(ctx, client, namespace, err)
-	case err == nil && answer.Metadata.Truncated && !as.onScreen(env):
+	if as.onScreen(env) {
+		var answer queryAnswer
+		if err = client.Call(ctx, http.MethodPost, "/query", body, &answer); err == nil {
+			return answer.write(env, as)
+		}
+	} else {
 		err = writeAllRows(ctx, env, client, body, as)
-	case err == nil:
-		return answer.write(env, as)
+	}
+	if apiclient.Status(err) == http.StatusNotFound {
+		err = explainNamespace(ctx, client, namespace, err)
 	}
 	if err != nil {
 		return fmt.Errorf("query %s: %w", namespace, err)
@@ -91,18 +92,18 @@ func (q *Query) statement() (string, error) {
 // writeAllRows prints all rows of a query. They are on the disk before the first is printed: an
 // incomplete result prints nothing.
 func writeAllRows(ctx context.Context, env command.Env, client *apiclient.Client, query any, as rowFormat) error {
-	body, size, err := client.QueryRows(ctx, query)
+	received, err := client.QueryRows(ctx, query)
 	if err != nil {
 		return err
 	}
-	defer body.Close()
+	defer received.Close()
 	file, err := os.CreateTemp("", "parley-")
 	if err != nil {
 		return fmt.Errorf("make a file for the rows: %w", err)
 	}
 	defer file.Close()
 	defer os.Remove(file.Name())
-	if _, err := copyBody(env, "receiving the rows", file, body, size); err != nil {
+	if _, err := copyBody(env, "receiving the rows", file, received, received.Size); err != nil {
 		return err
 	}
 	count := 0
@@ -120,7 +121,7 @@ func writeAllRows(ctx context.Context, env command.Env, client *apiclient.Client
 			}
 		}
 	}
-	if err := (console.Result{Rows: rows, Internal: as.internal}).WriteAs(env.Stdout, as.Format); err != nil {
+	if err := (console.Result{Rows: rows, Columns: received.Columns, Internal: as.internal}).WriteAs(env.Stdout, as.Format); err != nil {
 		return err
 	}
 	if as.Format == console.FormatTable {
@@ -129,7 +130,7 @@ func writeAllRows(ctx context.Context, env command.Env, client *apiclient.Client
 	return nil
 }
 
-// onlyNamespace gives the namespace that was named, or the only one that there is.
+// onlyNamespace returns the namespace that was named, or the only one that there is.
 func onlyNamespace(ctx context.Context, env command.Env, client *apiclient.Client, named string) (string, error) {
 	if named != "" {
 		return named, nil

@@ -24,6 +24,10 @@ func TestIncompleteRows(t *testing.T) {
 			w.Header().Set("Content-Type", "application/x-ndjson")
 			_, _ = io.WriteString(w, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n")
 		}, "n\n1\n2\n3\n", ""},
+		"no rows": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			w.Header().Set("X-Columns", `["n","\u00e9"]`)
+		}, "n,é\n", ""},
 		"an older server": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			_, _ = io.WriteString(w, page)
@@ -40,7 +44,11 @@ func TestIncompleteRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			queries := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					queries++
+				}
 				if r.Header.Get("Accept") == "application/x-ndjson" {
 					test.lines(w)
 					return
@@ -54,8 +62,8 @@ func TestIncompleteRows(t *testing.T) {
 			query := Query{SQL: []string{"SELECT"}, Namespace: "alice/shop", connectionSettings: connection}
 			query.Format = "csv"
 			err := query.Run(t.Context(), env)
-			if stdout.String() != test.stdout || !strings.Contains(fmt.Sprint(err), test.failed) || (err == nil) != (test.failed == "") {
-				t.Errorf("%q %v", stdout.String(), err)
+			if stdout.String() != test.stdout || !strings.Contains(fmt.Sprint(err), test.failed) || (err == nil) != (test.failed == "") || queries != 1 {
+				t.Errorf("%q %v after %d queries", stdout.String(), err, queries)
 			}
 			stdout.Reset()
 			head := Head{Dataset: "shop/orders", Rows: "3", connectionSettings: connection}
