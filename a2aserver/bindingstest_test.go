@@ -68,7 +68,7 @@ func newBindings(t testing.TB, h *Host) bindings {
 	return bindings{t, serveHost(t, h), dialGRPC(t, h)}
 }
 
-// result gives a result of 1.0 in a form that can be compared.
+// result returns a result of 1.0 in a form that can be compared.
 func (b bindings) result(method, text string) string {
 	b.Helper()
 	message := b.message(described(method).Output().FullName())
@@ -78,7 +78,7 @@ func (b bindings) result(method, text string) string {
 	return b.proto(message)
 }
 
-// proto gives a message in the form of result.
+// proto returns a message in the form of result.
 func (b bindings) proto(message proto.Message) string {
 	b.Helper()
 	text, err := protojson.Marshal(message)
@@ -95,7 +95,7 @@ func (b bindings) proto(message proto.Message) string {
 	return string(text)
 }
 
-// described gives the protocol's description of a method.
+// described returns the protocol's description of a method.
 func described(method string) protoreflect.MethodDescriptor {
 	return a2apb.File_a2av1_proto.Services().ByName("A2AService").Methods().ByName(protoreflect.Name(method))
 }
@@ -125,7 +125,7 @@ func (b bindings) jsonRPC(who storage.Caller, method, params, version string) ou
 	return got
 }
 
-// eachAnswer gives the body of a response, or each event of a stream.
+// eachAnswer returns the body of a response, or each event of a stream.
 func (b bindings) eachAnswer(response *http.Response, each func(text string)) {
 	b.Helper()
 	if response.Header.Get("Content-Type") != "text/event-stream" {
@@ -170,7 +170,7 @@ func (b bindings) httpJSON(who storage.Caller, method, params, version string) o
 	return got
 }
 
-// statusOf gives the statuses of HTTP and gRPC for an error.
+// statusOf returns the statuses of HTTP and gRPC for an error.
 func statusOf(got outcome) (int, rpccode.Code) {
 	var kind error
 	if got.reason == "RESOURCE_EXHAUSTED" {
@@ -179,7 +179,7 @@ func statusOf(got outcome) (int, rpccode.Code) {
 	return (&jsonrpc.Error{Code: got.code}).Status(kind)
 }
 
-// codeOf gives JSON-RPC's code of a reason.
+// codeOf returns JSON-RPC's code of a reason.
 func codeOf(reason string) int {
 	for _, kind := range []error{
 		a2a.ErrParseError, a2a.ErrInvalidRequest, a2a.ErrMethodNotFound, a2a.ErrInvalidParams, a2a.ErrTaskNotFound, a2a.ErrTaskNotCancelable,
@@ -274,7 +274,7 @@ func (b bindings) gRPC(who storage.Caller, method, params, version string) outco
 	return got
 }
 
-// message gives an empty message of a type.
+// message returns an empty message of a type.
 func (b bindings) message(name protoreflect.FullName) proto.Message {
 	b.Helper()
 	found, err := protoregistry.GlobalTypes.FindMessageByName(name)
@@ -350,7 +350,7 @@ func (b bindings) inLegacy(method, params string) (string, bool) {
 	return string(text), err == nil
 }
 
-// fromLegacy gives a result of 0.3 as 1.0 has it.
+// fromLegacy returns a result of 0.3 as 1.0 has it.
 func (b bindings) fromLegacy(method string, result json.RawMessage) string {
 	b.Helper()
 	if method == "GetExtendedAgentCard" {

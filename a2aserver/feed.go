@@ -18,7 +18,7 @@ type feeds struct {
 	live map[string]*feed
 }
 
-// acquire gives the feed of a run; release it after use.
+// acquire returns the feed of a run; release it after use.
 func (f *feeds) acquire(runID string) *feed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *feed) setPolled(last int64) {
 	}
 }
 
-// worker gives the run if it executes here.
+// worker returns the run if it executes here.
 func (f *feed) worker() *run {
 	f.mu.Lock()
 	defer f.mu.Unlock()

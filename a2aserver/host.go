@@ -59,7 +59,7 @@ type Projection struct {
 	Failure func(task *a2a.Task) string
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
-	// Input gives what a task with this status asks the user; nil when it does not wait.
+	// Input returns what a task with this status asks the user; nil when it does not wait.
 	Input func(status a2a.TaskStatus) *storage.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
 	Progress func(question string) func(event a2a.Event) []storage.Progress
@@ -74,11 +74,11 @@ type Config struct {
 	// LegacyCardJSON writes a card as A2A 0.3 has it, with signatures for the address of the
 	// context.
 	LegacyCardJSON func(ctx context.Context, card *a2a.AgentCard) ([]byte, error)
-	// Sign gives a card with signatures, for the address of the context. It may be nil.
+	// Sign returns a card with signatures, for the address of the context. It may be nil.
 	Sign func(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error)
-	// Keys gives the keys of the signatures, to be written as JSON.
+	// Keys returns the keys of the signatures, to be written as JSON.
 	Keys func() any
-	// Catalog gives what GET /a2a answers, to be written as JSON; AICatalog, what crawlers
+	// Catalog returns what GET /a2a answers, to be written as JSON; AICatalog, what crawlers
 	// read.
 	Catalog, AICatalog func(baseURL string) any
 	Logger             *slog.Logger

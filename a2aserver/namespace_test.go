@@ -56,7 +56,7 @@ func sendTask(t *testing.T, s service, who storage.Caller, request *a2a.SendMess
 	return sent.(*a2a.Task)
 }
 
-// namespaceOf gives the namespace that a run asked.
+// namespaceOf returns the namespace that a run asked.
 func namespaceOf(t *testing.T, store *sqlstore.Store, who storage.Caller, conversation string) string {
 	t.Helper()
 	ref, err := store.ConversationNamespace(t.Context(), who, conversation)

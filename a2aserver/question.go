@@ -50,7 +50,7 @@ func isText(part *a2a.Part) bool {
 	return ok
 }
 
-// messageText gives the text parts of a message, one on a line.
+// messageText returns the text parts of a message, one on a line.
 func messageText(message *a2a.Message) string {
 	var texts []string
 	for _, part := range message.Parts {

@@ -28,7 +28,7 @@ func withLegacy(ctx context.Context) context.Context {
 
 func isLegacy(ctx context.Context) bool { return ctx.Value(legacyKey{}) != nil }
 
-// namedVersion gives the version in the header or, by a name in any case, in the query.
+// namedVersion returns the version in the header or, by a name in any case, in the query.
 func namedVersion(r *http.Request) string {
 	if version := r.Header.Get(a2a.SvcParamVersion); version != "" || r.URL.RawQuery == "" {
 		return version
@@ -41,7 +41,7 @@ func namedVersion(r *http.Request) string {
 	return ""
 }
 
-// readVersion gives the version that a client names, without its patch number, which does
+// readVersion returns the version that a client names, without its patch number, which does
 // not count; "" for none. One that is not supported is refused.
 func readVersion(named string, supported ...string) (string, error) {
 	version := strings.TrimSpace(named)
@@ -68,7 +68,7 @@ func (s *agentService) setExtensions(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// activated gives the extensions of an agent that are in lists of URIs, as such a list.
+// activated returns the extensions of an agent that are in lists of URIs, as such a list.
 func (s *agentService) activated(ctx context.Context, lists []string) string {
 	if len(lists) == 0 {
 		return ""

@@ -190,7 +190,7 @@ func refused(instruction string, refusal *llm.UnanswerableError) Found {
 	}
 }
 
-// Metadata gives the metadata of the step's artifact.
+// Metadata returns the metadata of the step's artifact.
 func (f Found) Metadata() map[string]any {
 	metadata := map[string]any{"reasoning": f.Reasoning, "confidence": f.Confidence}
 	if f.Failure != "" {
@@ -211,7 +211,7 @@ func (f Found) Metadata() map[string]any {
 	return metadata
 }
 
-// RowsMetadata gives the metadata of the artifact that has the step's rows: how they are
+// RowsMetadata returns the metadata of the artifact that has the step's rows: how they are
 // shown, and whether their query was verified.
 func (f Found) RowsMetadata() map[string]any {
 	metadata := map[string]any{}
@@ -271,7 +271,7 @@ func ReadStep(artifact *a2a.Artifact) llm.Step {
 	return step
 }
 
-// writtenQuery gives the query of a stored step; "" if none could be written.
+// writtenQuery returns the query of a stored step; "" if none could be written.
 func writtenQuery(text string) string {
 	if strings.HasPrefix(text, noQuery) {
 		return ""
@@ -285,7 +285,7 @@ func isVerified(artifact *a2a.Artifact) bool {
 	return verified
 }
 
-// searchOf gives a search with its limits applied.
+// searchOf returns a search with its limits applied.
 func searchOf(search *llm.Search) *llm.Search {
 	if search == nil {
 		return nil

@@ -57,7 +57,7 @@ type Lake interface {
 
 // Charts makes charts of rows.
 type Charts interface {
-	// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no
+	// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no
 	// chart helps, and the units of their numbers by column.
 	Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string)
 }

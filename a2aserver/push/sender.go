@@ -69,9 +69,9 @@ type Config struct {
 	Policy safehttp.Policy
 	// Secrets decrypts the secrets of configs.
 	Secrets *seal.Box
-	// Encode gives an event, or a task, as the receiver of a config reads it.
+	// Encode returns an event, or a task, as the receiver of a config reads it.
 	Encode func(config storage.PushConfig, event storage.Event) (storage.Event, error)
-	// Task gives a run's task as it is, with the number of its last event. release frees
+	// Task returns a run's task as it is, with the number of its last event. release frees
 	// its memory.
 	Task func(ctx context.Context, caller storage.Caller, runID string) (task storage.Event, release func(), err error)
 	// Reserve waits for memory for what is read for a user.
@@ -263,7 +263,7 @@ func (s *Sender) sendDue(ctx context.Context) {
 	})
 }
 
-// takeChanged gives the configs that wait for room, and the runs that changed since the last
+// takeChanged returns the configs that wait for room, and the runs that changed since the last
 // time, none for all. search is false when nothing changed. Without room to send there is
 // nothing.
 func (s *Sender) takeChanged() (waiting []storage.DuePush, runIDs []string, search bool) {

@@ -30,7 +30,7 @@ func (o pathObjects) Hold(_ context.Context, files []storage.DataFile) (paths []
 	return paths, release, nil
 }
 
-// download gives the file of a dataset with these columns. It leaves no file behind.
+// download returns the file of a dataset with these columns. It leaves no file behind.
 func download(t *testing.T, columns []storage.Column, files []string, as storage.Download) (string, error) {
 	t.Helper()
 	data := storage.DatasetData{ID: "id", Dataset: storage.Dataset{Name: "odd", Columns: columns}}

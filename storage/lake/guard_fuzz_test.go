@@ -15,46 +15,46 @@ import (
 	"parley/storage/lake/sqlcheck"
 )
 
-// pessimist is an engine by which all joins repeat rows and leave some out.
-type pessimist struct{ engine }
+// repeatingJoins is an engine by which all joins repeat rows and leave some out.
+type repeatingJoins struct{ engine }
 
-func (p pessimist) Query(ctx context.Context, sql string, _ bool) (json.RawMessage, error) {
-	_, err := sqlcheck.Check(ctx, sql, p.tables, p.Parser.Parse)
+func (r repeatingJoins) Query(ctx context.Context, sql string, _ bool) (json.RawMessage, error) {
+	_, err := sqlcheck.Check(ctx, sql, r.tables, r.Parser.Parse)
 	return json.RawMessage(`{"found":false,"repeated":true,"lost0":1,"lost1":2}`), err
 }
 
-// liar is an engine whose worker changes one value of each tree.
-type liar struct {
-	pessimist
+// wrongTrees is an engine whose worker changes one value of each tree.
+type wrongTrees struct {
+	repeatingJoins
 	change func(any) any
 	// trees caches the trees of statements.
 	trees map[string][]byte
 }
 
-func (l liar) Parse(ctx context.Context, sql string) ([]byte, error) {
-	tree, ok := l.trees[sql]
+func (w wrongTrees) Parse(ctx context.Context, sql string) ([]byte, error) {
+	tree, ok := w.trees[sql]
 	if !ok {
 		var err error
-		if tree, err = l.pessimist.Parse(ctx, sql); err != nil {
+		if tree, err = w.repeatingJoins.Parse(ctx, sql); err != nil {
 			return nil, err
 		}
-		l.trees[sql] = tree
+		w.trees[sql] = tree
 	}
-	if l.change == nil {
+	if w.change == nil {
 		return tree, nil
 	}
 	var root any
 	if err := json.Unmarshal(tree, &root); err != nil {
 		return nil, err
 	}
-	return json.Marshal(l.change(root))
+	return json.Marshal(w.change(root))
 }
 
-func (l liar) Query(context.Context, string, bool) (json.RawMessage, error) {
+func (w wrongTrees) Query(context.Context, string, bool) (json.RawMessage, error) {
 	return json.RawMessage(`{"found":false,"repeated":true,"lost0":1,"lost1":2}`), nil
 }
 
-func (l liar) Print(context.Context, []byte) (string, error) { return "SELECT 1", nil }
+func (w wrongTrees) Print(context.Context, []byte) (string, error) { return "SELECT 1", nil }
 
 // changed copies a tree with another value at a position, and gives how many values it has.
 func changed(v any, at int, to any) (any, int) {
@@ -92,7 +92,7 @@ func TestWrongTrees(t *testing.T) {
 		{Name: "orders", Columns: []storage.Column{{Name: "id"}, {Name: "customer"}, {Name: "total"}}},
 		{Name: "items", Columns: []storage.Column{{Name: "order_id"}, {Name: "quantity"}}},
 	}
-	l := liar{pessimist{engine{Parser: laketest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
+	l := wrongTrees{repeatingJoins{engine{Parser: laketest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
 	for _, sql := range []string{
 		`SELECT customer, sum(total) AS s FROM orders JOIN items ON order_id = id GROUP BY 1`,
 		`WITH x AS (SELECT id, total FROM orders), y AS (SELECT * FROM items) SELECT sum(x.total) FILTER (WHERE id > 1), quantity FROM x LEFT JOIN y ON order_id = id GROUP BY quantity`,
@@ -138,7 +138,7 @@ func FuzzStatement(f *testing.F) {
 	}) {
 		f.Add(sql)
 	}
-	p := pessimist{engine{Parser: laketest.NewParser(f)}}
+	p := repeatingJoins{engine{Parser: laketest.NewParser(f)}}
 	for name, columns := range map[string][]string{
 		"orders": {"id", "customer", "total", "day"}, "order-items.v2": {"order_id", "quantity"}, "notes": {"document", "passage", "text"},
 	} {

@@ -30,9 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		os.Exit(engine.QueryMain())
 	}
-	if len(os.Args) == 4 && os.Args[1] == "liar" {
+	if len(os.Args) == 4 && os.Args[1] == "wrongReplies" {
 		honest, _ := strconv.Atoi(os.Args[3])
-		liar(os.Args[2], honest)
+		replyWrongly(os.Args[2], honest)
 		os.Exit(0)
 	}
 	if len(os.Args) == 3 {
@@ -54,7 +54,7 @@ var processes = map[string]func(string){
 	"compromised": compromised,
 	"orphan":      orphan,
 	"crash":       crash,
-	"hungry":      hungry,
+	"allocate":    allocate,
 	"peak":        peak,
 }
 

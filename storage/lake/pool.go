@@ -132,7 +132,7 @@ func (p *Pool) Close() {
 	p.work.Wait()
 }
 
-// Stats gives the state and the counters.
+// Stats returns the state and the counters.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

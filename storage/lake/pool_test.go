@@ -184,7 +184,7 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	}
 }
 
-// priorities gives 20 less the nice value of each thread of a process.
+// priorities returns 20 less the nice value of each thread of a process.
 func priorities(t *testing.T, pid int) (all []int) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil || len(threads) < 2 {

@@ -62,7 +62,7 @@ func (w *queryWorker) mayServe(user string, readable map[string]bool) bool {
 	return true
 }
 
-// compare gives the worker's tables that differ from the query's, to drop, and those of
+// compare returns the worker's tables that differ from the query's, to drop, and those of
 // the named ones whose files it needs.
 func (w *queryWorker) compare(tables []Table, named []string) (drop []string, need []Table) {
 	current := make(map[string]Table, len(tables))
@@ -83,7 +83,7 @@ func (w *queryWorker) compare(tables []Table, named []string) (drop []string, ne
 	return drop, need
 }
 
-// acquire gives an idle worker that may serve the query, for a short one with the usual
+// acquire returns an idle worker that may serve the query, for a short one with the usual
 // priority, or starts one. Where there are enough, the one that has been idle longest ends first.
 func (p *Pool) acquire(ctx context.Context, q Query, short bool) (*queryWorker, error) {
 	readable := make(map[string]bool, len(q.Tables))

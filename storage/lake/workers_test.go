@@ -23,8 +23,8 @@ import (
 	"parley/storage/lake/worker"
 )
 
-// lies are what a worker that is not ours any more might say.
-var lies = map[string]func(io.Writer){
+// wrongReplies are what a worker that is not ours any more might say.
+var wrongReplies = map[string]func(io.Writer){
 	"garbage":  func(w io.Writer) { fmt.Fprint(w, strings.Repeat("nonsense", 1000)) },
 	"silence":  func(io.Writer) {},
 	"huge":     func(w io.Writer) { _, _ = w.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
@@ -49,8 +49,8 @@ var lies = map[string]func(io.Writer){
 	},
 }
 
-// liar is a worker that answers the first requests well, and then lies.
-func liar(kind string, honest int) {
+// replyWrongly is a worker that answers the first requests well, and the others wrongly.
+func replyWrongly(kind string, honest int) {
 	server := worker.Connect()
 	_ = worker.WriteFrame(server, []byte(`{"race":true}`))
 	in := bufio.NewReader(server)
@@ -63,16 +63,16 @@ func liar(kind string, honest int) {
 			_ = worker.WriteFrame(server, payload)
 			continue
 		}
-		lies[kind](server)
+		wrongReplies[kind](server)
 		if kind != "silence" {
 			_ = server.Close()
 		}
 	}
 }
 
-func TestLyingWorkers(t *testing.T) {
+func TestWrongReplies(t *testing.T) {
 	t.Parallel()
-	for kind := range lies {
+	for kind := range wrongReplies {
 		for honest := range 3 {
 			if kind == "wrong tree" && honest == 2 {
 				// Nobody looks for a tree in the reply to a query.
@@ -84,7 +84,7 @@ func TestLyingWorkers(t *testing.T) {
 					command := c.Command
 					c.Command = func() (string, []string, []string) {
 						path, _, _ := command()
-						return path, []string{"liar", kind, strconv.Itoa(honest)}, nil
+						return path, []string{"wrongReplies", kind, strconv.Itoa(honest)}, nil
 					}
 				})
 				_, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", Tables: s.tables, MaxRows: 1, Timeout: 2 * time.Second})
@@ -92,7 +92,7 @@ func TestLyingWorkers(t *testing.T) {
 					t.Error("believed")
 				}
 				if stats := s.pool.Stats(); stats.Idle > 0 && kind != "wrong tree" {
-					t.Errorf("the liar is kept: %+v", stats)
+					t.Errorf("the worker is kept: %+v", stats)
 				}
 			})
 		}
@@ -227,7 +227,7 @@ func TestOutOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, size := range []string{"100", "300000000"} {
-		ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"hungry", size}, nil }})
+		ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"allocate", size}, nil }})
 		_, err := ingestWith(t, ingester)
 		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
 			t.Errorf("blocks of %s bytes: %v", size, err)
@@ -235,8 +235,8 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// hungry is a worker that takes memory in blocks of a size until there is no more.
-func hungry(size string) {
+// allocate is a worker that takes memory in blocks of a size until there is no more.
+func allocate(size string) {
 	worker.Connect()
 	block, _ := strconv.Atoi(size)
 	if err := worker.LimitIngest(64<<20, 1); err != nil {

@@ -159,7 +159,7 @@ func (s *Store) columns(runs []*runChange) []any {
 		conversationColumns(starts), startColumns(starts), changeColumns(changes), eventColumns(runs))
 }
 
-// writeInTx writes a batch with push configs and attachments. It gives the runs without those
+// writeInTx writes a batch with push configs and attachments. It returns the runs without those
 // that have a config beyond the limit of their user, and the ids of the runs that were written.
 func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*runChange, written map[string]bool, err error) {
 	tx, err := s.batches.BeginTxx(ctx, nil)

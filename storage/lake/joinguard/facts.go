@@ -90,7 +90,7 @@ func (g *guard) checkRows(s *selection, a aggregate) error {
 // all is the set of all relations.
 func (s *selection) all() set { return 1<<len(s.relations) - 1 }
 
-// first gives the first relation of a set in FROM.
+// first returns the first relation of a set in FROM.
 func (s set) first() int {
 	for i := range maxRelations {
 		if s.has(i) {
@@ -100,7 +100,7 @@ func (s set) first() int {
 	return maxRelations
 }
 
-// closure gives the relations of which a row of some relations matches at most one row each.
+// closure returns the relations of which a row of some relations matches at most one row each.
 func (g *guard) closure(s *selection, from set) (set, error) {
 	closed := from
 	for grown := true; grown; {

@@ -11,7 +11,7 @@ import (
 // names that begin with two underscores are internal.
 func rowNumber(relation int) string { return fmt.Sprint("__row", relation) }
 
-// numbered gives FROM with row numbers in some relations, and the expression that tells
+// numbered returns FROM with row numbers in some relations, and the expression that tells
 // their rows apart; NULL where one of them has none.
 func (g *guard) numbered(s *selection, of set) (from, rows any, err error) {
 	if from, err = g.addNumbers(s, s.node["from_table"], of); err != nil {
@@ -85,7 +85,7 @@ func (g *guard) expression(sql string, parts map[string]any) (node, error) {
 	return item, nil
 }
 
-// fromOf gives FROM of a statement's tree.
+// fromOf returns FROM of a statement's tree.
 func fromOf(root node) (node, error) {
 	query, err := queryOf(root)
 	if err != nil {
@@ -128,7 +128,7 @@ func (g *guard) countOnce(s *selection, repeated []aggregate) error {
 	return nil
 }
 
-// once gives the expression that counts each row of an aggregate's relations once.
+// once returns the expression that counts each row of an aggregate's relations once.
 func (g *guard) once(s *selection, a aggregate) (node, error) {
 	parts := map[string]any{"__value": first(a.node["children"])}
 	var rows []string
@@ -164,7 +164,7 @@ func (g *guard) once(s *selection, a aggregate) (node, error) {
 	return g.expression(fmt.Sprintf(format, row, filter), parts)
 }
 
-// nameItems gives the items of SELECT that have no name the one that DuckDB would give them.
+// nameItems sets the name of items of SELECT that have none: the one that DuckDB would give them.
 func (g *guard) nameItems(s *selection) error {
 	for _, v := range list(s.node["select_list"]) {
 		item := object(v)

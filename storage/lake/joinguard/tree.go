@@ -20,7 +20,7 @@ func list(v any) []any {
 	return l
 }
 
-// first gives the first value of a list; nil of none.
+// first returns the first value of a list; nil of none.
 func first(v any) any {
 	if l := list(v); len(l) > 0 {
 		return l[0]
@@ -79,7 +79,7 @@ func visit(v any, f func(node) bool) {
 	}
 }
 
-// conjuncts gives the conditions of a condition that is made with AND.
+// conjuncts returns the conditions of a condition that is made with AND.
 func conjuncts(v any) []any {
 	n := object(v)
 	if n == nil {
@@ -118,7 +118,7 @@ func equal(left, right any) node {
 	return node{"class": "COMPARISON", "type": "COMPARE_EQUAL", "alias": "", "left": left, "right": right}
 }
 
-// columnNames gives the names of a column reference in lower case; nil for other nodes.
+// columnNames returns the names of a column reference in lower case; nil for other nodes.
 func columnNames(n node) []string {
 	if n["class"] != "COLUMN_REF" {
 		return nil

@@ -81,7 +81,7 @@ func Start(spec Spec) (*Process, error) {
 		started <- err
 		if err == nil {
 			p.exit = p.channel.wait(func() error {
-				p.leave()
+				p.waitAndRelease()
 				return cmd.Wait()
 			}, &p.crash)
 		}
@@ -239,9 +239,9 @@ func (p *Process) whileRunning(f func(pid int)) {
 	}
 }
 
-// leave waits for the end of the worker, and ends whatever it started. The PID stays reserved
+// waitAndRelease waits for the end of the worker, and ends whatever it started. The PID stays reserved
 // until the caller reads the exit status.
-func (p *Process) leave() {
+func (p *Process) waitAndRelease() {
 	reserved := waitExit(p.PID)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -261,7 +261,7 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// CrashReport gives the beginning of the worker's crash report, "" without one.
+// CrashReport returns the beginning of the worker's crash report, "" without one.
 func (p *Process) CrashReport() string { return p.crash.String() }
 
 // Executable is the running program, also when its file was replaced or is not accessible.

@@ -234,7 +234,7 @@ func setOOMScore(pid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
 }
 
-// addressSpace gives the bytes of address space that a process has.
+// addressSpace returns the bytes of address space that a process has.
 func addressSpace(pid int) (uint64, error) {
 	size, _, err := memoryOf(pid)
 	return size, err
@@ -286,7 +286,7 @@ func waitExit(pid int) bool {
 	}
 }
 
-// FreeDisk gives how many bytes of a folder's disk this process may still use.
+// FreeDisk returns how many bytes of a folder's disk this process may still use.
 func FreeDisk(folder string) (int64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(folder, &fs); err != nil {

@@ -102,7 +102,7 @@ func (t Table) names() []string {
 	return names
 }
 
-// cells gives a row with a cell for each column.
+// cells returns a row with a cell for each column.
 func (t Table) cells(row []string) []string {
 	cells := make([]string, len(t.Columns))
 	for i := range cells {

@@ -32,7 +32,7 @@ type Result struct {
 	Internal bool
 }
 
-// List gives rows that are in memory.
+// List returns rows that are in memory.
 func List(rows []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for _, row := range rows {
@@ -119,7 +119,7 @@ func (r Result) layout() (layout, error) {
 	return l, nil
 }
 
-// cells gives a row with a cell for each column.
+// cells returns a row with a cell for each column.
 func (l layout) cells(row json.RawMessage) []string {
 	cells := slices.Repeat([]string{None}, len(l.columns))
 	if l.score >= 0 {
@@ -136,7 +136,7 @@ func (l layout) cells(row json.RawMessage) []string {
 	return cells
 }
 
-// withoutInternal gives a row without the keys that are not data.
+// withoutInternal returns a row without the keys that are not data.
 func withoutInternal(row json.RawMessage) (json.RawMessage, error) {
 	if row = bytes.TrimSpace(row); !json.Valid(row) || row[0] != '{' {
 		return nil, errors.New("a row is no JSON object")

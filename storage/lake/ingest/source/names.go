@@ -8,7 +8,7 @@ import (
 
 // Names makes names unique. Its cost grows with their number, also if all are equal.
 type Names struct {
-	// Fold gives the same text for names that count as equal; nil is as for strings.EqualFold.
+	// Fold returns the same text for names that count as equal; nil is as for strings.EqualFold.
 	Fold  func(string) string
 	taken map[string]bool
 	// next is the number that a repeated name gets next, unless another name has it.
@@ -23,7 +23,7 @@ func (n *Names) Reserve(name string) {
 	n.taken[n.fold(name)] = true
 }
 
-// Unique gives a name that is not taken, and reserves it: the given one, or one with a separator
+// Unique returns a name that is not taken, and reserves it: the given one, or one with a separator
 // and a number.
 func (n *Names) Unique(name, separator string) string {
 	unique, base := name, n.fold(name)
