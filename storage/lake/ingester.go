@@ -23,8 +23,8 @@ import (
 
 // IngesterConfig configures an Ingester. The zero value of a field is its default.
 type IngesterConfig struct {
-	// Memory limits DuckDB in one job, in bytes; 512 MiB by default. The whole process has
-	// worker.MaxIngestMemory.
+	// Memory limits DuckDB in one job, in bytes; 384 MiB by default. The whole process has
+	// worker.MaxIngestMemory: DuckDB does not count all of its memory.
 	Memory int64
 	// Threads is the number for one job; two by default.
 	Threads int
@@ -70,7 +70,7 @@ const (
 
 // NewIngester makes an Ingester.
 func NewIngester(config IngesterConfig) *Ingester {
-	config.Memory = cmp.Or(config.Memory, 512<<20)
+	config.Memory = cmp.Or(config.Memory, 384<<20)
 	config.Threads = cmp.Or(config.Threads, 2)
 	config.Jobs = cmp.Or(config.Jobs, 4)
 	config.Timeout = cmp.Or(config.Timeout, time.Hour)

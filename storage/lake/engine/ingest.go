@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -68,7 +69,7 @@ func refusalOf(request worker.IngestRequest, err error) worker.IngestReply {
 	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
 		return worker.IngestReply{Refused: refusal.Message}
 	case request.Export.Format != "" && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
-		return worker.IngestReply{Refused: "the file takes more memory to write than it may use; " + readInParts}
+		return worker.IngestReply{Refused: worker.ExportNeedsMemory}
 	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
 		return worker.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
 	}
@@ -90,7 +91,7 @@ func throttled(send func(ingest.Progress)) func(ingest.Progress) {
 // more if allowed.
 const InitialMemoryLimit = 80 << 20
 
-// ingestFiles ingests with little memory first, then with all that is allowed.
+// ingestFiles ingests with little memory first, then with all that is allowed, on one thread.
 func ingestFiles(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
 	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
 		return ingest.Result{}, fmt.Errorf("limit an ingest worker: %w", err)
@@ -99,7 +100,10 @@ func ingestFiles(ctx context.Context, request worker.IngestRequest, progress fun
 	request.Memory = min(allowed, InitialMemoryLimit)
 	result, err = ingestWithin(ctx, request, progress)
 	if err != nil && request.Memory < allowed && lacksMemory(err) {
-		request.Memory = allowed
+		// Each thread reads and writes values of its own, and what DuckDB uses is not Go's.
+		request.Memory, request.Threads = allowed, 1
+		debug.SetMemoryLimit(worker.MaxIngestMemory / 4)
+		debug.FreeOSMemory()
 		result, err = ingestWithin(ctx, request, progress)
 	}
 	return result, err

@@ -107,24 +107,25 @@ func (r *run) checkDecoded(name string, decoded float64) error {
 }
 
 // checkFooter refuses a Parquet file whose footer says that it decodes to too
-// much, before any of it is read. It gives the rows.
-func (r *run) checkFooter(ctx context.Context, path, name string) (rows int64, err error) {
+// much, before any of it is read. It returns the rows, and the most rows of a row group.
+func (r *run) checkFooter(ctx context.Context, path, name string) (rows, groupRows int64, err error) {
 	var counted, values, bytes float64
 	err = r.db.QueryRowContext(ctx, fmt.Sprintf(`
-SELECT CAST(coalesce(sum(rows), 0) AS DOUBLE), CAST(coalesce(sum("values"), 0) AS DOUBLE), CAST(coalesce(sum(bytes), 0) AS DOUBLE)
+SELECT CAST(coalesce(sum(rows), 0) AS DOUBLE), CAST(coalesce(sum("values"), 0) AS DOUBLE), CAST(coalesce(sum(bytes), 0) AS DOUBLE),
+	CAST(coalesce(max(rows), 0) AS BIGINT)
 FROM (
 	SELECT row_group_id, max(row_group_num_rows) AS rows, sum(greatest(num_values, row_group_num_rows, 0)) AS "values",
 		sum(greatest(total_uncompressed_size, 0)) AS bytes
 	FROM parquet_metadata(%s)
 	GROUP BY row_group_id
-)`, sqltext.Text(path))).Scan(&counted, &values, &bytes)
+)`, sqltext.Text(path))).Scan(&counted, &values, &bytes, &groupRows)
 	if err == nil {
 		rows, err = fileRows(ctx, r.db, path)
 	}
 	if err != nil || float64(rows) != counted {
-		return 0, r.badParquet(ctx, name, err)
+		return 0, 0, r.badParquet(ctx, name, err)
 	}
-	return rows, r.checkDecoded(name, max(values*valueBytes, bytes))
+	return rows, groupRows, r.checkDecoded(name, max(values*valueBytes, bytes))
 }
 
 // measureValues gives the bytes that the values of a Parquet file take. The

@@ -14,8 +14,9 @@ import (
 const maxRecord = 2_000_000
 
 // csvBuffer is how many bytes of CSV DuckDB reads at a time, of which it keeps
-// several: by itself it would take sixteen times the longest row.
-const csvBuffer = 2*maxRecord + 100_000
+// several: by itself it would take sixteen times the longest row. With less than four of the
+// longest rows its parallel reader fails, and the sequential one holds 2048 rows.
+const csvBuffer = 4*maxRecord + 100_000
 
 // csvScanner checks records of CSV, and finds the kinds of their values: fields
 // separated by one character, quoted with " where they hold it, line ends or

@@ -164,6 +164,9 @@ type table struct {
 	rows    int64
 	// decoded is how many bytes the values take.
 	decoded int64
+	// groupRows is the most rows of a row group of a Parquet file, 0 of files whose
+	// rows cannot be chosen by number.
+	groupRows int64
 	// report says how the source was read, its columns in their order.
 	report storage.IngestReport
 	// spelled counts, by column, the cells that are missing unless the column becomes text.

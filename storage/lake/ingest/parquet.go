@@ -26,7 +26,7 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 	if err != nil {
 		return nil, r.badParquet(ctx, name, err)
 	}
-	if t.rows, err = r.checkFooter(ctx, path, name); err != nil {
+	if t.rows, t.groupRows, err = r.checkFooter(ctx, path, name); err != nil {
 		return nil, err
 	}
 	if len(raw) > storage.MaxColumns {
@@ -46,6 +46,9 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 		typ, cast, ok := parquetType(c.Type, sqltext.Name(c.Name))
 		if !ok {
 			return nil, refuse("%s, column %s: values of type %s cannot be kept", name, quote(c.Name), c.Type)
+		}
+		if storage.FoldColumn(c.Name) == "file_row_number" {
+			t.groupRows = 0 // DuckDB's column of this name would be another one
 		}
 		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
 		casts[i] = cast
@@ -68,6 +71,9 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 			if t.columns[i].Type == typeNull {
 				exprs[i] = fmt.Sprintf("CAST(NULL AS %s)", physical(want[i]))
 			}
+		}
+		if t.groupRows > 0 {
+			return fmt.Sprintf("read_parquet(%s, hive_partitioning = false, file_row_number = true)", sqltext.Text(path)), exprs
 		}
 		return from, exprs
 	}

@@ -22,6 +22,9 @@ const (
 	// topDistinct is how many different values a column may have to have its values counted:
 	// they are held in memory.
 	topDistinct = 50_000
+	// longText is how many characters the texts of a column may have on average to be held in
+	// memory.
+	longText = 4096
 	// alikeDistinct is how many different texts are compared without their case and blanks.
 	alikeDistinct = 5000
 	// wideColumns is from how many columns on a few of them are first copied to a file of
@@ -323,11 +326,15 @@ func bins(c storage.ColumnProfile) string {
 	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }
 
+func hasLongTexts(c storage.ColumnProfile) bool {
+	return c.Length != nil && c.Length.Average > longText
+}
+
 // top counts the values of columns that have not too many different ones.
 func (p *profiler) top(columns []storage.ColumnProfile) error {
 	var selects []string
 	for i, c := range columns {
-		if kind := storage.KindOf(c.Type); kind == storage.KindOther || c.Missing == p.profile.Rows || c.Distinct > topDistinct {
+		if kind := storage.KindOf(c.Type); kind == storage.KindOther || c.Missing == p.profile.Rows || c.Distinct > topDistinct || hasLongTexts(c) {
 			continue
 		}
 		x := sqltext.Name(c.Name)

@@ -17,24 +17,28 @@ import (
 const fewRows = 1000
 
 // count counts the values of all columns in one query, in which each row gives a value of each
-// column. It fills the bins, too.
+// column. It fills the bins, too. Long texts have queries of their own: the list of values of a
+// row would hold them all in memory.
 func (p *profiler) count(columns []storage.ColumnProfile) error {
-	var values []string
+	var values, selects []string
 	for i, c := range columns {
 		if c.Missing == p.profile.Rows {
 			continue
 		}
 		x := sqltext.Name(c.Name)
+		if hasLongTexts(c) {
+			selects = append(selects, fmt.Sprintf("SELECT %d, %s, %s, NULL::DOUBLE, count(*)%s WHERE %s IS NOT NULL GROUP BY ALL", i, hash(c), shortText(x), p.from, x))
+			continue
+		}
 		values = append(values, fmt.Sprintf("{'at': %d, 'h': CASE WHEN %s IS NOT NULL THEN %s END, 'x': %s, 'n': %s}", i, x, hash(c), shortText(x), number(c, x)))
 	}
-	if len(values) == 0 {
-		return nil
+	if len(values) > 0 {
+		selects = append(selects, fmt.Sprintf("SELECT v.at, v.h, v.x, v.n, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from))
 	}
-	counted := fmt.Sprintf("SELECT v.at, v.h, v.x, v.n, count(*) FROM (SELECT unnest([%s]) AS v%s) WHERE v.h IS NOT NULL GROUP BY ALL", strings.Join(values, ", "), p.from)
 	for i := range columns {
 		columns[i].Distinct = 0
 	}
-	err := p.each([]string{counted}, func(rows *sql.Rows) error {
+	err := p.each(selects, func(rows *sql.Rows) error {
 		var at int
 		var h uint64
 		var value storage.ValueCount

@@ -19,11 +19,25 @@ import (
 	"parley/storage"
 )
 
-// Limits of a row group: the writer holds some of them in memory.
+// Limits of a row group: the writer holds some of them in memory, each of them a few times.
 const (
 	groupRows  = 122_880
-	groupBytes = 64 << 20
+	groupBytes = 32 << 20
 )
+
+// groupOf returns how many rows of a table with this size make a row group.
+func groupOf(rows, bytes int64) int64 {
+	return max(1, min(groupRows, groupBytes/(bytes/max(rows, 1)+1)))
+}
+
+// groupOfFiles is groupOf for the rows of Parquet files.
+func groupOfFiles(ctx context.Context, db *sql.DB, files []string) (int64, error) {
+	var rows, bytes int64
+	err := db.QueryRowContext(ctx, `
+SELECT CAST(coalesce(sum(num_values) FILTER (column_id = 0), 0) AS BIGINT), CAST(coalesce(sum(total_uncompressed_size), 0) AS BIGINT)
+FROM parquet_metadata(`+listOf(files)+")").Scan(&rows, &bytes)
+	return groupOf(rows, bytes), err
+}
 
 // Query gives the SQL that reads files of Run or Compact, in their order, as the
 // rows of a dataset with these columns, by the contract in the package's
@@ -42,12 +56,15 @@ func Query(files []string, columns []storage.Column) string {
 }
 
 func selectFiles(exprs, files []string) string {
+	return fmt.Sprintf("SELECT %s FROM read_parquet(%s, union_by_name = true, hive_partitioning = false)", strings.Join(exprs, ", "), listOf(files))
+}
+
+func listOf(files []string) string {
 	paths := make([]string, len(files))
 	for i, path := range files {
 		paths[i] = sqltext.Text(path)
 	}
-	return fmt.Sprintf("SELECT %s FROM read_parquet([%s], union_by_name = true, hive_partitioning = false)",
-		strings.Join(exprs, ", "), strings.Join(paths, ", "))
+	return "[" + strings.Join(paths, ", ") + "]"
 }
 
 // fromFiles gives the SQL that follows the expressions of a query over files.
@@ -73,8 +90,12 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.
 	if len(exprs) == 0 {
 		exprs = []string{"CAST(NULL AS VARCHAR) AS " + sqltext.Name(columns[0].Name)}
 	}
+	group, err := groupOfFiles(ctx, db, files)
+	if err != nil {
+		return File{}, fmt.Errorf("compact: %w", err)
+	}
 	path := filepath.Join(work, "compact.parquet")
-	if err := copyTo(ctx, db, selectFiles(exprs, files), path, groupRows); err != nil {
+	if err := copyTo(ctx, db, selectFiles(exprs, files), path, group); err != nil {
 		return File{}, fmt.Errorf("compact: %w", err)
 	}
 	file, err := seal(ctx, db, path)
@@ -92,7 +113,11 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.
 // path. Columns are the dataset's.
 func Export(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, as storage.Download, outDir string) (string, error) {
 	// Every reader of Parquet understands the defaults: version 1, compressed by Snappy.
-	query, options := Query(files, columns), "FORMAT parquet"
+	group, err := groupOfFiles(ctx, db, files)
+	if err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	query, options := Query(files, columns), fmt.Sprintf("FORMAT parquet, ROW_GROUP_SIZE %d", group)
 	if as.Format == storage.DownloadCSV {
 		query, options = csvRows(query, columns, as.EscapeFormulas), "FORMAT csv, HEADER"
 	}
@@ -145,12 +170,12 @@ func (r *run) write(ctx context.Context, tables []*table, columns []storage.Colu
 		want += t.rows
 		bytes += t.decoded
 	}
-	group := max(2048, min(groupRows, groupBytes/(bytes/want+1)))
+	group := groupOf(want, bytes)
 	// DuckDB should read what the check accepts. Where its parallel reader does
 	// not, or counts other rows, the sequential one decides.
-	err := r.writeOnce(ctx, selectTables(tables, columns, false), path, group, want)
+	err := r.writeOnce(ctx, selectTables(tables, columns, group, false), path, group, want)
 	if err != nil && ctx.Err() == nil {
-		err = r.writeOnce(ctx, selectTables(tables, columns, true), path, group, want)
+		err = r.writeOnce(ctx, selectTables(tables, columns, group, true), path, group, want)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -206,10 +231,10 @@ func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File
 	return files, nil
 }
 
-// selectTables gives the SQL for the rows of all tables, in order.
-func selectTables(tables []*table, columns []storage.Column, sequential bool) string {
-	selects := make([]string, len(tables))
-	for i, t := range tables {
+// selectTables returns the SQL for the rows of all tables, in order.
+func selectTables(tables []*table, columns []storage.Column, group int64, sequential bool) string {
+	var selects []string
+	for _, t := range tables {
 		want := make([]string, len(t.columns))
 		own := map[string]int{}
 		for j, c := range t.columns {
@@ -232,9 +257,26 @@ func selectTables(tables []*table, columns []storage.Column, sequential bool) st
 				list = append(list, fmt.Sprintf("CAST(NULL AS %s) AS %s", physical(c.Type), sqltext.Name(c.Name)))
 			}
 		}
-		selects[i] = "SELECT " + strings.Join(list, ", ") + " FROM " + from
+		query := "SELECT " + strings.Join(list, ", ") + " FROM " + from
+		if !t.sliced(group) {
+			selects = append(selects, query)
+			continue
+		}
+		for first := int64(0); first < t.rows; first += group {
+			selects = append(selects, fmt.Sprintf("%s WHERE file_row_number >= %d AND file_row_number < %d", query, first, first+group))
+		}
 	}
 	return strings.Join(selects, " UNION ALL ")
+}
+
+// vectorRows is how many rows DuckDB reads and writes at once, at least.
+const vectorRows = 2048
+
+// sliced reports whether a Parquet file is read a row group of the result at a time, since the
+// rows that DuckDB reads at once would take too much memory to be written at once. That reads a
+// group of the source some times, so those must not be large.
+func (t *table) sliced(group int64) bool {
+	return group < vectorRows && t.rows > group && 0 < t.groupRows && t.groupRows <= 4*vectorRows
 }
 
 // hasValues reports whether some column has values. A Parquet file has at least

@@ -110,6 +110,8 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 		return IngestReply{}, context.Cause(ctx)
 	case Gone(err) && len(request.Files) == 0 && (exceeded.Load() || outOfMemory.MatchString(p.CrashReport())):
 		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
+	case Gone(err) && request.Export.Format != "" && exceeded.Load():
+		return IngestReply{Refused: ExportNeedsMemory}, nil
 	case Gone(err) && exceeded.Load():
 		return IngestReply{}, errors.New("an ingest worker needed more memory than it may use")
 	case err != nil:
@@ -117,6 +119,9 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 	}
 	return reply, nil
 }
+
+// ExportNeedsMemory is the refusal of an export that takes more memory than a worker may use.
+const ExportNeedsMemory = "the file takes more memory to write than it may use; read the rows in parts with queries"
 
 const (
 	// MaxIngestMemory is the most memory of an ingest worker: of the program, Go, DuckDB and PDFium
