@@ -216,7 +216,7 @@ func TestCrashIsReported(t *testing.T) {
 	}
 }
 
-// A source that ends an ingest worker for lack of memory is refused.
+// A source, or an export, that ends an ingest worker for lack of memory is refused.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -231,6 +231,10 @@ func TestOutOfMemory(t *testing.T) {
 		_, err := ingestWith(t, ingester)
 		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
 			t.Errorf("blocks of %s bytes: %v", size, err)
+		}
+		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, storage.Download{Format: storage.DownloadCSV}, 1000, t.TempDir())
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), worker.ExportNeedsMemory) {
+			t.Errorf("an export with blocks of %s bytes: %v", size, err)
 		}
 	}
 }

@@ -105,14 +105,15 @@ func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress fu
 		}
 	}
 	p.Kill()
+	lacked := Gone(err) && (exceeded.Load() || outOfMemory.MatchString(p.CrashReport()))
 	switch {
 	case ctx.Err() != nil:
 		return IngestReply{}, context.Cause(ctx)
-	case Gone(err) && len(request.Files) == 0 && (exceeded.Load() || outOfMemory.MatchString(p.CrashReport())):
-		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
-	case Gone(err) && request.Export.Format != "" && exceeded.Load():
+	case lacked && request.Export.Format != "":
 		return IngestReply{Refused: ExportNeedsMemory}, nil
-	case Gone(err) && exceeded.Load():
+	case lacked && len(request.Files) == 0:
+		return IngestReply{Refused: "the file needs more memory than it may use; try it in smaller files"}, nil
+	case lacked:
 		return IngestReply{}, errors.New("an ingest worker needed more memory than it may use")
 	case err != nil:
 		return IngestReply{}, fmt.Errorf("an ingest worker ended: %w: %v: %s", err, p.exit, p.CrashReport())
