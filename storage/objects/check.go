@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // Check looks whether files of datasets are in a store, by their sizes and their first bytes: it
-// does not read them. A missing or damaged one is storage.ErrNotFound.
+// does not read them. A missing or damaged one is storage.ErrNotFound, also where
+// others cannot be checked.
 func Check(ctx context.Context, store Store, files []storage.DataFile) error {
 	checks := make(chan error, len(files))
 	slots := make(chan struct{}, maxFetches)
@@ -23,7 +25,7 @@ func Check(ctx context.Context, store Store, files []storage.DataFile) error {
 	}
 	var failed error
 	for range files {
-		if err := <-checks; err != nil {
+		if err := <-checks; err != nil && !errors.Is(failed, storage.ErrNotFound) {
 			failed = err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"parley/cmd/parley/internal/command"
@@ -162,10 +163,13 @@ func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
 // Check implements lake.Objects. Files in the cache are right: queries read them there.
 func (o *objectStore) Check(ctx context.Context, files []storage.DataFile) error {
 	if o.cache != nil {
-		if _, release, ok := o.cache.Ready(files); ok {
-			release()
-			return nil
-		}
+		files = slices.DeleteFunc(slices.Clone(files), func(file storage.DataFile) bool {
+			_, release, ok := o.cache.Ready([]storage.DataFile{file})
+			if ok {
+				release()
+			}
+			return ok
+		})
 	}
 	return objects.Check(ctx, o.Store, files)
 }

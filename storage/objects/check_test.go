@@ -1,0 +1,33 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"parley/storage"
+)
+
+// unreachable has one missing object; the others cannot be opened.
+type unreachable struct{ Store }
+
+func (unreachable) Open(_ context.Context, key string) (io.ReadCloser, int64, error) {
+	if key == "missing" {
+		return nil, 0, fmt.Errorf("%w: %s", storage.ErrNotFound, key)
+	}
+	return nil, 0, storage.ErrUnavailable
+}
+
+// A missing file is found also where others cannot be checked, in any order.
+func TestCheckFindsMissing(t *testing.T) {
+	t.Parallel()
+	for missing := range 3 {
+		files := []storage.DataFile{{Key: "a"}, {Key: "b"}, {Key: "c"}}
+		files[missing].Key = "missing"
+		if err := Check(t.Context(), unreachable{}, files); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("missing at %d: %v", missing, err)
+		}
+	}
+}
