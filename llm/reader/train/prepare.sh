@@ -5,7 +5,8 @@
 #
 # SPIDER_QUESTIONS is a file of questions with SQL (a JSON object a line: db, question, sql),
 # SPIDER and WTQ are folders with DB/tables/*.csv and DB/questions.jsonl. SPIDER/DB/links.json may declare
-# links. The project's own questions are in data/own.tar.gz.
+# links. The project's own questions are in data/own.tar.gz and data/public.tar.gz; sets of the latter
+# without tables are left out.
 set -euo pipefail
 spider_questions=$(realpath "$1") spider=$(realpath "$2") wtq=$(realpath "$3")
 mkdir -p "$4/data" "$4/bin"
@@ -21,6 +22,11 @@ for author in "$out"/own/*; do
 	cp -r "$author" "$out/data/own/$name"
 	"$out/bin/convert" suite "own/$name" "$author" >"$out/data/$name.jsonl"
 done
+tar xzf data/public.tar.gz -C "$out/data"
+for set in "$out"/data/public/*; do
+	[ -d "$set/tables" ] || rm -r "$set"
+done
+"$out/bin/convert" suite public "$out/data/public" >"$out/data/public.jsonl"
 cp -r "$spider" "$out/data/spider"
 "$out/bin/convert" spider "$spider_questions" "$spider" >"$out/data/spider.jsonl"
 # These have answers and no queries: what the last network reads right is trained on.
