@@ -160,6 +160,9 @@ func TestPeakMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux limits the memory of workers")
 	}
+	if worker.RaceEnabled {
+		t.Skip("the race detector only makes writing the files slow")
+	}
 	ingester, err := documentIngester()
 	if err != nil {
 		t.Fatal(err)
