@@ -39,7 +39,11 @@ func TestCacheFetchError(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache.fetches.Wait()
-	if err := os.WriteFile(cache.path(file.Key), []byte("damaged"), 0o600); err != nil {
+	damaged := cache.path(file.Key)
+	if err := os.Remove(damaged); err != nil { // it is read-only
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(damaged, []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := folder.Delete(t.Context(), file.Key); err != nil {
