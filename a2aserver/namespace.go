@@ -88,7 +88,7 @@ func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, f
 
 // resolve finds where to create a run and sets it in the request. A question that names no
 // namespace is asked of the namespace of its conversation, of one that its text names, or of
-// the only one that the caller can read; when there are several, it gives them as options and
+// the only one that the caller can read; when there are several, it returns them as options and
 // sets no namespace, or takes the one that fits best. One with files, or in a conversation that
 // has only files, needs none.
 func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest, files bool) ([]storage.NamespaceRef, error) {

@@ -254,7 +254,7 @@ func TestIngestionAskedForAgain(t *testing.T) {
 	})
 }
 
-// uploadWhole uploads a file of alice, and gives it as a request to ingest it.
+// uploadWhole uploads a file of alice, and returns it as a request to ingest it.
 func (s *service) uploadWhole(name, content string) map[string]any {
 	s.t.Helper()
 	session := s.prepare("alice", name, len(content))

@@ -37,7 +37,7 @@ type Objects interface {
 	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
 	// Ready is Hold for files that are all here. It reports whether they are.
 	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
-	// Check looks whether files are there, without reading them. A missing or damaged one is
+	// Check reports whether files are there, without reading them. A missing or damaged one is
 	// storage.ErrNotFound.
 	Check(ctx context.Context, files []storage.DataFile) error
 	// Source gives a local path of an object that is read once, fetched into dir if needed.

@@ -56,7 +56,7 @@ func (w wrongTrees) Query(context.Context, string, bool) (json.RawMessage, error
 
 func (w wrongTrees) Print(context.Context, []byte) (string, error) { return "SELECT 1", nil }
 
-// changed copies a tree with another value at a position, and gives how many values it has.
+// changed copies a tree with another value at a position, and returns how many values it has.
 func changed(v any, at int, to any) (any, int) {
 	count := 0
 	var walk func(any) any

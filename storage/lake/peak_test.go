@@ -60,9 +60,9 @@ func peak(arguments string) {
 	}
 }
 
-// hungryFiles are small files, one at least for each format, that take much memory to read. Each
+// memoryIntensiveFiles are small files, one at least for each format, that take much memory to read. Each
 // is written to a path.
-func hungryFiles(t *testing.T) map[string]func(path string) {
+func memoryIntensiveFiles(t *testing.T) map[string]func(path string) {
 	t.Helper()
 	text := func(write func(out *bytes.Buffer)) func(string) {
 		return func(path string) {
@@ -171,7 +171,7 @@ func TestPeakMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, write := range hungryFiles(t) {
+	for name, write := range memoryIntensiveFiles(t) {
 		rows, usual := peakRows[name]
 		if !usual && !fulltest.Full() {
 			continue

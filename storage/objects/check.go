@@ -10,7 +10,7 @@ import (
 	"parley/storage"
 )
 
-// Check looks whether files of datasets are in a store, by their sizes and their first bytes: it
+// Check reports whether files of datasets are in a store, by their sizes and their first bytes: it
 // does not read them. A missing or damaged one is storage.ErrNotFound, also where
 // others cannot be checked.
 func Check(ctx context.Context, store Store, files []storage.DataFile) error {

@@ -240,7 +240,7 @@ type Result struct {
 	size int64
 }
 
-// Run runs a query and gives rows up to the bounds. Of a stream, more takes the rows that come
+// Run runs a query and returns rows up to the bounds. Of a stream, more takes the rows that come
 // before.
 func (e *Engine) Run(req worker.Request, more func([][]byte) error) (Result, error) {
 	var out Result

@@ -128,9 +128,9 @@ const (
 	// MaxIngestMemory is the most memory of an ingest worker: of the program, Go, DuckDB and PDFium
 	// together.
 	MaxIngestMemory = 768 << 20
-	// memoryMargin is what a worker may allocate between two looks at its memory.
-	memoryMargin = 48 << 20
-	lookInterval = 4 * time.Millisecond
+	// memoryMargin is what a worker may allocate between two samples of its memory.
+	memoryMargin   = 48 << 20
+	sampleInterval = 4 * time.Millisecond
 )
 
 // limitMemory kills the worker before it has more than so many bytes in memory, and says so.
@@ -142,13 +142,13 @@ func (p *Process) limitMemory(limit int64) *atomic.Bool {
 		return exceeded
 	}
 	go func() {
-		looks := time.NewTicker(lookInterval)
-		defer looks.Stop()
+		ticker := time.NewTicker(sampleInterval)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-p.ended:
 				return
-			case <-looks.C:
+			case <-ticker.C:
 			}
 			var used int64
 			p.whileRunning(func(pid int) { used = residentMemory(pid) })
@@ -354,7 +354,7 @@ func isType(text string) bool {
 	return text != "" && depth == 0
 }
 
-// ServeIngest runs one job in an ingest worker's process, and gives the exit status. It
+// ServeIngest runs one job in an ingest worker's process, and returns the exit status. It
 // also returns when the server closes the channel: then the process must end.
 func ServeIngest(do func(IngestRequest, func(ingest.Progress)) IngestReply) int {
 	server := Connect()

@@ -172,7 +172,7 @@ func (p *Process) Ask(ctx context.Context, req Request, each func([]json.RawMess
 }
 
 // ServeQueries answers requests in a query worker's process, one after the other and on one
-// thread, and gives the exit status. answer sends all replies of a stream but the last by more.
+// thread, and returns the exit status. answer sends all replies of a stream but the last by more.
 // The process exits at once when the server closes the channel.
 func ServeQueries(answer func(r Request, more func(rows [][]byte) error) (ReplyHead, [][]byte)) int {
 	server := Connect()
