@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -17,6 +16,7 @@ import (
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/internal/accept"
 	"parley/internal/fair"
 	"parley/internal/jsontext"
 	"parley/internal/sse"
@@ -173,9 +173,8 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 // acceptsOnlyStreams reports whether a client accepts server-sent events, and no JSON.
 func acceptsOnlyStreams(r *http.Request) bool {
 	streams := false
-	for _, accepted := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		mediaType, _, _ := strings.Cut(accepted, ";")
-		switch strings.ToLower(strings.TrimSpace(mediaType)) {
+	for _, mediaType := range accept.MediaTypes(r.Header) {
+		switch mediaType {
 		case sse.MediaType:
 			streams = true
 		case mediaJSON, "application/*", "*/*":

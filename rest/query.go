@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"parley/internal/accept"
 	"parley/storage"
 )
 
@@ -100,7 +101,7 @@ func (s *Server) postQuery(r *request) error {
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	if acceptsLines(r) {
+	if slices.Contains(accept.MediaTypes(r.Request.Header), mediaLines) {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
@@ -143,17 +144,6 @@ func columnsHeader(columns []storage.Column) string {
 
 func columnNames(columns []storage.Column) []string {
 	return toList(columns, func(c storage.Column) string { return c.Name })
-}
-
-// acceptsLines reports whether a client accepts lines of JSON by name.
-func acceptsLines(r *request) bool {
-	for _, accepted := range strings.Split(strings.Join(r.Request.Header.Values("Accept"), ","), ",") {
-		mediaType, parameters, err := mime.ParseMediaType(accepted)
-		if quality, qErr := strconv.ParseFloat(parameters["q"], 64); err == nil && mediaType == mediaLines && (qErr != nil || quality > 0) {
-			return true
-		}
-	}
-	return false
 }
 
 // answerInQueries answers a question with the rows of the query that nl2ql writes.
