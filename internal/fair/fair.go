@@ -1,7 +1,7 @@
 // Package fair shares a number of slots among users, so that a user with many requests does
 // not block the others: each user has a queue, and a free slot goes to the user who holds
-// the fewest. A large request can take several slots, such as one for each byte: see
-// [Queue.AcquireN].
+// the fewest and, of those, has used the least processor time lately. A large request can take
+// several slots, such as one for each byte: see [Queue.AcquireN].
 package fair
 
 import (
@@ -27,6 +27,8 @@ type Config struct {
 	// too few are free. A user then waits for their own requests only, and all users
 	// together hold at most Slots and one request each.
 	FirstImmediately bool
+	// Usage orders users who hold as many slots. Without it, the one served longest ago is next.
+	Usage *Usage
 }
 
 // Queue holds the requests that wait for slots. It is safe for concurrent use.
@@ -232,20 +234,29 @@ func (q *Queue) dequeue(s *Slot) {
 	}
 }
 
-// dispatch grants free slots to the user who holds the fewest, and among those to the one
-// served longest ago. A user who needs more than are free is skipped.
+// dispatch grants free slots to the user who holds the fewest, among those to the one who has
+// used the least lately, and then to the one served longest ago. A user who needs more than are
+// free is skipped.
 func (q *Queue) dispatch() {
 	for q.cfg.FirstImmediately || q.stats.Running < q.cfg.Slots {
-		best := -1
-		for i, u := range q.order {
-			if q.fits(u) && (best < 0 || u.running < q.order[best].running) {
-				best = i
+		var best *user
+		var bestUsed time.Duration
+		for _, u := range q.order {
+			if !q.fits(u) || best != nil && u.running > best.running {
+				continue
+			}
+			var used time.Duration
+			if q.cfg.Usage != nil {
+				used = q.cfg.Usage.Of(u.name)
+			}
+			if best == nil || u.running < best.running || used < bestUsed {
+				best, bestUsed = u, used
 			}
 		}
-		if best < 0 {
+		if best == nil {
 			return
 		}
-		s := q.order[best].waiting[0]
+		s := best.waiting[0]
 		q.dequeue(s)
 		q.moveToBack(s.user)
 		s.user.running += s.weight

@@ -271,3 +271,59 @@ func TestPlaceJustLeft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLeastUsedFirst has ten users send several requests at once, for which they were charged
+// before: one who has used less is next, though they came last.
+func TestLeastUsedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		usage := fair.NewUsage(10 * time.Second)
+		queue := fair.New(fair.Config{What: "queries", Slots: 1, SlotsPerUser: 1, MaxQueued: 100, MaxQueuedPerUser: 10, Usage: usage})
+		var others []*fair.Slot
+		for i := range 10 {
+			user := fmt.Sprint("user", i)
+			usage.Add(user, time.Second+time.Duration(i)*time.Millisecond)
+			for range 4 {
+				others = append(others, acquire(t, queue, user))
+			}
+		}
+		usage.Add("light", 20*time.Millisecond)
+		light := acquire(t, queue, "light")
+		others[0].Release()
+		if err := light.WaitTimeout(t.Context(), 0); err != nil {
+			t.Error(err)
+		}
+		light.Release()
+		// Then the one who has used the least of the others.
+		if err := others[1].WaitTimeout(t.Context(), 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestUsage has an amount decay, and nothing left of users who are gone.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		usage := fair.NewUsage(time.Minute)
+		usage.Add("ann", 8*time.Second)
+		time.Sleep(time.Minute)
+		usage.Add("ann", 4*time.Second)
+		usage.Add("bob", 6*time.Second)
+		time.Sleep(time.Minute)
+		if ann, bob, none := usage.Of("ann"), usage.Of("bob"), usage.Of("eve"); ann != 4*time.Second || bob != 3*time.Second || none != 0 {
+			t.Errorf("used %v, %v, %v", ann, bob, none)
+		}
+		if got := usage.Above(4 * time.Second); !slices.Equal(got, []string{"ann"}) {
+			t.Errorf("%q used 4 s", got)
+		}
+		for i := range 10_000 {
+			usage.Add(fmt.Sprint("user", i), time.Second)
+			time.Sleep(time.Second)
+		}
+		// A second is below a millisecond after ten minutes.
+		if got := len(usage.Above(0)); got > 2*600+64 {
+			t.Errorf("%d users are kept", got)
+		}
+	})
+}

@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -11,41 +10,25 @@ import (
 	"parley/internal/worktime"
 )
 
-const (
-	// shortSlice limits the processor time of a short query. A query that uses more is long: it
-	// does not run on a worker for short queries, and has a lower priority on another one.
-	shortSlice = 500 * time.Millisecond
-	// shortTimeout limits the time of a query on a worker for short queries, where it may wait
-	// for the processor.
-	shortTimeout = 3 * time.Second
-	// longFor is how long a user's queries do not start on a worker for short queries after
-	// one of them exceeded its slice.
-	longFor = 30 * time.Second
-)
-
-// errLong is the cause when a query on a worker for short queries exceeds a limit.
-var errLong = errors.New("the query is not short")
+// queryMeter makes the meter of queries.
+func queryMeter() meter {
+	return meter{usage: fair.NewUsage(10 * time.Second), slice: 500 * time.Millisecond, timeout: 3 * time.Second, most: 2 * time.Second}
+}
 
 // lanes decides when a query runs. A query that must wait may start on a worker for short
-// queries, where it has a slice of processor time; then it starts again on one of the usual workers. So
-// a user waits for others' long queries at most a slice for each of these users, and only
-// while their queries are not known to be long.
+// queries; then it starts again on one of the usual workers. So a user who has used little
+// lately waits for one slice, whatever others run.
 type lanes struct {
+	meter
 	usual, short *fair.Queue
-	// slice is shortSlice, except in tests.
-	slice time.Duration
 
 	mu      sync.Mutex
 	waiting int
-	// long has the users of queries that exceeded their slices, and until when that counts.
-	long map[string]time.Time
 }
 
 // lane is where a query runs.
 type lane struct {
-	user string
-	// limit is the time limit of a short query, 0 in the usual lane.
-	limit time.Duration
+	short bool
 	// release must be called when the worker is free.
 	release func()
 }
@@ -69,7 +52,7 @@ func (l *lanes) run(ctx context.Context, user string, f func(context.Context, la
 		return err
 	}
 	granted = true
-	return f(ctx, lane{user: user, release: usual.Release})
+	return f(ctx, lane{release: usual.Release})
 }
 
 // runShort calls f when a short query may run, unless the usual slot is granted first. It
@@ -80,49 +63,12 @@ func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f f
 	if err != nil {
 		return true, err
 	}
-	if first == usual || l.isLong(user) {
+	if first == usual || l.heavy(user) {
 		short.Release()
 		return false, nil
 	}
-	err = f(ctx, lane{user: user, limit: shortTimeout, release: short.Release})
+	err = f(ctx, lane{short: true, release: short.Release})
 	return !errors.Is(err, errLong), err
-}
-
-// measure calls f, with a context that ends when a short query exceeds a limit; the cause is
-// errLong. It calls exceeded when the query has used a slice of processor time, not after f.
-func (l *lanes) measure(ctx context.Context, in lane, processorTime func() time.Duration, exceeded func(), f func(context.Context) error) error {
-	limited, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if in.limit > 0 {
-		var stop context.CancelFunc
-		limited, stop = context.WithTimeoutCause(limited, in.limit, errLong)
-		defer stop()
-	}
-	ended := make(chan struct{})
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer close(ended)
-	before := processorTime()
-	group.Go(func() {
-		// A query that ends within this time is short, whatever its threads have used.
-		for left := l.slice; left > 0; left = l.slice - (processorTime() - before) {
-			select {
-			case <-ended:
-				return
-			case <-time.After(max(left, l.slice/10)):
-			}
-		}
-		exceeded()
-		if in.limit > 0 {
-			l.setLong(in.user)
-			cancel(errLong)
-		}
-	})
-	err := f(limited)
-	if err != nil && errors.Is(context.Cause(limited), errLong) {
-		err = errLong
-	}
-	return err
 }
 
 // wait is fair.WaitFirst, and counts who waits.
@@ -144,18 +90,4 @@ func (l *lanes) waits() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.waiting
-}
-
-func (l *lanes) isLong(user string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Now().Before(l.long[user])
-}
-
-func (l *lanes) setLong(user string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	maps.DeleteFunc(l.long, func(_ string, until time.Time) bool { return !now.Before(until) })
-	l.long[user] = now.Add(longFor)
 }

@@ -25,10 +25,11 @@ type simulation struct {
 }
 
 func newSimulation() *simulation {
+	meter := queryMeter()
 	return &simulation{load: 1, completed: map[string]int{}, lanes: lanes{
-		usual: fair.New(fair.Config{Slots: 3, SlotsPerUser: 2, MaxQueued: 4096, MaxQueuedPerUser: 128}),
-		short: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
-		slice: shortSlice, long: map[string]time.Time{},
+		meter: meter,
+		usual: fair.New(fair.Config{Slots: 3, SlotsPerUser: 2, MaxQueued: 4096, MaxQueuedPerUser: 128, Usage: meter.usage}),
+		short: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1, Usage: meter.usage}),
 	}}
 }
 
@@ -37,10 +38,10 @@ func newSimulation() *simulation {
 func (s *simulation) query(ctx context.Context, user string, takes time.Duration) (ran []string, err error) {
 	err = s.run(ctx, user, func(ctx context.Context, l lane) error {
 		defer l.release()
-		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.limit > 0])
+		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.short])
 		start := time.Now()
 		processorTime := func() time.Duration { return time.Since(start) / s.load }
-		err := s.measure(ctx, l, processorTime, func() {}, func(ctx context.Context) error {
+		err := s.meter.run(ctx, user, l.short, processorTime, func() {}, func(ctx context.Context) error {
 			if !sleep(ctx, takes*s.load) {
 				return context.Cause(ctx)
 			}
@@ -57,14 +58,17 @@ func (s *simulation) query(ctx context.Context, user string, takes time.Duration
 	return ran, err
 }
 
-// flood has users send long queries, several at once, until ctx ends.
-func (s *simulation) flood(ctx context.Context, users, each int) (wait func()) {
+// flood has users send queries, several at once, until ctx ends. They cancel each query after
+// some time.
+func (s *simulation) flood(ctx context.Context, users, each int, takes, cancelAfter time.Duration) (wait func()) {
 	var group sync.WaitGroup
 	for u := range users {
 		for range each {
 			group.Go(func() {
 				for ctx.Err() == nil {
-					_, _ = s.query(ctx, fmt.Sprint("long", u), 30*time.Second)
+					ctx, cancel := context.WithTimeout(ctx, cancelAfter)
+					_, _ = s.query(ctx, fmt.Sprint("long", u), takes)
+					cancel()
 				}
 			})
 		}
@@ -72,58 +76,116 @@ func (s *simulation) flood(ctx context.Context, users, each int) (wait func()) {
 	return group.Wait
 }
 
+var shortSlice = queryMeter().slice
+
 // Whatever others run, a user with short queries waits little, and those with long ones share
 // the workers.
 func TestShortQueriesAmongLongOnes(t *testing.T) {
 	t.Parallel()
-	for _, users := range []int{1, 2, 3, 10} {
-		t.Run(fmt.Sprint(users, " users"), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := newSimulation()
-				ctx, cancel := context.WithCancel(t.Context())
-				wait := s.flood(ctx, users, 20)
-				var took []time.Duration
-				for range 1000 {
-					start := time.Now()
-					if _, err := s.query(ctx, "short", 50*time.Millisecond); err != nil {
-						t.Fatal(err)
+	for _, c := range []struct {
+		name               string
+		takes, cancelAfter time.Duration
+	}{
+		{"long", 30 * time.Second, time.Hour},
+		{"medium", 3 * time.Second, time.Hour},
+		{"canceled", 3 * time.Second, 1500 * time.Millisecond},
+	} {
+		for _, users := range []int{1, 2, 3, 10} {
+			t.Run(fmt.Sprint(c.name, " of ", users), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := newSimulation()
+					ctx, cancel := context.WithCancel(t.Context())
+					wait := s.flood(ctx, users, 20, c.takes, c.cancelAfter)
+					var took []time.Duration
+					for range 1000 {
+						start := time.Now()
+						if _, err := s.query(ctx, "short", 50*time.Millisecond); err != nil {
+							t.Fatal(err)
+						}
+						took = append(took, time.Since(start))
+						time.Sleep(time.Second)
 					}
-					took = append(took, time.Since(start))
-					time.Sleep(time.Second)
-				}
-				cancel()
-				wait()
-				// Once for each user the query may wait for a slice.
-				if worst, most := slices.Max(took), time.Duration(users)*shortSlice+50*time.Millisecond; worst > most {
-					t.Errorf("a short query took %v, want at most %v", worst, most)
-				}
-				slices.Sort(took)
-				if p99 := took[990]; p99 > 2*time.Second {
-					t.Errorf("p99 is %v", p99)
-				}
-				// Long ones use all slots that one user, or several, may have.
-				all, least, most := 0, s.completed["long0"], s.completed["long0"]
-				for u := range users {
-					n := s.completed[fmt.Sprint("long", u)]
-					all, least, most = all+n, min(least, n), max(most, n)
-				}
-				if want := min(2*users, 3) * int(time.Duration(len(took))*time.Second/(30*time.Second)); all < want*95/100 {
-					t.Errorf("%d long queries were completed, want about %d", all, want)
-				}
-				if least < most*2/3 {
-					t.Errorf("the users completed %v", s.completed)
-				}
-				if usual, short := s.usual.Stats(), s.short.Stats(); usual != (fair.Stats{}) || short != (fair.Stats{}) || s.waits() != 0 {
-					t.Errorf("left behind: %+v, %+v, %d wait", usual, short, s.waits())
-				}
+					cancel()
+					wait()
+					// At first nobody has used anything: the first queries may wait for a slice of each user.
+					if worst, most := slices.Max(took[:10]), time.Duration(users)*shortSlice+50*time.Millisecond; worst > most {
+						t.Errorf("one of the first short queries took %v, want at most %v", worst, most)
+					}
+					if worst, most := slices.Max(took[10:]), shortSlice+50*time.Millisecond; worst > most {
+						t.Errorf("a short query took %v, want at most %v", worst, most)
+					}
+					if c.cancelAfter > c.takes {
+						s.checkShares(t, users, int(time.Duration(len(took))*time.Second/c.takes))
+					}
+					if usual, short := s.usual.Stats(), s.short.Stats(); usual != (fair.Stats{}) || short != (fair.Stats{}) || s.waits() != 0 {
+						t.Errorf("left behind: %+v, %+v, %d wait", usual, short, s.waits())
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
-// Queries start among the short ones only if they must wait, and none of a user does for
-// some time after one that was long.
+// checkShares checks that long queries used all slots that one user, or several, may have, and
+// that the users had equal shares. One slot has time for so many queries.
+func (s *simulation) checkShares(t *testing.T, users, perSlot int) {
+	t.Helper()
+	all, least, most := 0, s.completed["long0"], s.completed["long0"]
+	for u := range users {
+		n := s.completed[fmt.Sprint("long", u)]
+		all, least, most = all+n, min(least, n), max(most, n)
+	}
+	if want := min(2*users, 3) * perSlot; all < want*95/100 {
+		t.Errorf("%d long queries were completed, want about %d", all, want)
+	}
+	if least < most*2/3 {
+		t.Errorf("the users completed %v", s.completed)
+	}
+}
+
+// A user is charged for queries that fail or are canceled too, and more for a short one.
+func TestAllQueriesAreCharged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulation()
+		canceled, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := s.query(canceled, "ann", time.Minute); err == nil {
+			t.Error("the query was not canceled")
+		}
+		if used := s.usage.Of("ann"); used != 300*time.Millisecond {
+			t.Errorf("charged %v", used)
+		}
+		var others []*fair.Slot
+		for i := range 3 {
+			others = append(others, s.usual.AcquireUnbounded(fmt.Sprint("other", i)))
+		}
+		canceled, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if ran, err := s.query(canceled, "bob", time.Minute); err == nil || !slices.Equal(ran, []string{"short"}) {
+			t.Errorf("ran in %q, %v", ran, err)
+		}
+		if used := s.usage.Of("bob"); used != wasted*300*time.Millisecond {
+			t.Errorf("charged %v for a short query", used)
+		}
+		for _, other := range others {
+			other.Release()
+		}
+		failed := errors.New("failed")
+		start := time.Now()
+		err := s.meter.run(t.Context(), "eve", false, func() time.Duration { return time.Since(start) }, func() {}, func(context.Context) error {
+			time.Sleep(2 * shortSlice / 3)
+			return failed
+		})
+		if used := s.usage.Of("eve"); !errors.Is(err, failed) || used != 2*shortSlice/3 {
+			t.Errorf("%v, charged %v", err, used)
+		}
+	})
+}
+
+// Queries start among the short ones only if they must wait, and if their user has used little
+// lately.
 func TestLanes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,8 +198,9 @@ func TestLanes(t *testing.T) {
 		}
 		const long = 61 * time.Second // so that it does not end with one of the flood
 		expect("a long query with a free worker", "ann", long, "usual")
+		time.Sleep(time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
-		wait := s.flood(ctx, 3, 4)
+		wait := s.flood(ctx, 3, 4, 30*time.Second, time.Hour)
 		synctest.Wait()
 		expect("a short query", "ann", shortSlice/2, "short")
 		expect("a long query", "ann", long, "short", "usual")
@@ -147,6 +210,7 @@ func TestLanes(t *testing.T) {
 		synctest.Wait()
 		expect("a short query after a long one", "eve", shortSlice/2, "usual")
 		eve.Wait()
+		time.Sleep(time.Minute)
 		expect("a short query long after a long one", "eve", shortSlice/2, "short")
 		ended, end := context.WithTimeoutCause(t.Context(), shortSlice/4, errors.ErrUnsupported)
 		defer end()
@@ -181,20 +245,19 @@ func TestWaitDoesNotCount(t *testing.T) {
 }
 
 // On a loaded machine queries are as short as on another one. A query that gets no processor
-// leaves its slot, and is not long either.
+// leaves its slot.
 func TestLanesOfALoadedMachine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name        string
 		load, takes time.Duration
 		ran         []string
-		long        bool
 		shortTime   time.Duration
 	}{
-		{"short", 1, 400 * time.Millisecond, []string{"short"}, false, 400 * time.Millisecond},
-		{"short with load", 5, 400 * time.Millisecond, []string{"short"}, false, 2 * time.Second},
-		{"long with load", 5, time.Minute, []string{"short", "usual"}, true, 5 * shortSlice},
-		{"without a processor", 1000, 400 * time.Millisecond, []string{"short", "usual"}, false, shortTimeout},
+		{"short", 1, 400 * time.Millisecond, []string{"short"}, 400 * time.Millisecond},
+		{"short with load", 5, 400 * time.Millisecond, []string{"short"}, 2 * time.Second},
+		{"long with load", 5, time.Minute, []string{"short", "usual"}, 5 * shortSlice},
+		{"without a processor", 1000, 400 * time.Millisecond, []string{"short", "usual"}, queryMeter().timeout},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -217,8 +280,8 @@ func TestLanesOfALoadedMachine(t *testing.T) {
 				if err := next.Wait(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(start).Truncate(100 * time.Millisecond); took != c.shortTime || s.isLong("ann") != c.long {
-					t.Errorf("had its slot for %v, long: %v; want %v, %v", took, s.isLong("ann"), c.shortTime, c.long)
+				if took := time.Since(start).Truncate(100 * time.Millisecond); took != c.shortTime {
+					t.Errorf("had its slot for %v, want %v", took, c.shortTime)
 				}
 				for _, other := range others {
 					other.Release()

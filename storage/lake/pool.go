@@ -102,14 +102,15 @@ func NewPool(config Config) (*Pool, error) {
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
 	}
+	meter := queryMeter()
 	p := &Pool{config: config, facts: lru.New[string, json.RawMessage](maxFacts), lanes: lanes{
+		meter: meter,
 		usual: fair.New(fair.Config{
 			What:  "queries",
 			Slots: config.Workers, SlotsPerUser: config.UserWorkers,
-			MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue,
+			MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue, Usage: meter.usage,
 		}),
-		short: fair.New(fair.Config{Slots: config.shortWorkers(), SlotsPerUser: 1}),
-		slice: shortSlice, long: map[string]time.Time{},
+		short: fair.New(fair.Config{Slots: config.shortWorkers(), SlotsPerUser: 1, Usage: meter.usage}),
 	}}
 	p.closed, p.cancel = context.WithCancel(context.Background())
 	return p, nil
@@ -181,7 +182,7 @@ func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context,
 	p.stats.Running++
 	p.mu.Unlock()
 	resume := worktime.Pause(ctx) // a worker may have to start
-	w, err := p.acquire(ctx, q, l.limit > 0)
+	w, err := p.acquire(ctx, q, l.short)
 	resume()
 	if err != nil {
 		p.release(l)
@@ -202,11 +203,11 @@ func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context,
 			p.release(l)
 		}()
 	}()
-	exceeded := func() {
+	slow := func() {
 		w.LowerPriority()
 		w.slow = true
 	}
-	return p.lanes.measure(ctx, l, w.ProcessorTime, exceeded, func(ctx context.Context) (err error) {
+	return p.lanes.meter.run(ctx, q.User, l.short, w.ProcessorTime, slow, func(ctx context.Context) (err error) {
 		keep, err = f(ctx, w)
 		return err
 	})

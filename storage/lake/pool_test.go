@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/fair"
 	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/lake/engine"
@@ -147,7 +148,7 @@ func TestUsersTakeTurns(t *testing.T) {
 func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, func(c *Config) { c.Workers = 1 })
-	s.pool.lanes.slice = time.Hour
+	s.pool.lanes.slice, s.pool.lanes.most = time.Hour, time.Hour
 	other := s.pool.lanes.usual.AcquireUnbounded("other")
 	s.rows(t, "SELECT count(*) FROM orders")
 	if stats := s.pool.Stats(); stats.Waiting != 0 || s.idle().slow {
@@ -177,10 +178,39 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	// A slow worker is for usual queries.
 	s.rows(t, "SELECT 1")
 	s.pool.lanes.usual.AcquireUnbounded("other")
-	s.pool.lanes.slice, s.pool.lanes.long = time.Hour, nil
+	s.pool.lanes.slice = time.Hour
 	s.rows(t, "SELECT 1")
 	if stats := s.pool.Stats(); stats.Started != 3 || stats.Idle != 2 {
 		t.Errorf("%+v", stats)
+	}
+}
+
+// A user is charged for the processor time of a query that is canceled, whose worker ends.
+func TestCanceledQueryIsCharged(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s.pool.lanes.slice, s.pool.lanes.usage = time.Hour, fair.NewUsage(24*time.Hour)
+	const used = 50 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var ended *queryWorker
+	err := s.pool.lease(ctx, Query{User: "ann", Tables: s.tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (bool, error) {
+		ended = w
+		before := w.ProcessorTime()
+		go func() {
+			waittest.Until(t, "it has used some time", func() bool { return w.ProcessorTime() > before+2*used })
+			cancel()
+		}()
+		_, _, err := w.ask(ctx, worker.Request{Op: worker.OpRun, SQL: endless}, nil)
+		return false, err
+	})
+	if charged := s.pool.lanes.usage.Of("ann"); !errors.Is(err, context.Canceled) || charged < used || charged > time.Hour {
+		t.Errorf("%v, charged %v", err, charged)
+	}
+	atEnd := ended.ProcessorTime()
+	ended.Kill()
+	if after := ended.ProcessorTime(); after < atEnd || after > atEnd+time.Hour {
+		t.Errorf("used %v, and %v after its end", atEnd, after)
 	}
 }
 

@@ -45,6 +45,8 @@ type Process struct {
 	mu      sync.Mutex
 	// exited says that PID may be that of another process.
 	exited bool
+	// used is the latest known processor time.
+	used time.Duration
 	// exit is the error of its exit, tables the folder of a query worker.
 	exit   error
 	tables string
@@ -220,11 +222,15 @@ func (p *Process) signal() {
 // undone.
 func (p *Process) LowerPriority() { p.whileRunning(lowerPriority) }
 
-// ProcessorTime returns the time that a running worker has used of all processors. Where the
-// system does not tell, it is the elapsed time, from any start.
-func (p *Process) ProcessorTime() (used time.Duration) {
-	p.whileRunning(func(pid int) { used = processorTime(pid) })
-	return used
+// ProcessorTime returns the time that a worker has used of all processors. Where the system does
+// not tell, it is the elapsed time, from any start.
+func (p *Process) ProcessorTime() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.exited {
+		p.used = processorTime(p.PID)
+	}
+	return p.used
 }
 
 // loaded is when the elapsed time starts.
@@ -247,6 +253,7 @@ func (p *Process) waitAndRelease() {
 	defer p.mu.Unlock()
 	p.exited = true
 	if reserved {
+		p.used = processorTime(p.PID)
 		killGroup(p.PID)
 	}
 }
