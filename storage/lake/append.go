@@ -89,6 +89,8 @@ type addition struct {
 	sources   []ingest.Source
 	options   storage.IngestOptions
 	replace   bool
+	// short is an ingestion in the slot for short ones.
+	short bool
 	// dir is for temporary files.
 	dir       string
 	progress  func(ingest.Progress)
@@ -98,6 +100,10 @@ type addition struct {
 	// beforeCommit, if set, is called once, when the rows have been read. It gives the dataset's
 	// id.
 	beforeCommit func() (datasetID string, err error)
+}
+
+func (a addition) admission() Admission {
+	return Admission{User: a.caller.Username, Unbounded: a.ingestion != nil, short: a.short}
 }
 
 // add ingests and commits files, again when the dataset's columns have changed meanwhile.
@@ -168,7 +174,7 @@ func (d *Datasets) ingestOnce(ctx context.Context, have []storage.Column, a addi
 	if !a.replace {
 		job.Have = have
 	}
-	return d.config.Ingester.Ingest(ctx, Admission{User: a.caller.Username, Unbounded: a.ingestion != nil}, job)
+	return d.config.Ingester.Ingest(ctx, a.admission(), job)
 }
 
 // commitAddition commits files that were made for these columns.

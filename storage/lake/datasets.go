@@ -58,8 +58,8 @@ type DatasetsConfig struct {
 	MaxRows  int
 	MaxBytes int64
 	Timeout  time.Duration
-	// Ingestions limits those at once, one user's to all but one of more than two; Lease is
-	// how long this process holds one without a renewal.
+	// Ingestions limits those at once, one user's to all but one of more than two. One more runs
+	// that is short, while these are in use. Lease is how long this process holds one without a renewal.
 	Ingestions int
 	Lease      time.Duration
 	// Extract makes rows of texts for datasets whose definition has fields; without it,
@@ -71,7 +71,9 @@ type DatasetsConfig struct {
 // name the files of a dataset, and change in one transaction.
 type Datasets struct {
 	config DatasetsConfig
-	wake   chan struct{}
+	// wake starts a search for ingestions, wakeShort one for short ones.
+	wake, wakeShort chan struct{}
+
 	claims *claims
 	// holder names this process in leases.
 	holder string
@@ -84,7 +86,7 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 		return nil, fmt.Errorf("make the lake's folder: %w", err)
 	}
 	return &Datasets{
-		config: cfg, wake: make(chan struct{}, 1), claims: &claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
+		config: cfg, wake: make(chan struct{}, 1), wakeShort: make(chan struct{}, 1), claims: &claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
 	}, nil
 }
 

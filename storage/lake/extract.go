@@ -76,9 +76,12 @@ func (d *Datasets) extractSources(ctx context.Context, a *addition) error {
 			continue
 		}
 		dir := filepath.Join(a.dir, fmt.Sprint("text", i))
-		text, ok, err := d.config.Ingester.Text(ctx, Admission{User: a.caller.Username, Unbounded: true}, file, a.options, dir, maxProse)
+		text, ok, err := d.config.Ingester.Text(ctx, a.admission(), file, a.options, dir, maxProse)
 		if err != nil {
 			return err
+		}
+		if ok && a.short {
+			return errLong // a language model takes its time, and would start again
 		}
 		if ok {
 			texts[i] = &text

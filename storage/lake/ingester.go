@@ -45,6 +45,7 @@ type IngesterConfig struct {
 // Ingester turns sources into files, each job in a worker process of its own.
 type Ingester struct {
 	config IngesterConfig
+	meter  meter
 	queue  *fair.Queue
 	wait   time.Duration
 	warned sync.Once
@@ -59,6 +60,9 @@ type Admission struct {
 	User string
 	// Unbounded jobs wait for a slot without a limit, and are never refused.
 	Unbounded bool
+	// short jobs do not wait: their caller has the slot for short ingestions. They end with
+	// errLong when they exceed a slice of processor time.
+	short bool
 }
 
 const (
@@ -78,10 +82,11 @@ func NewIngester(config IngesterConfig) *Ingester {
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker", "ingest"}, nil }
 	}
-	return &Ingester{config: config, wait: jobWait, queue: fair.New(fair.Config{
+	meter := meter{usage: fair.NewUsage(2 * time.Minute), slice: 3 * time.Second, timeout: 15 * time.Second, most: 10 * time.Second}
+	return &Ingester{config: config, meter: meter, wait: jobWait, queue: fair.New(fair.Config{
 		What:  "files to be made",
 		Slots: config.Jobs, SlotsPerUser: allButOne(config.Jobs),
-		MaxQueued: jobsWaiting, MaxQueuedPerUser: userJobsWaiting,
+		MaxQueued: jobsWaiting, MaxQueuedPerUser: userJobsWaiting, Usage: meter.usage,
 	})}
 }
 
@@ -173,11 +178,13 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 
 // ask runs a job in a worker.
 func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (worker.IngestReply, error) {
-	slot, err := i.admit(ctx, admission)
-	if err != nil {
-		return worker.IngestReply{}, err
+	if !admission.short {
+		slot, err := i.admit(ctx, admission)
+		if err != nil {
+			return worker.IngestReply{}, err
+		}
+		defer slot.Release()
 	}
-	defer slot.Release()
 	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
 	defer cancel()
@@ -185,7 +192,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
 		return worker.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
 	}
-	reply, err := i.start(ctx, request, i.compiled(ctx, request.Sources), progress)
+	reply, err := i.start(ctx, admission, request, i.compiled(ctx, request.Sources), progress)
 	switch {
 	case err != nil:
 		return worker.IngestReply{}, err
@@ -200,7 +207,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 }
 
 // start starts a worker for a request, and runs it.
-func (i *Ingester) start(ctx context.Context, request worker.IngestRequest, programs string, progress func(ingest.Progress)) (worker.IngestReply, error) {
+func (i *Ingester) start(ctx context.Context, admission Admission, request worker.IngestRequest, programs string, progress func(ingest.Progress)) (reply worker.IngestReply, err error) {
 	path, args, env := i.config.Command()
 	process, err := worker.Start(worker.Spec{
 		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(), Programs: programs,
@@ -215,7 +222,11 @@ func (i *Ingester) start(ctx context.Context, request worker.IngestRequest, prog
 	if !slices.Contains(process.Lacks, "landlock") {
 		request.Programs = programs
 	}
-	return process.Ingest(ctx, request, progress)
+	err = i.meter.run(ctx, admission.User, admission.short, process.ProcessorTime, process.LowerPriority, func(ctx context.Context) (err error) {
+		reply, err = process.Ingest(ctx, request, progress)
+		return err
+	})
+	return reply, err
 }
 
 // compiled gives the folder with compiled programs, "" where there is none. The first job
@@ -230,7 +241,7 @@ func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string
 	dir, remove, err := makeWorkDir(i.config.Dir, i.config.Log)
 	if err == nil {
 		var reply worker.IngestReply
-		reply, err = i.start(ctx, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
+		reply, err = i.start(ctx, Admission{}, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
 		if err == nil && reply.Fault != "" {
 			err = errors.New(reply.Fault)
 		}

@@ -22,34 +22,43 @@ const idle = 5 * time.Second
 
 // Wake starts the next search for ingestions at once.
 func (d *Datasets) Wake() {
+	signal(d.wake)
+	signal(d.wakeShort)
+}
+
+func signal(wake chan<- struct{}) {
 	select {
-	case d.wake <- struct{}{}:
+	case wake <- struct{}{}:
 	default:
 	}
 }
 
 // RunIngestions runs ingestions of all users until ctx ends and the running ones have
-// stopped. A stopped one is run again later.
+// stopped. A stopped one is run again later. While all usual slots are in use, one more
+// ingestion runs that is short.
 func (d *Datasets) RunIngestions(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	for i := range d.config.Ingestions {
-		holder := fmt.Sprintf("%s/%d", newHolder(), i)
+	run := func(holder string, wake <-chan struct{}, short bool) {
 		group.Go(func() {
-			for d.waitForWork(ctx) {
-				for d.ingestNext(ctx, holder) {
+			for waitForWork(ctx, wake) {
+				for d.ingestNext(ctx, holder, short) {
 					d.Wake() // there may be more than this one can do
 				}
 			}
 		})
 	}
+	for i := range d.config.Ingestions {
+		run(fmt.Sprintf("%s/%d", newHolder(), i), d.wake, false)
+	}
+	run(newHolder()+"/short", d.wakeShort, true)
 }
 
-func (d *Datasets) waitForWork(ctx context.Context) bool {
+func waitForWork(ctx context.Context, wake <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-d.wake:
+	case <-wake:
 	case <-time.After(idle):
 	}
 	return ctx.Err() == nil
@@ -71,6 +80,7 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 			return job, nil, err
 		}
 		if user := job.Caller.Username; d.claims.add(user, most) {
+			signal(d.wakeShort) // others may wait that are short
 			return job, func() { d.claims.done(user) }, nil
 		}
 		// Another of the user's was claimed here at the same time.
@@ -78,6 +88,26 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 			return job, nil, err
 		}
 	}
+}
+
+// claimShort claims an ingestion of a user who has used little lately, when no usual slot is
+// free.
+func (d *Datasets) claimShort(ctx context.Context, holder string) (storage.IngestionJob, error) {
+	if d.claims.count() < d.config.Ingestions {
+		return storage.IngestionJob{}, storage.ErrNotFound
+	}
+	meter := &d.config.Ingester.meter
+	return d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, meter.usage.Above(meter.most)...)
+}
+
+// count is how many run.
+func (c *claims) count() (all int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, count := range c.users {
+		all += count
+	}
+	return all
 }
 
 func (c *claims) usersAtLimit(most int) []string {
@@ -112,8 +142,15 @@ func (c *claims) done(user string) {
 }
 
 // ingestNext runs an ingestion, false when there is none.
-func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
-	job, done, err := d.claim(ctx, holder)
+func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bool {
+	var job storage.IngestionJob
+	var err error
+	done := func() {}
+	if short {
+		job, err = d.claimShort(ctx, holder)
+	} else {
+		job, done, err = d.claim(ctx, holder)
+	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound), ctx.Err() != nil:
 		return false
@@ -127,16 +164,23 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string) bool {
 	log := d.config.Log.With("ingestion", job.ID)
 	start := time.Now()
 	retrying := d.retrying(log)
-	err = retrying.ingest(ctx, job, log)
+	err = retrying.ingest(ctx, job, short, log)
 	switch {
 	case err == nil:
 		log.InfoContext(ctx, "ingestion completed", "took", time.Since(start))
-		d.compactAfter(ctx, job)
-	case ctx.Err() != nil:
+		if !short {
+			d.compactAfter(ctx, job)
+		}
+	case ctx.Err() != nil, errors.Is(err, errLong):
 		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		err := d.config.Records.ReleaseIngestion(timeout, job)
+		released := d.config.Records.ReleaseIngestion(timeout, job)
 		cancel()
-		log.InfoContext(ctx, "ingestion interrupted", "released", err == nil)
+		log.InfoContext(ctx, "ingestion interrupted", "released", released == nil, "reason", err)
+		if errors.Is(err, errLong) {
+			// It may not have used the processor, and would be claimed and interrupted again.
+			meter := &d.config.Ingester.meter
+			meter.usage.Add(job.Caller.Username, wasted*meter.slice)
+		}
 	default:
 		recorded := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err))
 		if errors.Is(recorded, storage.ErrConflict) {
@@ -167,7 +211,12 @@ func reasonOf(err error) string {
 	return "something went wrong here; try again"
 }
 
-func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *slog.Logger) error {
+func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, short bool, log *slog.Logger) error {
+	if short {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.config.Ingester.meter.timeout, errLong)
+		defer cancel()
+	}
 	var dir string
 	var done func()
 	err := retryWhileUnavailable(ctx, log, func() (err error) {
@@ -180,9 +229,13 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, log *sl
 	defer done()
 	a := addition{
 		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace, options: job.Options,
-		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence},
+		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence}, short: short,
 	}
-	return d.addWithLease(ctx, job, &a)
+	err = d.addWithLease(ctx, job, &a)
+	if err != nil && errors.Is(context.Cause(ctx), errLong) {
+		err = errLong
+	}
+	return err
 }
 
 func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
@@ -197,6 +250,9 @@ func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a
 	ctx, cancel := context.WithCancelCause(ctx)
 	var bytes, rows, total atomic.Int64
 	a.progress = func(p ingest.Progress) {
+		if a.short {
+			return // it may start again
+		}
 		// Extracted rows have been counted, and have another size.
 		bytes.Store(max(bytes.Load(), min(p.Bytes, total.Load())))
 		rows.Store(max(rows.Load(), p.Rows))

@@ -111,7 +111,7 @@ func TestIngestionLeaseIsLost(t *testing.T) {
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
 		}, claims: &claims{users: map[string]int{}}}
 		began := time.Now()
-		if !d.ingestNext(t.Context(), "me") {
+		if !d.ingestNext(t.Context(), "me", false) {
 			t.Error("nothing was claimed")
 		}
 		if took := time.Since(began); took >= time.Minute || records.renewals.Load() != 2 {
