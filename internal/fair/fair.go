@@ -29,6 +29,8 @@ type Config struct {
 	FirstImmediately bool
 	// Usage orders users who hold as many slots. Without it, the one served longest ago is next.
 	Usage *Usage
+	// RequestUsage is what each further request that waits of a user counts as used.
+	RequestUsage time.Duration
 }
 
 // Queue holds the requests that wait for slots. It is safe for concurrent use.
@@ -247,7 +249,7 @@ func (q *Queue) dispatch() {
 			}
 			var used time.Duration
 			if q.cfg.Usage != nil {
-				used = q.cfg.Usage.Of(u.name)
+				used = q.cfg.Usage.Of(u.name) + time.Duration(len(u.waiting)-1)*q.cfg.RequestUsage
 			}
 			if best == nil || u.running < best.running || used < bestUsed {
 				best, bestUsed = u, used

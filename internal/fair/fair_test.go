@@ -327,3 +327,25 @@ func TestUsage(t *testing.T) {
 		}
 	})
 }
+
+// TestFewRequestsFirst has users who have used nothing send several requests at once: who sends
+// one is next, though they have used a little.
+func TestFewRequestsFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		usage := fair.NewUsage(10 * time.Second)
+		queue := fair.New(fair.Config{What: "queries", Slots: 1, SlotsPerUser: 1, MaxQueued: 100, MaxQueuedPerUser: 10, Usage: usage, RequestUsage: time.Second})
+		running := acquire(t, queue, "other")
+		for i := range 10 {
+			for range 2 {
+				acquire(t, queue, fmt.Sprint("user", i))
+			}
+		}
+		usage.Add("light", 900*time.Millisecond)
+		light := acquire(t, queue, "light")
+		running.Release()
+		if err := light.WaitTimeout(t.Context(), 0); err != nil {
+			t.Error(err)
+		}
+	})
+}

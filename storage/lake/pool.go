@@ -110,7 +110,7 @@ func NewPool(config Config) (*Pool, error) {
 			Slots: config.Workers, SlotsPerUser: config.UserWorkers,
 			MaxQueued: config.Queue, MaxQueuedPerUser: config.UserQueue, Usage: meter.usage,
 		}),
-		short: fair.New(fair.Config{Slots: config.shortWorkers(), SlotsPerUser: 1, Usage: meter.usage}),
+		short: fair.New(fair.Config{Slots: config.shortWorkers(), SlotsPerUser: 1, Usage: meter.usage, RequestUsage: meter.slice}),
 	}}
 	p.closed, p.cancel = context.WithCancel(context.Background())
 	return p, nil
