@@ -188,7 +188,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
 		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
 	defer cancel()
-	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs
+	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs+1 // one more is short
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
 		return worker.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
 	}
