@@ -1,5 +1,5 @@
-// Package worktime limits how long work takes, without the time in which it waits for the work
-// of others. So the result does not depend on how much others do.
+// Package worktime limits the processor time of work, not how long it takes. So the result does
+// not depend on how much others do.
 package worktime
 
 import (
@@ -8,56 +8,69 @@ import (
 	"time"
 )
 
-type clockKey struct{}
+type budgetKey struct{}
 
-// clock is the time that is left. It runs while paused is 0, since the time running.
-type clock struct {
-	mu      sync.Mutex
-	timer   *time.Timer
-	left    time.Duration
-	paused  int
-	running time.Time
+// budget is the time that is left of a limit.
+type budget struct {
+	mu   sync.Mutex
+	left time.Duration
+	// exceeded ends the context.
+	exceeded func()
 }
 
-// WithLimit returns a context that ends after a time, in which pauses do not count: see Pause. stop
-// ends the context and returns the time that is left.
+// minInterval is the least time between two measurements of work.
+const minInterval = 50 * time.Millisecond
+
+// WithLimit returns a context that ends with [context.DeadlineExceeded] when work has used a time:
+// see [Measure]. stop ends the context and returns the time that is left.
 func WithLimit(ctx context.Context, limit time.Duration) (_ context.Context, stop func() time.Duration) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c := &clock{left: limit, running: time.Now()}
-	c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
-	return context.WithValue(ctx, clockKey{}, c), func() time.Duration {
+	b := &budget{left: limit, exceeded: func() { cancel(context.DeadlineExceeded) }}
+	b.use(0)
+	return context.WithValue(ctx, budgetKey{}, b), func() time.Duration {
 		defer cancel(nil)
-		return c.pause()
+		return b.use(0)
 	}
 }
 
-// Pause has the time until resume is called not count for the limit of a context, if it has one:
-// the work waits. Pauses may overlap.
-func Pause(ctx context.Context) (resume func()) {
-	c, limited := ctx.Value(clockKey{}).(*clock)
+// Measure counts the time of work for the limit of a context, if it has one, until stop is called.
+// used returns the time that the work has used, from any start.
+func Measure(ctx context.Context, used func() time.Duration) (stop func()) {
+	b, limited := ctx.Value(budgetKey{}).(*budget)
 	if !limited {
 		return func() {}
 	}
-	c.pause()
-	return sync.OnceFunc(c.resume)
+	counted := used()
+	count := func() (left time.Duration) {
+		now := used()
+		defer func() { counted = max(counted, now) }()
+		return b.use(max(0, now-counted))
+	}
+	ended := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		for left := b.use(0); left > 0; left = count() {
+			select {
+			case <-ended:
+				return
+			case <-time.After(max(left, minInterval)):
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(ended)
+		group.Wait()
+		count()
+	})
 }
 
-// pause returns the time that is left.
-func (c *clock) pause() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.paused++; c.paused == 1 {
-		c.timer.Stop()
-		c.left = max(0, c.left-time.Since(c.running))
+// use subtracts a time from what is left, and returns the rest.
+func (b *budget) use(used time.Duration) (left time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = max(0, b.left-used)
+	if b.left == 0 {
+		b.exceeded()
 	}
-	return c.left
-}
-
-func (c *clock) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.paused--; c.paused == 0 {
-		c.running = time.Now()
-		c.timer.Reset(c.left)
-	}
+	return b.left
 }

@@ -20,8 +20,8 @@ import (
 const (
 	// maxTrialRows limits the rows of all tables of a query.
 	maxTrialRows = 2_000_000
-	// maxTrialTime limits one trial run, and maxTrialsTime all of a job, both without the time
-	// in which a query waits for others.
+	// maxTrialTime limits the processor time of one trial run, and maxTrialsTime that of all of
+	// a job.
 	maxTrialTime  = 5 * time.Second
 	maxTrialsTime = 15 * time.Second
 )

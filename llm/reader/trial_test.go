@@ -14,16 +14,15 @@ import (
 	"parley/llm/reader/ducktest"
 )
 
-// slow answers a query after as long as it says, and waits an hour before some.
+// slow answers a query when it has used as much time as it says, and waits an hour before some.
 type slow struct{}
 
 func (slow) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	sql, waits := strings.CutPrefix(sql, "wait ")
 	if waits {
-		resume := worktime.Pause(ctx)
 		time.Sleep(time.Hour)
-		resume()
 	}
+	defer measureElapsed(ctx)()
 	took, err := time.ParseDuration(sql)
 	if err != nil {
 		return llm.Rows{}, err
@@ -34,6 +33,11 @@ func (slow) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	case <-time.After(took):
 		return llm.Rows{}, nil
 	}
+}
+
+func measureElapsed(ctx context.Context) (stop func()) {
+	start := time.Now()
+	return worktime.Measure(ctx, func() time.Duration { return time.Since(start) })
 }
 
 // TestSlowTrials has queries that take long: each counts as one that runs, and all
@@ -70,6 +74,7 @@ func (u noTrials) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	if strings.HasSuffix(sql, "AS sample") {
 		return u.Duck.Query(ctx, sql)
 	}
+	defer measureElapsed(ctx)()
 	<-ctx.Done()
 	return llm.Rows{}, ctx.Err()
 }

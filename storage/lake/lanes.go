@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"parley/internal/fair"
-	"parley/internal/worktime"
 )
 
 // queryMeter makes the meter of queries.
@@ -73,7 +72,6 @@ func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f f
 
 // wait is fair.WaitFirst, and counts who waits.
 func (l *lanes) wait(ctx context.Context, a, b *fair.Slot) (*fair.Slot, error) {
-	defer worktime.Pause(ctx)()
 	l.mu.Lock()
 	l.waiting++
 	l.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/fair"
+	"parley/internal/worktime"
 )
 
 // errLong is the cause when short work exceeds a limit.
@@ -38,6 +39,7 @@ func (m *meter) heavy(user string) bool { return m.usage.Of(user) >= m.most }
 func (m *meter) run(ctx context.Context, user string, short bool, processorTime func() time.Duration, slow func(), f func(context.Context) error) error {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer worktime.Measure(ctx, processorTime)()
 	if short {
 		var stop context.CancelFunc
 		limited, stop = context.WithTimeoutCause(limited, m.timeout, errLong)

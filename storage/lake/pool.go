@@ -14,7 +14,6 @@ import (
 
 	"parley/internal/fair"
 	"parley/internal/lru"
-	"parley/internal/worktime"
 	"parley/storage"
 	"parley/storage/lake/worker"
 )
@@ -181,9 +180,7 @@ func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context,
 	p.mu.Lock()
 	p.stats.Running++
 	p.mu.Unlock()
-	resume := worktime.Pause(ctx) // a worker may have to start
 	w, err := p.acquire(ctx, q, l.short)
-	resume()
 	if err != nil {
 		p.release(l)
 		return err
