@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,8 @@ type cacheTest struct {
 
 	mu   sync.Mutex
 	gets map[string]int
+	// sent counts the bytes of bodies that came from the bucket.
+	sent atomic.Int64
 }
 
 func newCacheTest(t *testing.T) *cacheTest {
@@ -46,7 +49,10 @@ func newCacheTest(t *testing.T) *cacheTest {
 		t.Fatal(err)
 	}
 	// The host that a request is signed for stays.
-	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host }}
+	forward := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
+		ModifyResponse: func(r *http.Response) error { c.sent.Add(r.ContentLength); return nil },
+	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			c.mu.Lock()

@@ -1,11 +1,9 @@
 package objects
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"parley/storage"
 )
@@ -33,13 +31,12 @@ func Check(ctx context.Context, store Store, files []storage.DataFile) error {
 }
 
 func check(ctx context.Context, store Store, file storage.DataFile) error {
-	body, size, err := store.Open(ctx, file.Key)
+	const magic = "PAR1"
+	start, size, err := store.ReadStart(ctx, file.Key, len(magic))
 	if err != nil {
 		return err
 	}
-	defer body.Close()
-	magic := make([]byte, 4)
-	if _, err := io.ReadFull(body, magic); err != nil || size != file.Bytes || !bytes.Equal(magic, []byte("PAR1")) {
+	if size != file.Bytes || string(start) != magic {
 		return fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, size, file.Bytes)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"testing"
 
 	"parley/storage"
@@ -13,7 +12,7 @@ import (
 // unreachable has one missing object; the others cannot be opened.
 type unreachable struct{ Store }
 
-func (unreachable) Open(_ context.Context, key string) (io.ReadCloser, int64, error) {
+func (unreachable) ReadStart(_ context.Context, key string, _ int) ([]byte, int64, error) {
 	if key == "missing" {
 		return nil, 0, fmt.Errorf("%w: %s", storage.ErrNotFound, key)
 	}

@@ -292,6 +292,17 @@ func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, int64, er
 	return file, info.Size(), nil
 }
 
+// ReadStart implements Store.
+func (f *Folder) ReadStart(ctx context.Context, key string, n int) ([]byte, int64, error) {
+	body, size, err := f.Open(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer body.Close()
+	start, err := io.ReadAll(io.LimitReader(body, int64(n)))
+	return start, size, failed(ctx, err, "read object %q", key)
+}
+
 // find is ErrNotFound where there is no object.
 func (f *Folder) find(ctx context.Context, key string) error {
 	if err := checkCall(ctx, key); err != nil {

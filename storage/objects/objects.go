@@ -49,6 +49,9 @@ type Store interface {
 	// Open gives an object's bytes and their number. Deleting or replacing the object
 	// does not change them.
 	Open(ctx context.Context, key string) (body io.ReadCloser, size int64, err error)
+	// ReadStart returns the first n bytes of an object, or all if it has fewer, and the number
+	// of all. It transfers no other bytes.
+	ReadStart(ctx context.Context, key string, n int) (start []byte, size int64, err error)
 	// Delete removes an object, if it exists.
 	Delete(ctx context.Context, key string) error
 

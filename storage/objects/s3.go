@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -179,6 +181,36 @@ func (s *S3) Open(ctx context.Context, key string) (io.ReadCloser, int64, error)
 		return nil, 0, s3failed(ctx, err, "open object %q", key)
 	}
 	return body, info.Size, nil
+}
+
+// ReadStart implements Store, with a request for a range.
+func (s *S3) ReadStart(ctx context.Context, key string, n int) ([]byte, int64, error) {
+	if err := checkCall(ctx, key); err != nil {
+		return nil, 0, err
+	}
+	ctx, cancel := withTimeout(ctx, callTimeout)
+	defer cancel()
+	var options minio.GetObjectOptions
+	options.Set("Range", fmt.Sprintf("bytes=0-%d", n-1))
+	body, info, header, err := s.core.GetObject(ctx, s.cfg.Bucket, s.Name(key), options)
+	switch code := minio.ToErrorResponse(err).Code; {
+	case isNoKey(err):
+		return nil, 0, notFound(key)
+	case code == minio.InvalidRange: // it has no bytes
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, s3failed(ctx, err, "read object %q", key)
+	}
+	defer body.Close()
+	size := info.Size // that of the range, if the server knows ranges
+	if _, all, ok := strings.Cut(header.Get("Content-Range"), "/"); ok {
+		size, err = strconv.ParseInt(all, 10, 64)
+	}
+	var start []byte
+	if err == nil {
+		start, err = io.ReadAll(io.LimitReader(body, int64(n)))
+	}
+	return start, size, s3failed(ctx, err, "read object %q", key)
 }
 
 // Delete implements Store.

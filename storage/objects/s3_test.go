@@ -2,6 +2,7 @@ package objects_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -162,6 +163,8 @@ func TestS3Unavailable(t *testing.T) {
 			wantKind(t, err, storage.ErrUnavailable)
 			_, _, err = s3.Open(t.Context(), "key")
 			wantKind(t, err, storage.ErrUnavailable)
+			_, _, err = s3.ReadStart(t.Context(), "key", 4)
+			wantKind(t, err, storage.ErrUnavailable)
 			wantKind(t, s3.Delete(t.Context(), "key"), storage.ErrUnavailable)
 			wantKind(t, s3.Ping(t.Context()), storage.ErrUnavailable)
 			_, err = s3.Sweep(t.Context(), time.Now())
@@ -205,4 +208,25 @@ func TestS3BrokenTransfer(t *testing.T) {
 		t.Errorf("the file is now %q (%v)", got, err)
 	}
 	wantOnly(t, filepath.Dir(to), "file")
+}
+
+// A check of files asks the bucket for their first bytes only.
+func TestCheckTransfersLittle(t *testing.T) {
+	t.Parallel()
+	c := newCacheTest(t)
+	var files []storage.DataFile
+	for i := range 3 {
+		files = append(files, c.put(fmt.Sprint(i), "PAR1"+strings.Repeat("x", 1<<20)))
+	}
+	before := c.sent.Load()
+	if err := objects.Check(t.Context(), c.bucket, files); err != nil {
+		t.Fatal(err)
+	}
+	if sent := c.sent.Load() - before; sent != 3*4 {
+		t.Errorf("%d bytes were sent", sent)
+	}
+	files[1].Bytes++
+	if err := objects.Check(t.Context(), c.bucket, files); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("a file of another size: %v", err)
+	}
 }

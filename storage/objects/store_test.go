@@ -47,6 +47,8 @@ func TestKeys(t *testing.T) {
 			wantKind(t, err, storage.ErrInvalid)
 			_, _, err = h.Open(t.Context(), key)
 			wantKind(t, err, storage.ErrInvalid)
+			_, _, err = h.ReadStart(t.Context(), key, 4)
+			wantKind(t, err, storage.ErrInvalid)
 			wantKind(t, objects.Fetch(t.Context(), h, key, filepath.Join(t.TempDir(), "f")), storage.ErrInvalid)
 			wantKind(t, h.Delete(t.Context(), key), storage.ErrInvalid)
 			err = h.Complete(t.Context(), objects.Upload{Key: key, ID: "x"}, objects.Plan{Size: 1, PartSize: 1}, nil)
@@ -66,6 +68,9 @@ func TestPutOpenFetchDelete(t *testing.T) {
 			put(t, h, key, content)
 			if !bytes.Equal(read(t, h, key), content) {
 				t.Errorf("%d bytes came back as others", size)
+			}
+			if start, n, err := h.ReadStart(t.Context(), key, 4); err != nil || n != int64(size) || !bytes.Equal(start, content[:min(4, size)]) {
+				t.Errorf("%d bytes start with %q, %d bytes, %v", size, start, n, err)
 			}
 			to := file(t, []byte("what was there before"))
 			if err := objects.Fetch(t.Context(), h, key, to); err != nil {
