@@ -155,6 +155,9 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 		return nil, err
 	}
 	p.Lacks = append(p.Lacks, lacks...)
+	if !canWaitExit(cmd.Process.Pid) {
+		p.Lacks = append(p.Lacks, "memory limit") // see whileRunning
+	}
 	p.process, p.PID, p.out, p.tables = cmd.Process, cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
 	return cmd, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,4 +53,20 @@ func TestProcessorTime(t *testing.T) {
 		used := processorTime(waits.Process.Pid)
 		return used > 0 && used == processorTime(waits.Process.Pid)
 	})
+}
+
+// Where the end of a worker cannot be waited for, its memory is not measured, and it says so.
+func TestCanWaitExit(t *testing.T) {
+	t.Parallel()
+	p, err := Start(Spec{Path: "/bin/cat", Unconfined: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Kill()
+	if slices.Contains(p.Lacks, "memory limit") || !canWaitExit(p.PID) {
+		t.Errorf("the end of a worker cannot be waited for: %q", p.Lacks)
+	}
+	if canWaitExit(os.Getppid()) {
+		t.Error("the end of another process can be waited for")
+	}
 }

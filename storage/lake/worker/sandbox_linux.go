@@ -277,9 +277,14 @@ func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, 10) }
 
 // waitExit waits until a worker has ended, and keeps its exit status and so its PID. It is false
 // where that is not possible.
-func waitExit(pid int) bool {
+func waitExit(pid int) bool { return waitID(pid, 0) }
+
+// canWaitExit reports whether waitExit is possible.
+func canWaitExit(pid int) bool { return waitID(pid, unix.WNOHANG) }
+
+func waitID(pid, options int) bool {
 	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT|options, nil)
 		if err != unix.EINTR {
 			return err == nil
 		}

@@ -42,6 +42,8 @@ func lowerPriority(int) {}
 
 func waitExit(int) bool { return false }
 
+func canWaitExit(int) bool { return false }
+
 // FreeDisk does not know here.
 func FreeDisk(string) (int64, error) { return math.MaxInt64, nil }
 
