@@ -91,6 +91,9 @@ func Start(spec Spec) (*Process, error) {
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start a worker: %w", err)
 	}
+	if !spec.Unconfined {
+		p.whileRunning(setOOMScore)
+	}
 	return p, nil
 }
 

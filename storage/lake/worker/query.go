@@ -106,7 +106,6 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 		return fmt.Errorf("wait for a worker: %w", err)
 	}
 	if !spec.Unconfined {
-		p.whileRunning(setOOMScore)
 		open.Limits = &Limits{}
 		if !shake.Race {
 			size, err := addressSpace(p.PID)

@@ -196,6 +196,9 @@ func TestQueryWorkerSandbox(t *testing.T) {
 	if len(p.Lacks) > 0 {
 		t.Skipf("this system does not allow %v", p.Lacks)
 	}
+	if score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", p.PID)); err != nil || string(score) != "1000\n" {
+		t.Errorf("the kernel does not end it first: %s, %v", score, err)
+	}
 	lines := bufio.NewScanner(p.out)
 	for _, e := range escapes {
 		if !lines.Scan() {
