@@ -1,12 +1,14 @@
 package lake
 
 import (
-	"bytes"
+	"archive/zip"
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,18 +32,25 @@ type peakReport struct {
 	Refused, Failed string
 }
 
-// peak ingests the file whose path and folder of programs are given. It runs in a process of its
-// own, whose memory is small: the kernel counts that of the process that starts a worker for the
-// worker too.
-func peak(arguments string) {
-	path, programs, _ := strings.Cut(arguments, "\n")
-	ingester := NewIngester(IngesterConfig{})
-	if programs != "" {
-		ingester.programs.Store(&programs)
+// peakJob is the file that such a process ingests.
+type peakJob struct {
+	Path, Sheet string
+	// Programs is the folder of compiled programs.
+	Programs string
+}
+
+// peak ingests the file of a job. It runs in a process of its own, whose memory is small: the
+// kernel counts that of the process that starts a worker for the worker too.
+func peak(argument string) {
+	var job peakJob
+	if err := json.Unmarshal([]byte(argument), &job); err != nil {
+		panic(err)
 	}
+	ingester := NewIngester(IngesterConfig{})
+	ingester.programs.Store(&job.Programs)
 	var report peakReport
 	made, err := ingester.Ingest(context.Background(), Admission{User: "alice"}, ingest.Job{
-		Sources: []ingest.Source{{Path: path, Name: filepath.Base(path)}}, OutDir: path + "-out"})
+		Sources: []ingest.Source{{Path: job.Path, Name: filepath.Base(job.Path)}}, OutDir: job.Path + "-out", Options: storage.IngestOptions{Sheet: job.Sheet}})
 	var refusal *storage.Error
 	switch {
 	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
@@ -60,62 +69,71 @@ func peak(arguments string) {
 	}
 }
 
-// memoryIntensiveFiles are small files, one at least for each format, that take much memory to read. Each
-// is written to a path.
-func memoryIntensiveFiles(t *testing.T) map[string]func(path string) {
-	t.Helper()
-	text := func(write func(out *bytes.Buffer)) func(string) {
-		return func(path string) {
-			var out bytes.Buffer
-			write(&out)
-			if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	repeat := func(before, part string, n int, after string) func(string) {
-		return text(func(out *bytes.Buffer) {
-			out.WriteString(before)
-			for range n {
-				out.WriteString(part)
-			}
-			out.WriteString(after)
-		})
-	}
-	archive := func(pairs func() []string) func(string) {
-		return text(func(out *bytes.Buffer) { out.Write(zipOf(t, pairs()...)) })
-	}
+// memoryIntensiveFile is a small file that takes much memory to read.
+type memoryIntensiveFile struct {
+	// write writes the file, make makes it at a path.
+	write func(out *bufio.Writer)
+	make  func(t *testing.T, path string)
+	// sheet is the table to read.
+	sheet string
+	// rows are those that are read, or refused is a part of the reason.
+	rows    int64
+	refused string
+	// usual files are read in usual runs too.
+	usual bool
+}
+
+// memoryIntensiveFiles has one at least for each format.
+func memoryIntensiveFiles() map[string]memoryIntensiveFile {
 	const mega = 1 << 20
-	return map[string]func(path string){
-		"spans.html": repeat("<table><tr><td colspan=2000 rowspan=65534>x", "<tr><td>x", 60_000, "</table>"),
-		"rows.html":  repeat("<table>", "<tr>", 14*mega, "<tr><td>a<tr><td>b</table>"),
-		"long.csv":   repeat("a,b\n", strings.Repeat("x", 1_900_000)+",1\n", 150, ""),
-		"wide.csv":   repeat(strings.Repeat("a,", 1999)+"a\n", strings.Repeat("some text,", 1999)+"x\n", 10_000, ""),
-		"arrays.json": text(func(out *bytes.Buffer) {
+	long := strings.Repeat("x", 1_900_000)
+	return map[string]memoryIntensiveFile{
+		"spans.html": {refused: "more than 4000000 cells", usual: true, write: func(out *bufio.Writer) {
+			repeat(out, "<table><tr><td colspan=2000 rowspan=65534>x", "<tr><td>x", 60_000, "</table>")
+		}},
+		"rows.html": {refused: "more than 4000000 cells", write: func(out *bufio.Writer) {
+			repeat(out, "<table>", "<tr>", 14*mega, "<tr><td>a<tr><td>b</table>")
+		}},
+		"long.csv": {rows: 150, usual: true, write: func(out *bufio.Writer) { repeat(out, "a,b\n", long+",1\n", 150, "") }},
+		"wide.csv": {refused: "more memory", write: func(out *bufio.Writer) {
+			repeat(out, strings.Repeat("a,", 1999)+"a\n", strings.Repeat("some text,", 1999)+"x\n", 10_000, "")
+		}},
+		"arrays.json": {sheet: "a199", rows: 1, write: func(out *bufio.Writer) {
 			out.WriteString("{")
 			for i := range 200 {
-				fmt.Fprintf(out, `"a%d":[{"b":"%s"}],`, i, strings.Repeat("z", 2*mega))
+				fmt.Fprintf(out, `"a%d":[{"b":"%s"}],`, i, long)
 			}
 			out.WriteString(`"z":1}`)
-		}),
-		"long.txt": repeat("", "word ", 40*mega, ""),
-		"members.zip": archive(func() (files []string) {
-			for i := range 900 {
-				files = append(files, fmt.Sprintf("%d.csv", i), "a\n"+strings.Repeat("1\n", mega/2))
-			}
-			return files
-		}),
-		"text.docx": archive(func() []string {
-			return []string{"[Content_Types].xml", "<Types/>", "word/document.xml", "<document>" + strings.Repeat("<p><t>"+strings.Repeat("word ", 3*mega)+"</t></p>", 10) + "</document>"}
-		}),
-		"texts.xlsx": archive(func() []string {
-			return []string{"[Content_Types].xml", "<Types/>",
-				"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r1" Type="worksheet" Target="one.xml"/></Relationships>`,
-				"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="r1"/></sheets></workbook>`,
-				"xl/one.xml", `<worksheet><sheetData><row><c t="str"><v>a</v></c></row>` + strings.Repeat(`<row><c t="s"><v>0</v></c></row>`, 60) + `</sheetData></worksheet>`,
-				"xl/sharedStrings.xml", "<sst>" + strings.Repeat("<si><t>"+strings.Repeat("x", 10*mega)+"</t></si>", 20) + "</sst>"}
-		}),
-		"values.db": func(path string) {
+		}},
+		"long.txt": {rows: 119838, write: func(out *bufio.Writer) { repeat(out, "", "word ", 40*mega, "") }},
+		"members.zip": {sheet: "899", rows: mega / 2, write: func(out *bufio.Writer) {
+			writeZip(out, func(member func(name string) *bufio.Writer) {
+				for i := range 900 {
+					repeat(member(fmt.Sprintf("%d.csv", i)), "a\n", "1\n", mega/2, "")
+				}
+			})
+		}},
+		"text.docx": {rows: 89880, write: func(out *bufio.Writer) {
+			writeZip(out, func(member func(name string) *bufio.Writer) {
+				member("[Content_Types].xml").WriteString("<Types/>")
+				repeat(member("word/document.xml"), "<document>", "<p><t>"+strings.Repeat("word ", 3*mega)+"</t></p>", 10, "</document>")
+			})
+		}},
+		"texts.xlsx": {rows: 200, write: func(out *bufio.Writer) {
+			writeZip(out, func(member func(name string) *bufio.Writer) {
+				member("[Content_Types].xml").WriteString("<Types/>")
+				member("xl/_rels/workbook.xml.rels").WriteString(`<Relationships><Relationship Id="r1" Type="worksheet" Target="one.xml"/></Relationships>`)
+				member("xl/workbook.xml").WriteString(`<workbook xmlns:r="r"><sheets><sheet name="One" r:id="r1"/></sheets></workbook>`)
+				sheet := member("xl/one.xml")
+				sheet.WriteString(`<worksheet><sheetData><row><c t="str"><v>a</v></c></row>`)
+				for i := range 200 {
+					fmt.Fprintf(sheet, `<row><c t="s"><v>%d</v></c></row>`, i%100)
+				}
+				sheet.WriteString(`</sheetData></worksheet>`)
+				repeat(member("xl/sharedStrings.xml"), "<sst>", "<si><t>"+long+"</t></si>", 100, "</sst>")
+			})
+		}},
+		"values.db": {rows: 12, make: func(t *testing.T, path string) {
 			db, err := sql.Open("sqlite", path)
 			if err == nil {
 				_, err = db.Exec("CREATE TABLE a (b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) INSERT INTO a SELECT zeroblob(12000000) FROM n")
@@ -126,19 +144,62 @@ func memoryIntensiveFiles(t *testing.T) map[string]func(path string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		},
-		"values.parquet": func(path string) {
+		}},
+		"values.parquet": {rows: 2000, usual: true, make: func(t *testing.T, path string) {
 			made := parquetTable(t, filepath.Dir(path), "values-made", "SELECT i, repeat('x', 50000) || i AS s FROM range(2000) r(i)")
 			if err := os.Rename(made.Files[0], path); err != nil {
 				t.Fatal(err)
 			}
-		},
-		"pages.pdf": text(func(out *bytes.Buffer) {
+		}},
+		"pages.pdf": {rows: 1, write: func(out *bufio.Writer) {
 			out.WriteString(pdfOf("BT /F1 12 Tf 72 720 Td "+strings.Repeat("(Hello world.) Tj T* ", 500_000)+"ET", ""))
-		}),
-		"padding.pdf": text(func(out *bytes.Buffer) {
+		}},
+		"padding.pdf": {rows: 1, write: func(out *bufio.Writer) {
 			out.WriteString(pdfOf("BT /F1 12 Tf 72 720 Td (Hello.) Tj ET", strings.Repeat(" ", 60*mega)))
-		}),
+		}},
+	}
+}
+
+// repeat writes a text that repeats a part.
+func repeat(out *bufio.Writer, before, part string, n int, after string) {
+	out.WriteString(before)
+	for range n {
+		out.WriteString(part)
+	}
+	out.WriteString(after)
+}
+
+// writeZip writes an archive. write gets a function that begins the next member. An error stays
+// in out.
+func writeZip(out *bufio.Writer, write func(member func(name string) *bufio.Writer)) {
+	w := zip.NewWriter(out)
+	last := bufio.NewWriter(io.Discard)
+	write(func(name string) *bufio.Writer {
+		_ = last.Flush()
+		if f, err := w.Create(name); err == nil {
+			last = bufio.NewWriter(f)
+		}
+		return last
+	})
+	_ = last.Flush()
+	_ = w.Close()
+}
+
+// create makes the file at a path.
+func (f memoryIntensiveFile) create(t *testing.T, path string) {
+	t.Helper()
+	if f.make != nil {
+		f.make(t, path)
+		return
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := bufio.NewWriter(file)
+	f.write(out)
+	if err := errors.Join(out.Flush(), file.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -149,9 +210,6 @@ func pdfOf(content, more string) string {
 		"4 0 obj\n<< /Length %d >>\nstream\n%s\nendstream\nendobj\n"+
 		"5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\n%strailer\n<< /Root 1 0 R >>\n", len(content), content, more)
 }
-
-// peakRows are the files of the usual run, and how many rows each has: all of them are read.
-var peakRows = map[string]int64{"values.parquet": 2000, "long.csv": 150}
 
 // A worker never has more memory than documented, whatever it reads. It reads the file, or refuses it
 // with the reason.
@@ -167,30 +225,31 @@ func TestPeakMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := plainWorker()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, write := range memoryIntensiveFiles(t) {
-		rows, usual := peakRows[name]
-		if !usual && !fulltest.Full() {
+	for name, file := range memoryIntensiveFiles() {
+		if !file.usual && !fulltest.Full() {
 			continue
 		}
 		t.Run(name, func(t *testing.T) { // one after the other: they are large
-			dir := t.TempDir()
-			path := filepath.Join(dir, name)
-			write(path)
-			out, err := exec.CommandContext(t.Context(), binary, "peak", path+"\n"+*ingester.programs.Load()).Output()
+			path := filepath.Join(t.TempDir(), name)
+			file.create(t, path)
+			job, err := json.Marshal(peakJob{Path: path, Sheet: file.sheet, Programs: *ingester.programs.Load()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.CommandContext(t.Context(), worker.Executable(), "peak", string(job)).Output()
 			var report peakReport
 			if err == nil {
 				err = json.Unmarshal(out, &report)
 			}
 			if err != nil {
-				t.Fatalf("%s: %v: %s", name, err, out)
+				t.Fatalf("%v: %s", err, out)
 			}
-			t.Logf("%s: %d MiB, %d rows, %s", name, report.Peak>>20, report.Rows, report.Refused)
-			if report.Peak > worker.MaxIngestMemory || report.Failed != "" || report.Refused == "" && report.Rows == 0 || usual && report.Rows != rows {
-				t.Errorf("%s: a peak of %d MiB, %d rows, %s%s", name, report.Peak>>20, report.Rows, report.Failed, report.Refused)
+			t.Logf("%d MiB, %d rows, %s", report.Peak>>20, report.Rows, report.Refused)
+			if report.Peak > worker.MaxIngestMemory || report.Failed != "" {
+				t.Errorf("a peak of %d MiB, %s", report.Peak>>20, report.Failed)
+			}
+			if refused := report.Refused != ""; report.Rows != file.rows || refused != (file.refused != "") || !strings.Contains(report.Refused, file.refused) {
+				t.Errorf("%d rows, %q; want %d, %q", report.Rows, report.Refused, file.rows, file.refused)
 			}
 		})
 	}
