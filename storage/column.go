@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxColumns is the most columns of a dataset, maxColumnName the most characters of
+// MaxColumns is the most columns of a dataset, MaxColumnName the most characters of
 // a column's name.
 const (
 	MaxColumns    = 2_000
-	maxColumnName = 256
+	MaxColumnName = 256
 )
 
 // CheckColumnName returns what is wrong with the name of a column, "" when it is
@@ -21,12 +21,25 @@ func CheckColumnName(name string) string {
 		return "must not be empty"
 	case strings.HasPrefix(name, "__"):
 		return "must not start with __, which is for internal use"
-	case utf8.RuneCountInString(name) > maxColumnName:
-		return fmt.Sprintf("must be at most %d characters", maxColumnName)
+	case utf8.RuneCountInString(name) > MaxColumnName:
+		return fmt.Sprintf("must be at most %d characters", MaxColumnName)
 	case strings.ContainsRune(name, 0):
 		return "must not hold the character NUL"
 	}
 	return ""
+}
+
+// CutColumnName returns the start of a name that is too long for a column, or for a column with a
+// number behind its name.
+func CutColumnName(name string) string {
+	left := MaxColumnName - len("_2000") // MaxColumns
+	for i := range name {
+		if left == 0 {
+			return strings.TrimSpace(name[:i])
+		}
+		left--
+	}
+	return name
 }
 
 // FoldColumn gives the form in which DuckDB compares names of columns: only A to Z lose their

@@ -337,8 +337,8 @@ func unquote(field []byte) string {
 }
 
 // columnNames makes distinct names of a header's fields: empty ones become
-// column_N, repeated ones get a number, and underscores that begin the names of
-// internal columns are left out. Names that differ only in case are equal.
+// column_N, repeated ones get a number, long ones are cut, and underscores that begin the
+// names of internal columns are left out. Names that differ only in case are equal.
 func columnNames(file string, fields []string) ([]string, []storage.IngestWarning, error) {
 	unique, seen := source.Names{Fold: storage.FoldColumn}, map[string]bool{}
 	for _, field := range fields {
@@ -348,7 +348,13 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 	var warnings []storage.IngestWarning
 	var renamed []string
 	for i, field := range fields {
-		name := field
+		if !utf8.ValidString(field) {
+			return nil, nil, notUTF8(file)
+		}
+		name, isLong := field, utf8.RuneCountInString(field) > storage.MaxColumnName
+		if isLong {
+			name = storage.CutColumnName(name)
+		}
 		if strings.HasPrefix(name, "__") {
 			name = strings.TrimLeft(name, "_")
 		}
@@ -359,14 +365,17 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 			return nil, nil, err
 		}
 		if key := storage.FoldColumn(field); name != field || seen[key] {
-			name = unique.Unique(name, "_")
+			name = unique.Unique(storage.CutColumnName(name), "_")
 		} else {
 			seen[key] = true
 		}
 		names[i] = name
-		if strings.HasPrefix(field, "__") {
+		switch {
+		case strings.HasPrefix(field, "__"):
 			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
-		} else if name != field {
+		case isLong:
+			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the name of the column was cut: it has more than %d characters", storage.MaxColumnName)})
+		case name != field:
 			renamed = append(renamed, source.Excerpt(name))
 		}
 	}

@@ -34,6 +34,8 @@ type jsonFile struct {
 	// index finds columns by their keys as they stand in the text, folded by
 	// their names.
 	index, folded map[string]int
+	// keyBytes is the size of all keys.
+	keyBytes int
 	// nulls are spellings of a missing value that an option gives.
 	nulls []string
 	// wanted gives the type and the order of dates that an option gives a column, "" without.
@@ -134,13 +136,13 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	return t, t.measure(in.Path)
 }
 
-// names gives the columns their names: the keys, less the underscores that begin the names of
-// internal columns.
+// names returns the names of the columns: the keys, changed as the fields of a header are in a
+// file.
 func (f *jsonFile) names(report *storage.IngestReport) (names []string, err error) {
 	for _, c := range f.columns {
 		names = append(names, c.name)
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "__") }) {
+	if !f.anonymous {
 		names, report.Warnings, err = columnNames(f.name, names)
 	}
 	return names, err
@@ -339,9 +341,14 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	if !utf8.ValidString(key) {
 		return 0, notUTF8(f.where())
 	}
-	// A key of a file that starts with __ gets another name.
-	if err := checkColumnName(f.where(), name); err != nil && (f.anonymous || !strings.HasPrefix(name, "__")) {
-		return 0, err
+	if f.anonymous {
+		if err := checkColumnName(f.where(), name); err != nil {
+			return 0, err
+		}
+	}
+	// The keys together are limited as a header is.
+	if f.keyBytes += len(name); f.keyBytes > source.MaxValue {
+		return 0, f.wrong(fmt.Sprintf("the keys of the rows are longer than %d bytes together", source.MaxValue))
 	}
 	i, taken := f.folded[storage.FoldColumn(name)]
 	switch {
