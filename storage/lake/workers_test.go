@@ -226,7 +226,7 @@ func TestOutOfMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, size := range []string{"100", "300000000"} {
+	for _, size := range []string{"2000", "300000000"} {
 		ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"allocate", size}, nil }})
 		_, err := ingestWith(t, ingester)
 		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {

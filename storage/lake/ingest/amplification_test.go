@@ -30,15 +30,16 @@ func TestAmplification(t *testing.T) {
 	for i := range 500 {
 		header += fmt.Sprintf(",c%d", i+1)
 	}
+	texts := l.parquet("texts.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)")
 	for name, source := range map[string]ingest.Source{
 		"a number, often":    l.parquet("numbers.parquet", "SELECT "+strings.Repeat("1, ", 149)+"1 FROM range(1000000)"),
-		"a wide text, often": l.parquet("texts.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)"),
+		"a wide text, often": texts,
 		"binary data":        l.parquet("binary.parquet", "SELECT repeat('x', 1000000)::BLOB AS s FROM range(1100)"),
 		"empty objects":      l.file("sparse.json", sparse+"}\n"+strings.Repeat("{}\n", 300_000)),
 		// What gzip makes smaller does not count twice.
 		"gzipped objects": l.file("sparse.json.gz", zipped(sparse[:strings.Index(sparse, `,"crxx"`)]+"}\n")+strings.Repeat(zipped(strings.Repeat("{}\n", 30_000)), 100)),
 		"gzipped CSV":     l.file("sparse.csv.gz", zipped(header+"\n")+strings.Repeat(zipped(strings.Repeat("1"+strings.Repeat(",", 500)+"\n", 2_800)), 100)),
-		"gzipped padding": l.file("padded.parquet.gz", zipped(padded(t, l.parquet("wide.parquet", "SELECT repeat('x', 1000000) AS s FROM range(1100)")))),
+		"gzipped padding": l.file("padded.parquet.gz", zipped(padded(t, texts))),
 	} {
 		info, err := os.Stat(source.Path)
 		if err != nil || info.Size() > 2<<20 {
@@ -61,6 +62,7 @@ func TestAmplification(t *testing.T) {
 func TestLongXML(t *testing.T) {
 	t.Parallel()
 	skipRaced(t)
+	l := setup(t)
 	plain := book(t, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, "x"}, []any{2, "y"}) })
 	blank := strings.Repeat(" ", 17<<20)
 	before := func(mark, text string) func(string) string {
@@ -74,7 +76,6 @@ func TestLongXML(t *testing.T) {
 		"shared texts.xlsx":          rezip(t, plain, map[string]func(string) string{texts: before("</sst>", blank)}),
 		"a document.docx":            word(t, "<w:p><w:r><w:t>"+blank+"</w:t></w:r></w:p>"),
 	} {
-		l := setup(t)
 		_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file(name, content)}})
 		if err == nil || !strings.Contains(refusal(t, err), " unpacks to too much: a row or text of it has more than 16777216 bytes") {
 			t.Errorf("%s: %v", name, err)
@@ -87,6 +88,7 @@ func TestLongXML(t *testing.T) {
 func TestHostileXML(t *testing.T) {
 	t.Parallel()
 	skipRaced(t)
+	l := setup(t)
 	const part = 2 << 20
 	data := func(rows string) map[string]string {
 		return map[string]string{"xl/workbook.xml": listOfOneBook, "xl/_rels/workbook.xml.rels": relationsOf("worksheet", "one.xml"),
@@ -118,7 +120,6 @@ func TestHostileXML(t *testing.T) {
 		"rows that go back": {data(`<row r="5"/><row r="3"/>`), "is damaged"},
 		"no relations":      {map[string]string{"xl/workbook.xml": listOfOneBook}, "is damaged"},
 	} {
-		l := setup(t)
 		_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.xlsx", bookOf(t, test.files))}})
 		if err == nil || !strings.Contains(refusal(t, err), test.want) {
 			t.Errorf("%s: %v", name, err)

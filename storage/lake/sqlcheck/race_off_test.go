@@ -6,4 +6,4 @@ import "parley/internal/fulltest"
 
 // nameStep has each position take one hostile name in three, and the next position others; all
 // of them in a full run.
-func nameStep() int { return fulltest.Count(3, 1) }
+func nameStep() int { return fulltest.Count(6, 1) }
