@@ -230,6 +230,9 @@ func TestSignInLink(t *testing.T) {
 	server.sees("#token=")
 	server.sees("\n")
 	token := e2etest.RunCommand(t, dir, nil, "token")
+	if token.Code != e2etest.ExitOK {
+		t.Fatalf("a token without a name: %+v", token)
+	}
 	named := func(token string) any {
 		t.Helper()
 		var claims map[string]any
