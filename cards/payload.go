@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,10 +28,13 @@ const (
 	FormStandard Form = "standard"
 	// FormSDK is what the SDKs for Python and JavaScript sign: also without strings, lists
 	// and objects that are empty, or become empty by this. Parley's cards have none of them.
+	// What this form leaves out can have a meaning: an empty requirement is access without
+	// authentication. A card with such a field is not verified in this form.
 	FormSDK Form = "sdk"
 	// FormDocument is a card as it is, for cards before 1.0.
 	FormDocument Form = "document"
-	// FormDense is FormDocument without what is empty.
+	// FormDense is FormDocument without what is empty. No schema says what of this has no
+	// meaning, so a card with something empty is not verified in this form.
 	FormDense Form = "dense"
 )
 
@@ -37,40 +42,56 @@ const (
 type payload struct {
 	form Form
 	text []byte
+	// unprotected has the fields of the card with a meaning that is not in the text.
+	unprotected []string
 }
 
-// payloads gives what may be signed of a card, in some forms, without repetitions.
+// payloads returns what may be signed of a card, in some forms, without repetitions.
 func payloads(card map[string]any, forms ...Form) ([]payload, error) {
 	var all []payload
 	for _, form := range forms {
-		text, err := canonical(form, card)
+		signed, unprotected := signedPart(form, card)
+		text, err := json.Marshal(signed)
 		if err != nil {
+			return nil, fmt.Errorf("write what is signed of a card: %w", err)
+		}
+		if text, err = jcs.Canonical(text); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(all, func(p payload) bool { return bytes.Equal(p.text, text) }) {
-			all = append(all, payload{form, text})
+			all = append(all, payload{form, text, unprotected})
 		}
 	}
 	return all, nil
 }
 
-func canonical(form Form, card map[string]any) ([]byte, error) {
+// signedPart returns what is signed of a card, and the fields that this does not protect.
+func signedPart(form Form, card map[string]any) (signed map[string]any, unprotected []string) {
 	schema := (&a2apb.AgentCard{}).ProtoReflect().Descriptor()
-	var signed any = card
 	switch form {
 	case FormStandard:
-		signed = reduce(schema, card)
+		return reduce(schema, card), nil
 	case FormSDK:
-		signed = dense(reduce(schema, card))
+		card = reduce(schema, card)
+		signed = denseMembers(card)
+		return signed, differences(card, reduce(schema, signed))
 	case FormDense:
-		signed = dense(card)
+		signed = denseMembers(card)
+		return signed, differences(card, signed)
 	case FormDocument:
 	}
-	text, err := json.Marshal(signed)
-	if err != nil {
-		return nil, fmt.Errorf("write what is signed of a card: %w", err)
+	return card, nil
+}
+
+// differences returns the names of the members of a that b does not have, or has with
+// another value.
+func differences(a, b map[string]any) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if other, ok := b[name]; !ok || !reflect.DeepEqual(a[name], other) {
+			names = append(names, name)
+		}
 	}
-	return jcs.Canonical(text)
+	return names
 }
 
 // readCard reads a card, without its signatures. One that has no canonical form is refused:
@@ -106,7 +127,7 @@ func reduce(schema protoreflect.MessageDescriptor, message map[string]any) map[s
 		case value == nil: // the same as no field
 		default:
 			value = reduceField(field, value)
-			if field.HasPresence() || required(field) || !isDefault(value) {
+			if field.HasPresence() || required(field) || !isDefault(field, value) {
 				members[name] = value
 			}
 		}
@@ -156,16 +177,10 @@ func required(field protoreflect.FieldDescriptor) bool {
 	return slices.Contains(behavior, annotations.FieldBehavior_REQUIRED)
 }
 
-// isDefault reports whether a field without presence has its default value.
-func isDefault(value any) bool {
-	switch value := value.(type) {
-	case bool:
-		return !value
-	case json.Number:
-		number, err := value.Float64()
-		return err == nil && number == 0
-	}
-	return isEmpty(value)
+// isDefault reports whether a field without presence has its default value. An empty value
+// of another type is none: a reader may understand it in another way.
+func isDefault(field protoreflect.FieldDescriptor, value any) bool {
+	return reflect.DeepEqual(value, defaultOf(field))
 }
 
 func defaultOf(field protoreflect.FieldDescriptor) any {
@@ -178,17 +193,21 @@ func defaultOf(field protoreflect.FieldDescriptor) any {
 	return field.Default().Interface()
 }
 
-// dense gives a value without strings, lists and objects that are empty.
+func denseMembers(message map[string]any) map[string]any {
+	members := map[string]any{}
+	for name, member := range message {
+		if member = dense(member); !isEmpty(member) {
+			members[name] = member
+		}
+	}
+	return members
+}
+
+// dense returns a value without strings, lists and objects that are empty.
 func dense(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
-		members := map[string]any{}
-		for name, member := range value {
-			if member = dense(member); !isEmpty(member) {
-				members[name] = member
-			}
-		}
-		return members
+		return denseMembers(value)
 	case []any:
 		elements := []any{}
 		for _, element := range value {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // maxSignatures limits the signatures of a card that are read.
@@ -88,8 +89,9 @@ func readSignature(protected, signature string) (s Signature) {
 	return s
 }
 
-// Verify checks a signature with the key of a set that it names, and gives the form that it
-// was made of.
+// Verify checks a signature with the key of a set that it names, and returns the form that it
+// was made of. It refuses a signature that leaves out a field with a meaning: anyone can add
+// or change this field.
 func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 	if s.err != nil {
 		return "", s.err
@@ -100,9 +102,13 @@ func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 			continue
 		}
 		for _, p := range c.payloads {
-			if err = key.verify(s.Algorithm, signingInput(s.protected, p.text), s.signature); err == nil {
-				return p.form, nil
+			if err = key.verify(s.Algorithm, signingInput(s.protected, p.text), s.signature); err != nil {
+				continue
 			}
+			if len(p.unprotected) > 0 {
+				return "", fmt.Errorf("the signature does not protect empty values in: %s", strings.Join(p.unprotected, ", "))
+			}
+			return p.form, nil
 		}
 	}
 	return "", err

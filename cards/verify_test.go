@@ -60,6 +60,83 @@ func TestChangedCards(t *testing.T) {
 	}
 }
 
+// TestEmptyValues adds empty values, some of which the signed forms of the SDKs leave out.
+// Those with a meaning are not accepted: an empty requirement is access without
+// authentication.
+func TestEmptyValues(t *testing.T) {
+	t.Parallel()
+	key, _ := newKeys(t)
+	signer := newSigner(t, key)
+	whole := string(sign(t, signer, cards.NL2QL(base, version)))
+	legacy, err := signer.SignDocument(attested(), []byte(`{"protocolVersion":"0.3.0","name":"n","url":"u","security":[{"bearer":[]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requirements, skill, scheme = `"securityRequirements":[`, `"skills":[{`, `"securitySchemes":{`
+	for name, test := range map[string]struct {
+		document, old, added string
+		want                 []cards.Form
+	}{
+		"a requirement":            {whole, requirements, `{},`, nil},
+		"a requirement of no one":  {whole, requirements, `{"schemes":{}},`, nil},
+		"a null requirement":       {whole, requirements, `null,`, nil},
+		"one without scopes":       {whole, requirements, `{"schemes":{"other":{}}},`, nil},
+		"a skill's requirement":    {whole, skill, `"securityRequirements":[{}],`, nil},
+		"a skill":                  {whole, `"skills":[`, `{},`, nil},
+		"an object of a skill":     {whole, skill, `"securityRequirements":{},`, nil},
+		"a text of a skill":        {whole, skill, `"securityRequirements":"",`, nil},
+		"a scheme":                 {whole, scheme, `"other":{"mtlsSecurityScheme":{}},`, nil},
+		"an address":               {whole, `{`, `"iconUrl":"",`, nil},
+		"a field of no schema":     {whole, `{`, `"later":[],`, nil},
+		"another case":             {whole, `{`, `"SecurityRequirements":[],`, nil},
+		"the name of the protocol": {whole, `{`, `"security_requirements":[],`, nil},
+		// The same as no field, by the protocol.
+		"no requirements of a skill": {whole, skill, `"securityRequirements":[],`, allForms},
+		"null":                       {whole, `{`, `"iconUrl":null,`, allForms},
+		"an older one":               {string(legacy), `"security":[`, ``, []cards.Form{cards.FormDocument}},
+		"an older one's requirement": {string(legacy), `"security":[`, `{},`, nil},
+	} {
+		changed := strings.Replace(test.document, test.old, test.old+test.added, 1)
+		if test.added != "" && changed == test.document {
+			t.Fatalf("%s: nothing changed", name)
+		}
+		if got := verified(t, []byte(changed), signer.Keys()); !slices.Equal(got, test.want) {
+			t.Errorf("%s: verified %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestSDKCards verifies cards as the SDKs write and sign them.
+func TestSDKCards(t *testing.T) {
+	t.Parallel()
+	key, _ := newKeys(t)
+	signer := newSigner(t, key)
+	const fields = `{"name":"n","version":"1","capabilities":{},"supportedInterfaces":[{"url":"u","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],
+		"defaultInputModes":["text"],"skills":[{"id":"i","name":"n","tags":[],"examples":[]}],`
+	for name, test := range map[string]struct{ rest, want string }{
+		"without requirements":        {`"defaultOutputModes":[]}`, ""},
+		"a requirement with scopes":   {`"securityRequirements":[{"schemes":{"b":{"list":["read"]}}}]}`, ""},
+		"a requirement without":       {`"securityRequirements":[{"schemes":{"b":{}}}]}`, "securityRequirements"},
+		"a scheme with nothing to it": {`"securitySchemes":{"b":{"mtlsSecurityScheme":{}}}}`, "securitySchemes"},
+	} {
+		document, err := signer.SignPayload(attested(), []byte(fields+test.rest), cards.FormSDK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		card, err := cards.ReadSigned(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		form, err := card.Verify(card.Signatures[0], signer.Keys())
+		if test.want == "" && (err != nil || form != cards.FormSDK) {
+			t.Errorf("%s: %q, %v", name, form, err)
+		}
+		if test.want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+test.want)) {
+			t.Errorf("%s: %q, %v", name, form, err)
+		}
+	}
+}
+
 func TestRefusedSignatures(t *testing.T) {
 	t.Parallel()
 	es256, eddsa := newKeys(t)

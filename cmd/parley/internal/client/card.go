@@ -187,7 +187,6 @@ var formWords = map[string]string{
 	string(cards.FormStandard): "the card",
 	string(cards.FormSDK):      "the card without its empty fields",
 	string(cards.FormDocument): "the card as it is",
-	string(cards.FormDense):    "the card without its empty fields",
 }
 
 func writeReports(env command.Env, address *url.URL, reports []signatureReport, asJSON bool) error {
