@@ -3,9 +3,12 @@ package rest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,7 +66,11 @@ func TestAppendToDamagedDataset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, damaged := range map[string][]byte{"missing": nil, "cut off": content[:len(content)/2], "overwritten": make([]byte, len(content))} {
+	flipped := slices.Clone(content) // in the data, with the metadata at the end intact
+	for i := 4; i < 20; i++ {
+		flipped[i] ^= 0xff
+	}
+	for name, damaged := range map[string][]byte{"missing": nil, "cut off": content[:len(content)/2], "overwritten": make([]byte, len(content)), "flipped": flipped} {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +87,58 @@ func TestAppendToDamagedDataset(t *testing.T) {
 	}
 	send(`{"data":[{"name":"fern"}]}`, http.StatusOK, "")
 	has("2")
+}
+
+// TestDamagedFile reads a dataset whose file has wrong bytes that only a reader of the rows
+// finds. Then rows are refused, until the file is right again.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	plane := newDataPlane(t, store)
+	s := newServiceOn(t, store, plane)
+	const add, query, download = "/ingest/lab/plants", "/query", "/data/alice/lab/plants/download"
+	send := func(method, path, body string, status int, text string) {
+		t.Helper()
+		got := s.send("alice", method, path, "application/json", body)
+		if got.status != status || !strings.Contains(got.body, text) {
+			t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
+		}
+	}
+	const row, sql, neutral = `{"data":[{"name":"oak"}]}`, `{"username":"self","namespace":"lab","query":"SELECT name FROM plants"}`, "cannot"
+	send(http.MethodPost, add, row, http.StatusOK, "")
+	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := plane.folder.Path(t.Context(), data.Files[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := slices.Clone(good)
+	for i := 4; i < 20; i++ {
+		flipped[i] ^= 0xff
+	}
+	// As a fault of the disk, without a change of the time.
+	if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, flipped, 0o644), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+		t.Fatal(err)
+	}
+	send(http.MethodPost, query, sql, http.StatusServiceUnavailable, neutral)
+	send(http.MethodGet, download, "", http.StatusServiceUnavailable, neutral)
+	send(http.MethodPost, add, row, http.StatusServiceUnavailable, "missing or damaged, and nothing was added")
+	if err := os.WriteFile(path, good, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	send(http.MethodPost, query, sql, http.StatusOK, "oak")
+	send(http.MethodGet, download, "", http.StatusOK, "oak")
+	send(http.MethodPost, add, row, http.StatusOK, "")
 }
 
 // TestRowsAreReadOnce counts the ingest workers that requests with rows start.
@@ -164,5 +223,33 @@ func TestRowsFollowTheirDataset(t *testing.T) {
 	s.rest.ServeHTTP(httptest.NewRecorder(), request)
 	if got := s.send("alice", http.MethodGet, "/data/alice/lab/plants", "", ""); !strings.Contains(got.body, `"rowCount":1`) {
 		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// An ingestion ends when a file of its dataset has been replaced with a symbolic link: waiting
+// does not help.
+func TestIngestionWithLink(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	plane := newDataPlane(t, store)
+	s := newServiceOn(t, store, plane)
+	s.haveUpload()
+	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := plane.folder.Path(t.Context(), data.Files[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := errors.Join(os.Rename(path, moved), os.Symlink(moved, path)); err != nil {
+		t.Fatal(err)
+	}
+	var started struct{ ID string }
+	s.post("alice", "/data/alice/shop/orders/ingest", map[string]any{
+		"files": []any{map[string]any{"sessionId": s.vars["session"], "fileId": s.vars["file"]}}}, &started)
+	if got := s.ingested("alice", "/data/alice/shop/orders", started.ID); got.Status != "failed" || !strings.Contains(got.StatusMessage, "missing or damaged") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"parley/internal/baseurl"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/lake"
 	"parley/storage/lake/engine"
 	"parley/storage/objects"
@@ -40,30 +39,9 @@ func worker(kind string) func() (string, []string, []string) {
 }
 
 // folderObjects is a folder of objects as the lake sees it.
-type folderObjects struct{ *objects.Folder }
-
-func (f folderObjects) Put(ctx context.Context, key, path string) error {
-	return f.PutFile(ctx, key, path)
-}
-
-func (f folderObjects) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
-	for _, file := range files {
-		path, err := f.Folder.Path(ctx, file.Key)
-		if err != nil {
-			return nil, nil, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, func() {}, nil
-}
-
-func (f folderObjects) Check(ctx context.Context, files []storage.DataFile) error {
-	return objects.Check(ctx, f.Folder, files)
-}
-
-func (f folderObjects) Ready(files []storage.DataFile) ([]string, func(), bool) {
-	paths, release, err := f.Hold(context.Background(), files)
-	return paths, release, err == nil
+type folderObjects struct {
+	*objects.Folder
+	*objects.FolderFiles
 }
 
 // dataPlane is what uploads, ingests and queries, for real.
@@ -87,7 +65,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 		t.Fatal(err)
 	}
 	cfg := lake.DatasetsConfig{
-		Records: store, Objects: folderObjects{folder}, Pool: pool, Ingester: lake.NewIngester(lake.IngesterConfig{Command: worker("ingest")}),
+		Records: store, Objects: folderObjects{folder, objects.NewFolderFiles(folder)}, Pool: pool, Ingester: lake.NewIngester(lake.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}
 	for _, apply := range change {

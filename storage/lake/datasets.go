@@ -40,6 +40,9 @@ type Objects interface {
 	// Check reports whether files are there, without reading them. A missing or damaged one is
 	// storage.ErrNotFound.
 	Check(ctx context.Context, files []storage.DataFile) error
+	// Verify compares files with the records, after they could not be read. A damaged one is
+	// storage.ErrNotFound; Check, Hold and Ready then refuse it until it is right.
+	Verify(ctx context.Context, files []storage.DataFile) error
 	// Source gives a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
@@ -218,6 +221,18 @@ func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 func asUnavailable(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %s", storage.ErrUnavailable, err)
+	}
+	return err
+}
+
+// readError is err of work that read files, unless a damaged file is the cause: that is
+// ErrUnavailable.
+func readError(ctx context.Context, err error, verify func(context.Context) error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if damaged := verify(ctx); errors.Is(damaged, storage.ErrNotFound) {
+		return fmt.Errorf("%w: %v", asUnavailable(damaged), err)
 	}
 	return err
 }

@@ -33,6 +33,8 @@ func (pathObjects) Ready(files []storage.DataFile) (paths []string, release func
 	return paths, func() {}, true
 }
 
+func (pathObjects) Verify(context.Context, []storage.DataFile) error { return nil }
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)

@@ -50,7 +50,7 @@ func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref stor
 	defer release()
 	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, as, maxDownload, dir)
 	if err != nil {
-		return nil, err
+		return nil, readError(ctx, err, func(ctx context.Context) error { return d.config.Objects.Verify(ctx, data.Files) })
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -48,6 +48,9 @@ type Source interface {
 	Hold(ctx context.Context, tables []string) (release func(), err error)
 	// Ready gives the files when all are here. It reports whether they are.
 	Ready(tables []string) (files map[string][]string, release func(), ok bool)
+	// Verify compares the files with the records, after they could not be read. A damaged one
+	// is storage.ErrNotFound.
+	Verify(ctx context.Context, tables []string) error
 }
 
 // The bounds of a query that sets none.

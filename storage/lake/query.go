@@ -48,16 +48,27 @@ var errNotReady = storage.Errorf(storage.ErrUnavailable, "the data has just chan
 // files that must be fetched.
 func (p *Pool) run(ctx context.Context, q Query, checked *statement) (storage.QueryResult, error) {
 	result, checked, err := p.try(ctx, q, checked)
-	if !errors.Is(err, errNotReady) {
-		return result, err
+	if errors.Is(err, errNotReady) {
+		release, err := p.fetch(ctx, q, checked.Tables)
+		if err != nil {
+			return storage.QueryResult{}, err
+		}
+		defer release()
+		result, _, err = p.try(ctx, q, checked)
+		return result, p.readError(ctx, q, checked, err)
 	}
-	release, err := p.fetch(ctx, q, checked.Tables)
-	if err != nil {
-		return storage.QueryResult{}, err
+	return result, p.readError(ctx, q, checked, err)
+}
+
+// readError is err, unless it was found while rows were read and a damaged file is the cause.
+func (p *Pool) readError(ctx context.Context, q Query, checked *statement, err error) error {
+	fault, ok := errors.AsType[*worker.Fault](err)
+	if checked == nil || ok && fault.Kind == worker.FaultQuery || !ok && !worker.Gone(err) {
+		return err
 	}
-	defer release()
-	result, _, err = p.try(ctx, q, checked)
-	return result, err
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	return readError(ctx, err, func(ctx context.Context) error { return q.Source.Verify(ctx, checked.Tables) })
 }
 
 // fetch holds the files of tables. It takes at most the time of a query.

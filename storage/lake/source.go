@@ -50,6 +50,11 @@ func (s objectSource) Ready(tables []string) (map[string][]string, func(), bool)
 	return files, release, true
 }
 
+// Verify implements Source.
+func (s objectSource) Verify(ctx context.Context, tables []string) error {
+	return s.objects.Verify(ctx, s.filesOf(tables))
+}
+
 // tableFiles gives the files that tables have themselves.
 type tableFiles []Table
 
@@ -64,3 +69,6 @@ func (all tableFiles) Ready([]string) (map[string][]string, func(), bool) {
 	}
 	return files, func() {}, true
 }
+
+// Verify implements Source.
+func (tableFiles) Verify(context.Context, []string) error { return nil }

@@ -41,6 +41,8 @@ type Cache struct {
 
 	mu    sync.Mutex
 	files map[string]*cached
+	// damaged has the keys of objects whose bytes were wrong when they were fetched.
+	damaged map[string]bool
 	// order has all files, the most recently used first.
 	order list.List
 	// held is the size of the files in use; that of all files is in stats.
@@ -85,7 +87,7 @@ const maxFetches = 8
 // OpenCache opens a cache with the files of an earlier process, if they fit.
 func OpenCache(cfg CacheConfig) (*Cache, error) {
 	c := &Cache{
-		cfg: cfg, files: map[string]*cached{}, freed: make(chan struct{}),
+		cfg: cfg, files: map[string]*cached{}, damaged: map[string]bool{}, freed: make(chan struct{}),
 		fetchSlots: make(chan struct{}, maxFetches), waiter: make(chan struct{}, 1), create: createFile,
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
@@ -163,6 +165,40 @@ func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(),
 	paths, release = c.lend(c.take(files))
 	c.stats.Hits -= inUse // their users were counted
 	return paths, release, true
+}
+
+// Check reports whether files are in the cache, or their objects in the store, see [Check]. It
+// fetches an object that was damaged, which is storage.ErrNotFound if it still is.
+func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
+	var others []storage.DataFile
+	for _, file := range files {
+		_, release, ok := c.Ready([]storage.DataFile{file})
+		if ok {
+			release()
+			continue
+		}
+		others = append(others, file)
+		c.mu.Lock()
+		damaged := c.damaged[file.Key]
+		c.mu.Unlock()
+		if !damaged {
+			continue
+		}
+		_, release, err := c.Hold(ctx, []storage.DataFile{file})
+		if err != nil {
+			return fmt.Errorf("%w: the file %s is damaged: %v", storage.ErrNotFound, file.Key, err)
+		}
+		release()
+	}
+	return Check(ctx, c.cfg.Store, others)
+}
+
+// Verify is nil: the files that Hold and Ready return have been verified.
+func (c *Cache) Verify(context.Context, []storage.DataFile) error { return nil }
+
+// Put stores a copy of a local file in the store.
+func (c *Cache) Put(ctx context.Context, key, path string) error {
+	return c.cfg.Store.PutFile(ctx, key, path)
 }
 
 // taken is a held file, and what to wait for before reading it.

@@ -49,6 +49,7 @@ func (c *Cache) startFetch(f *cached, file storage.DataFile) {
 		defer c.mu.Unlock()
 		if running.err = err; err == nil {
 			f.verified = c.modTime(f)
+			delete(c.damaged, file.Key)
 		} else {
 			c.remove(f)
 			c.signalFreed()
@@ -80,6 +81,11 @@ func (c *Cache) obtain(file storage.DataFile) error {
 		return nil
 	}
 	c.countFailure("file cannot be fetched", file, err)
+	if errors.Is(err, errWrong) {
+		c.mu.Lock()
+		c.damaged[file.Key] = true
+		c.mu.Unlock()
+	}
 	if isFull(err) {
 		return storage.Errorf(storage.ErrUnavailable, "there is no room for the data on this server's disk; try again later")
 	}
@@ -182,6 +188,7 @@ func (c *Cache) Keys() []string {
 func (c *Cache) Forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.damaged, key)
 	if f := c.files[key]; f != nil {
 		if f.obsolete = true; f.holds == 0 {
 			c.remove(f)

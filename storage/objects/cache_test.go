@@ -347,6 +347,28 @@ func TestCacheWrongObject(t *testing.T) {
 	}
 }
 
+// An object that was wrong when it was fetched is fetched again for each check, until it is
+// right.
+func TestCacheChecksDamaged(t *testing.T) {
+	t.Parallel()
+	c := newCacheTest(t)
+	cache := c.open(1000)
+	files := []storage.DataFile{c.put("a", "PAR1 right")}
+	c.put("a", "PAR1 wrong")
+	if _, _, err := cache.Hold(t.Context(), files); err == nil {
+		t.Fatal("a wrong object was fetched")
+	}
+	if err := cache.Check(t.Context(), files); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("damaged: %v", err)
+	}
+	c.put("a", "PAR1 right")
+	for range 2 {
+		if err := cache.Check(t.Context(), files); err != nil {
+			t.Errorf("right again: %v", err)
+		}
+	}
+}
+
 func TestCacheLargerThanItMayBe(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"parley/cmd/parley/internal/command"
@@ -17,6 +16,7 @@ import (
 	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage"
+	"parley/storage/lake"
 	"parley/storage/objects"
 	"parley/storage/uploads"
 )
@@ -65,9 +65,21 @@ func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions 
 	})
 }
 
+// datasetFiles are the methods of lake.Objects that differ for a bucket and a folder.
+type datasetFiles interface {
+	Put(ctx context.Context, key, path string) error
+	Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error)
+	Ready(files []storage.DataFile) ([]string, func(), bool)
+	Check(ctx context.Context, files []storage.DataFile) error
+	Verify(ctx context.Context, files []storage.DataFile) error
+}
+
+var _ lake.Objects = (*objectStore)(nil)
+
 // objectStore is a bucket or a folder of objects.
 type objectStore struct {
 	objects.Store
+	datasetFiles
 	// Of a folder; nil for a bucket: parts receives upload parts, partQueue counts them,
 	// and path gives the file of an object.
 	parts     func(w http.ResponseWriter, r *http.Request) error
@@ -93,7 +105,7 @@ func openObjects(ctx context.Context, cfg config, b base) (*objectStore, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, datasetFiles: objects.NewFolderFiles(folder), parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
 func openBucket(cfg config, b base) (*objectStore, error) {
@@ -108,7 +120,7 @@ func openBucket(cfg config, b base) (*objectStore, error) {
 		return nil, errors.Join(err, bucket.Close())
 	}
 	return &objectStore{
-		Store: bucket, cache: cache, origin: originOf(bucket),
+		Store: bucket, datasetFiles: cache, cache: cache, origin: originOf(bucket),
 		close: func() error { return errors.Join(cache.Close(), bucket.Close()) },
 	}, nil
 }
@@ -130,49 +142,6 @@ func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 
 // This does not compile unless both have the same path.
 var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}}
-
-// Put implements lake.Objects.
-func (o *objectStore) Put(ctx context.Context, key, path string) error {
-	return o.PutFile(ctx, key, path)
-}
-
-// Hold implements lake.Objects.
-func (o *objectStore) Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error) {
-	if o.cache != nil {
-		return o.cache.Hold(ctx, files)
-	}
-	paths := make([]string, len(files))
-	for i, file := range files {
-		var err error
-		if paths[i], err = o.path(ctx, file.Key); err != nil {
-			return nil, nil, err
-		}
-	}
-	return paths, func() {}, nil
-}
-
-// Ready implements lake.Objects.
-func (o *objectStore) Ready(files []storage.DataFile) ([]string, func(), bool) {
-	if o.cache != nil {
-		return o.cache.Ready(files)
-	}
-	paths, release, err := o.Hold(context.Background(), files)
-	return paths, release, err == nil
-}
-
-// Check implements lake.Objects. Files in the cache are right: queries read them there.
-func (o *objectStore) Check(ctx context.Context, files []storage.DataFile) error {
-	if o.cache != nil {
-		files = slices.DeleteFunc(slices.Clone(files), func(file storage.DataFile) bool {
-			_, release, ok := o.cache.Ready([]storage.DataFile{file})
-			if ok {
-				release()
-			}
-			return ok
-		})
-	}
-	return objects.Check(ctx, o.Store, files)
-}
 
 // Source implements lake.Objects.
 func (o *objectStore) Source(ctx context.Context, key, dir string) (string, error) {
