@@ -20,6 +20,7 @@ import (
 	"parley/internal/fair"
 	"parley/internal/jsontext"
 	"parley/internal/sse"
+	"parley/storage"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -204,10 +205,26 @@ func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Reques
 	return request, method, t.checkStructure(len(entry), func() int { return params.Structure(entry) })
 }
 
+// maxBatchBytes is the size of the responses of a batch after which no other request begins.
+const maxBatchBytes = 16 << 20
+
+// checkBatch refuses the next request of a batch that has taken a time, and has responses of
+// some bytes: the limits of one request hold for all requests together.
+func (t transport) checkBatch(took time.Duration, bytes int) error {
+	switch {
+	case t.RequestTimeout > 0 && took >= t.RequestTimeout:
+		return storage.Errorf(storage.ErrUnavailable, "not done: the requests before it in the batch took longer than %v; send it alone", t.RequestTimeout)
+	case bytes >= maxBatchBytes:
+		return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf("not done: the responses before it in the batch have more than %d MiB; send it alone", maxBatchBytes>>20))
+	}
+	return nil
+}
+
 // answerBatch handles requests one after another, and writes each response before the
 // next request, so that one response at a time is in memory.
 func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries []json.RawMessage) {
 	answered := false
+	start, bytes := time.Now(), 0
 	// All requests are in memory until the last one is answered.
 	r = r.WithContext(fair.WithRelease(r.Context(), func() {}))
 	for _, entry := range entries {
@@ -216,9 +233,12 @@ func (t transport) answerBatch(w http.ResponseWriter, r *http.Request, entries [
 		if err == nil && method.open != nil {
 			err = a2a.NewError(a2a.ErrInvalidRequest, "streams cannot be part of a batch")
 		}
+		if err == nil {
+			err = t.checkBatch(time.Since(start), bytes)
+		}
 		if answer, _ := t.answerOne(ctx, &request, method, err); answer != nil {
 			t.respondPart(w, answer, !answered)
-			answered = true
+			answered, bytes = true, bytes+len(answer)
 		}
 		memory.release()
 	}

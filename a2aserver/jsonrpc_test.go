@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -122,6 +126,47 @@ func TestEnvelope(t *testing.T) {
 			if (response.Result == nil) != (test.code != 0) {
 				t.Errorf("result and error: %s", w.Body)
 			}
+		})
+	}
+}
+
+// A batch ends with its time and with the size of its responses; the requests that are left get
+// an error each.
+func TestBatchLimits(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		takes time.Duration
+		bytes int
+		done  int
+		want  string
+	}{
+		"small": {0, 10, 6, ""},
+		"slow":  {20 * time.Second, 10, 2, "not done: the requests before it in the batch took longer than 30s; send it alone"},
+		"large": {0, 6 << 20, 3, "not done: the responses before it in the batch have more than 16 MiB; send it alone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				agent, calls := echo(), 0
+				agent.list = func(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+					calls++
+					time.Sleep(test.takes)
+					return &a2a.ListTasksResponse{Tasks: []*a2a.Task{}, NextPageToken: strings.Repeat("x", test.bytes)}, nil
+				}
+				cfg, w := testConfig(io.Discard), httptest.NewRecorder()
+				cfg.RequestTimeout = 30 * time.Second
+				body := "[" + strings.TrimSuffix(strings.Repeat(rpc("1", "ListTasks", "{}")+",", 6), ",") + "]"
+				transport{Config: cfg, agent: agent}.serve(w, httptest.NewRequest(http.MethodPost, "/a2a/echo", nil), []byte(body))
+				var responses []struct{ Error *jsonrpc.Error }
+				if err := json.Unmarshal(w.Body.Bytes(), &responses); err != nil || len(responses) != 6 || calls != test.done {
+					t.Fatalf("%d calls, %d responses, %v", calls, len(responses), err)
+				}
+				for i, response := range responses {
+					if done := i < test.done; done != (response.Error == nil) || !done && response.Error.Message != test.want {
+						t.Errorf("%d: %+v", i, response.Error)
+					}
+				}
+			})
 		})
 	}
 }
