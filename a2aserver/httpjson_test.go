@@ -231,7 +231,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"POST", "message:send", "[]", 400, "INVALID_PARAMS"},
 		{"POST", "message:send", "", 400, "message is required"},
 		{"POST", "message:stream", "{}", 400, "message is required"},
-		{"POST", "alice/shop/message:send", `{"message":{},"message":{}}`, 400, "duplicate field"},
+		{"POST", "alice/shop/message:send", `{"message":{},"message":{}}`, 400, "message is there twice"},
 		{"POST", unknown + "/pushNotificationConfigs", "{}", 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
 		{"DELETE", unknown + "/pushNotificationConfigs/x", "", 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
 	} {

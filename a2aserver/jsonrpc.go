@@ -109,8 +109,8 @@ func reading[I messageOf[M], M, P any](convert func(in I) P) func(request jsonrp
 }
 
 func readParams(request jsonrpc.Request, into proto.Message) error {
-	if problem := params.Read(request.Method, request.Params, into); problem != "" {
-		return invalidField("params", "%s", problem)
+	if problem := params.Read(request.Method, request.Params, into); problem != nil {
+		return invalidField(problem.Field, "%s", problem.Text)
 	}
 	return nil
 }

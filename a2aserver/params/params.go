@@ -6,43 +6,34 @@ package params
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-
-	"parley/storage"
 )
 
-const (
-	// MaxDepth limits the nesting of params.
-	MaxDepth = 64
-	// maxProblem limits the text about params that do not fit, in bytes.
-	maxProblem = 200
-)
+// MaxDepth limits the nesting of params.
+const MaxDepth = 64
 
-// Read reads the params of a method. Absent ones are an empty object. The problem says what
-// is wrong with them; "" for nothing.
-func Read(method string, text json.RawMessage, into proto.Message) (problem string) {
+// Read reads the params of a method. Absent ones are an empty object. The problem is nil if they
+// can be read.
+func Read(method string, text json.RawMessage, into proto.Message) *Problem {
 	if len(text) == 0 {
-		return ""
+		return nil
 	}
 	if text[0] != '{' {
-		return fmt.Sprintf("of %s must be an object", method)
+		return &Problem{whole, fmt.Sprintf("of %s must be an object", method)}
 	}
 	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: MaxDepth}).Unmarshal(text, into)
 	if err == nil {
-		return ""
+		return nil
 	}
-	// The text is "proto: (line 1:7): problem". Its beginning varies from build to build.
-	_, problem, ok := strings.Cut(err.Error(), "): ")
-	if !ok {
-		return fmt.Sprintf("do not fit %s", method)
+	if problem := findProblem(into.ProtoReflect().Descriptor(), text); problem != nil {
+		return problem
 	}
-	return fmt.Sprintf("do not fit %s: %s", method, storage.Truncate(problem, maxProblem))
+	return &Problem{whole, fmt.Sprintf("do not fit %s", method)}
 }
 
 // SendMessage converts a request.
