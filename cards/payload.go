@@ -104,11 +104,8 @@ func readCard(document []byte) (map[string]any, error) {
 	var card map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber() // numbers stay as they are
-	if err := decoder.Decode(&card); err != nil {
-		return nil, fmt.Errorf("read the card: %w", err)
-	}
-	if card == nil {
-		return nil, errors.New("read the card: it is null")
+	if decoder.Decode(&card) != nil || card == nil {
+		return nil, errors.New("the document is not a JSON object")
 	}
 	delete(card, "signatures")
 	return card, nil

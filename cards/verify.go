@@ -50,8 +50,8 @@ func ReadSigned(document []byte) (SignedCard, error) {
 			Signature string `json:"signature"`
 		} `json:"signatures"`
 	}
-	if err := json.Unmarshal(document, &card); err != nil {
-		return SignedCard{}, fmt.Errorf("read the signatures: %w", err)
+	if json.Unmarshal(document, &card) != nil {
+		return SignedCard{}, errors.New("the signatures are not a list of objects with texts")
 	}
 	if len(card.Signatures) > maxSignatures {
 		return SignedCard{}, fmt.Errorf("the card has %d signatures, more than %d", len(card.Signatures), maxSignatures)

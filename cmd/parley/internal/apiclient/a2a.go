@@ -181,8 +181,8 @@ func (r rpcAnswer) read(into any) error {
 	if r.Error != nil {
 		return r.Error
 	}
-	if err := json.Unmarshal(r.Result, into); err != nil {
-		return fmt.Errorf("read the agent's answer: %w", err)
+	if json.Unmarshal(r.Result, into) != nil {
+		return errNoEvent
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func New(address, token string, connections int) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = connections
 	base := strings.TrimSuffix(strings.TrimRight(address, "/"), baseurl.Root) + baseurl.Root
-	return &Client{http: http.Client{Transport: transport}, base: base, token: token, locale: locale.FromEnvironment(os.Getenv)}
+	return &Client{http: http.Client{Transport: transport, CheckRedirect: checkRedirect}, base: base, token: token, locale: locale.FromEnvironment(os.Getenv)}
 }
 
 // Call sends JSON, or nothing, to a path below the interface's root, and decodes the
@@ -96,7 +96,7 @@ func (c *Client) callUnlimited(ctx context.Context, method, path string, body, i
 		return &ForeignError{serverOf(request), "no JSON"}
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("read the answer to %s %s: %w", method, path, err)
+		return &ForeignError{serverOf(request), "JSON of another form"}
 	}
 	return nil
 }
@@ -136,11 +136,29 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 // send sends a request and returns the response, whose body is not read yet.
 func (c *Client) send(request *http.Request) (*http.Response, error) {
 	response, err := c.http.Do(request)
+	if redirected, ok := errors.AsType[*ForeignError](err); ok {
+		return nil, redirected
+	}
 	if err != nil {
 		return nil, unreachable(request, err)
 	}
 	c.responded.Store(true)
 	return response, nil
+}
+
+// maxRedirects limits the redirects of a request.
+const maxRedirects = 10
+
+// checkRedirect refuses a redirect to another server: the token and the data are for this one.
+func checkRedirect(request *http.Request, via []*http.Request) error {
+	from, to := serverOf(via[0]), serverOf(request)
+	switch {
+	case from != to:
+		return &ForeignError{from, "a redirect to " + to + "; use that address if you trust it"}
+	case len(via) >= maxRedirects:
+		return &ForeignError{from, "a redirect without an end"}
+	}
+	return nil
 }
 
 // Status returns the HTTP status of a *StatusError; 0 for another error.

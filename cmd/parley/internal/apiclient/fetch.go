@@ -78,9 +78,9 @@ func (c *Client) QueryRows(ctx context.Context, query any) (rows Rows, err error
 	}
 	rows.ReadCloser, rows.Size = body, response.ContentLength
 	if names := response.Header.Get("X-Columns"); names != "" {
-		if err := json.Unmarshal([]byte(names), &rows.Columns); err != nil {
+		if json.Unmarshal([]byte(names), &rows.Columns) != nil {
 			_ = body.Close()
-			return rows, fmt.Errorf("read the columns of a result: %w", err)
+			return rows, &ForeignError{c.base, "a result with unreadable columns"}
 		}
 	}
 	return rows, nil

@@ -164,8 +164,8 @@ func readKeys(ctx context.Context, where string) (set cards.JWKSet, err error) {
 	} else {
 		text, err = os.ReadFile(where)
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &set)
+	if err == nil && json.Unmarshal(text, &set) != nil {
+		err = errors.New("the document is not a JWK Set")
 	}
 	if err != nil {
 		return set, fmt.Errorf("read the keys: %w", err)
