@@ -152,6 +152,24 @@ func TestDownloadCommand(t *testing.T) {
 	}
 }
 
+// TestDownloadOnTerminal shows a dataset whose values a terminal would obey.
+func TestDownloadOnTerminal(t *testing.T) {
+	t.Parallel()
+	c := e2etest.Shop(t)
+	env := []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}
+	c.Ask("POST", "/ingest/shop/notes", e2etest.Object{"data": []any{e2etest.Object{"note": "a \x1b]0;title\x07 \u009b2J\nb é"}}}, nil)
+	s := onScreen(t, e2etest.Command(t, t.TempDir(), env, "download", "shop/notes", "-o", "-"))
+	s.sees(`"a \x1b]0;title\x07 \u009b2J` + "\r\n" + `b é"`)
+	if code := s.ends(); code != e2etest.ExitOK {
+		t.Errorf("exit code %d", code)
+	}
+	s = onScreen(t, e2etest.Command(t, t.TempDir(), env, "download", "shop/notes", "-f", "parquet", "-o", "-"))
+	s.sees("must name a file: parquet is not for a terminal")
+	if code := s.ends(); code != e2etest.ExitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestTokenCommands makes a token that reads one dataset, and revokes it.
 func TestTokenCommands(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,10 @@ func (d *Download) Run(ctx context.Context, env command.Env) error {
 	if _, err := os.Lstat(output); output != "-" && err == nil {
 		c.Refuse("output", "must name a new file: %s exists", output)
 	}
+	terminal := output == "-" && console.StyleOf(env.Stdout).Terminal()
+	if terminal && d.Format != "csv" {
+		c.Refuse("output", "must name a file: %s is not for a terminal", d.Format)
+	}
 	client, err := d.connect(c)
 	if err != nil {
 		return err
@@ -41,9 +45,12 @@ func (d *Download) Run(ctx context.Context, env command.Env) error {
 	body, size, err := client.Download(ctx, ref.Path("/data")+"/download?format="+d.Format)
 	if err == nil {
 		defer body.Close()
-		if output == "-" {
+		switch {
+		case terminal:
+			err = console.CopyText(env.Stdout, body)
+		case output == "-":
 			_, err = io.Copy(env.Stdout, body)
-		} else {
+		default:
 			err = save(env, ref.String(), output, body, size)
 		}
 	}

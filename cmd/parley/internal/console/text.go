@@ -3,8 +3,11 @@
 package console
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +23,23 @@ func Line(text string) string { return clean(text, "") }
 // Text is Line for several lines, which stay.
 func Text(text string) string {
 	return clean(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
+}
+
+// CopyText copies text to a terminal, with each character as in Text.
+func CopyText(w io.Writer, r io.Reader) error {
+	in, out := bufio.NewReader(r), bufio.NewWriter(w)
+	for {
+		c, _, err := in.ReadRune()
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return errors.Join(out.Flush(), err)
+		}
+		if _, err := out.WriteString(Text(string(c))); err != nil {
+			return err
+		}
+	}
 }
 
 func clean(text, keep string) string {
