@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,7 +41,7 @@ func newServer(cfg config, handler http.Handler, log *slog.Logger) *http.Server 
 		WriteTimeout:      cfg.answerTimeout() + time.Minute,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:          stdlog.New(&connLog{log: log}, "", 0),
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams,
