@@ -11,8 +11,8 @@ const none: Record<Kind, api.SavedQueries | undefined> = { verified: undefined, 
 /** saved has what was read; undefined until then. */
 export const saved = signal(none);
 
-/** maySave says whether queries can be saved here. */
-export const maySave = computed(() => ['owner', 'editor'].includes(saved.value.verified?.access ?? ''));
+/** editsNamespace is true of the owner and the editors of the namespace that one is in: they save queries and rename datasets. */
+export const editsNamespace = computed(() => ['owner', 'editor'].includes(saved.value.verified?.access ?? ''));
 
 /** problem says why the board could not be read. */
 export const problem = signal('');

@@ -216,6 +216,26 @@ func TestPagePaste(t *testing.T) {
 	b.sees(".rows-frame", "Mia")
 }
 
+// TestPageEditor offers an editor of one dataset no new name for it: only the owner and the
+// editors of the namespace may give it one.
+func TestPageEditor(t *testing.T) {
+	t.Parallel()
+	for what, want := range map[string]string{"datasets/self/shop/orders": "Download, Describe, Add rows", "namespaces/self/shop": "Download, Describe, Rename, Add rows"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			c, b := numbered(t)
+			if status := c.Ask("POST", "/permissions/"+what+"/shares", e2etest.Object{"username": "bob", "role": "editor"}, nil); status != http.StatusOK {
+				t.Fatalf("share: %d", status)
+			}
+			b.signIn(c.Process.Token("bob"))
+			b.sees(".namespace", "alice/shop")
+			b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/orders"))
+			b.sees(".pager", "of 250")
+			b.is(`[...document.querySelectorAll(".actions button")].map((e) => e.textContent.trim() || e.ariaLabel).join(', ') === ` + e2etest.ToJSON(want))
+		})
+	}
+}
+
 // TestPageViewer shows a dataset to who may only read it, without what would be refused.
 func TestPageViewer(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,7 @@ import { runQuery, say, type SavedQuery } from '../api';
 import { toSpec } from '../chart/spec';
 import { here, place } from '../place';
 import type { Step } from '../run';
-import { maySave, problem, remove, saved } from '../saved';
+import { editsNamespace, problem, remove, saved } from '../saved';
 import { Problem, ReadProblem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 import { Result } from './Result';
@@ -21,7 +21,7 @@ export function BoardView(): VNode {
       </header>
       <ReadProblem text={problem.value} />
       {!pins && !problem.value && <p class="waiting" aria-busy="true">Reading…</p>}
-      {pins?.length === 0 && <p class="empty">Nothing here yet. {maySave.value ? 'Ask a question, then pin its result to the board.' : 'Editors of this namespace can pin results here.'}</p>}
+      {pins?.length === 0 && <p class="empty">Nothing here yet. {editsNamespace.value ? 'Ask a question, then pin its result to the board.' : 'Editors of this namespace can pin results here.'}</p>}
       <div class="pins">{pins?.map((pin) => <Pin key={`${pin.id} ${round}`} pin={pin} />)}</div>
     </section>
   );
@@ -44,7 +44,7 @@ function Pin({ pin }: { pin: SavedQuery }): VNode {
     <article class="card" data-pin={pin.id}>
       <header>
         <h2>{title}</h2>
-        {maySave.value && <IconButton icon="trash" label={`Remove “${title}”`} disabled={removal.busy} onClick={() => void removal.work(() => remove('boards', pin.id))} />}
+        {editsNamespace.value && <IconButton icon="trash" label={`Remove “${title}”`} disabled={removal.busy} onClick={() => void removal.work(() => remove('boards', pin.id))} />}
       </header>
       <Problem text={failure || removal.problem} />
       {!step.rows && !failure && <p class="waiting" aria-busy="true">Running…</p>}

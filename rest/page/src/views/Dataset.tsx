@@ -6,6 +6,7 @@ import { adding } from '../data/importing';
 import { go, hrefOf, hrefOfDataset, place } from '../place';
 import { unrestricted } from '../rights';
 import { columnsWords, rowsWords } from '../rows';
+import { editsNamespace } from '../saved';
 import { datasets, mine, problem, readAt, readDatasets, type Described } from '../store';
 import { ColumnsTab } from './ColumnsTab';
 import { EditDialog, unlessGone } from './Data';
@@ -55,7 +56,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
         <div class="actions">
           <IconButton icon="download" label="Download" disabled={metadata.columns.length === 0} onClick={() => setOpen('download')} />
           {mayEdit(metadata) && <IconButton icon="edit" label="Describe" onClick={() => setOpen('edit')} />}
-          {mayEdit(metadata) && <IconButton icon="rename" label="Rename" onClick={() => setOpen('rename')} />}
+          {mayEdit(metadata) && editsNamespace.value && <IconButton icon="rename" label="Rename" onClick={() => setOpen('rename')} />}
           {owns && unrestricted.value && <IconButton icon="share" label="Share" onClick={() => setOpen('share')} />}
           {owns && <IconButton icon="trash" label="Delete" onClick={() => setOpen('delete')} />}
           {mayEdit(metadata) && <button type="button" class="primary" onClick={() => (adding.value = { into: dataset })}><Icon name="plus" /> Add rows</button>}

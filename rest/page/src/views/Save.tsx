@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { find, maySave, toggle, type Kind } from '../saved';
+import { find, editsNamespace, toggle, type Kind } from '../saved';
 import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 
@@ -8,7 +8,7 @@ export function useSave(question: string, query: string): { buttons: VNode | nul
   const verified = useToggle('verified', question, query);
   const pinned = useToggle('boards', question, query);
   return {
-    buttons: maySave.value && question ? <>{verified.button}{pinned.button}</> : null,
+    buttons: editsNamespace.value && question ? <>{verified.button}{pinned.button}</> : null,
     problem: <><Problem text={verified.problem} /><Problem text={pinned.problem} /></>,
   };
 }
