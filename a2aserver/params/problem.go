@@ -2,8 +2,8 @@ package params
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,7 +36,22 @@ func findProblem(schema protoreflect.MessageDescriptor, text []byte) *Problem {
 	if depth(text) > MaxDepth {
 		return &Problem{whole, fmt.Sprintf("must not be nested more than %d levels deep", MaxDepth)}
 	}
-	return inMessage(schema, "", text)
+	s := search{left: 8*len(text) + 1<<20}
+	problem := s.inMessage(schema, text)
+	if problem != nil {
+		problem.Field = cmp.Or(storage.Truncate(strings.TrimPrefix(problem.Field, "."), maxPath), whole)
+	}
+	return problem
+}
+
+// search is a search for a problem. Each level of nesting reads its text again, so that left limits
+// the bytes that are read: a client chooses the nesting, and what remains is not searched.
+type search struct{ left int }
+
+// enter reports whether the members or elements of a text may be read.
+func (s *search) enter(text []byte) bool {
+	s.left -= len(text)
+	return s.left >= 0
 }
 
 // depth is the nesting of a JSON text.
@@ -56,23 +71,30 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-func wrong(path, format string, args ...any) *Problem {
-	if path == "" {
-		path = whole
-	}
-	return &Problem{storage.Truncate(path, maxPath), fmt.Sprintf(format, args...)}
+// wrong is a problem of a value, whose path is added by those that it is in: values without a
+// problem, of which there are many, need none.
+func wrong(format string, args ...any) *Problem {
+	return &Problem{Text: fmt.Sprintf(format, args...)}
 }
 
-func below(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
+// in adds the member that has a problem.
+func (p *Problem) in(name string) *Problem {
+	p.Field = "." + name[:min(len(name), maxPath+1)] + p.Field
+	return p
 }
 
-func inMessage(schema protoreflect.MessageDescriptor, path string, text []byte) *Problem {
+// at adds the element that has a problem.
+func (p *Problem) at(index int) *Problem {
+	p.Field = "[" + strconv.Itoa(index) + "]" + p.Field
+	return p
+}
+
+func (s *search) inMessage(schema protoreflect.MessageDescriptor, text []byte) *Problem {
 	if text[0] != '{' {
-		return wrong(path, "must be an object")
+		return wrong("must be an object")
+	}
+	if !s.enter(text) {
+		return nil
 	}
 	seen, chosen := map[protoreflect.FieldNumber]bool{}, map[protoreflect.Name]bool{}
 	for key, value := range jsonscan.Members(text) {
@@ -83,9 +105,8 @@ func inMessage(schema protoreflect.MessageDescriptor, path string, text []byte) 
 		if field == nil {
 			continue
 		}
-		name := below(path, field.JSONName())
 		if seen[field.Number()] {
-			return wrong(name, "is there twice")
+			return wrong("is there twice").in(field.JSONName())
 		}
 		seen[field.Number()] = true
 		if string(value) == "null" {
@@ -93,12 +114,12 @@ func inMessage(schema protoreflect.MessageDescriptor, path string, text []byte) 
 		}
 		if group := field.ContainingOneof(); group != nil && !group.IsSynthetic() {
 			if chosen[group.Name()] {
-				return wrong(path, "must have only one of %s", membersOf(group))
+				return wrong("must have only one of %s", membersOf(group))
 			}
 			chosen[group.Name()] = true
 		}
-		if problem := inField(field, name, value); problem != nil {
-			return problem
+		if problem := s.inField(field, value); problem != nil {
+			return problem.in(field.JSONName())
 		}
 	}
 	return nil
@@ -113,108 +134,115 @@ func membersOf(group protoreflect.OneofDescriptor) string {
 	return strings.Join(names, ", ")
 }
 
-func inField(field protoreflect.FieldDescriptor, path string, text []byte) *Problem {
+func (s *search) inField(field protoreflect.FieldDescriptor, text []byte) *Problem {
 	switch {
 	case field.IsList():
-		var elements []json.RawMessage
-		if text[0] != '[' || json.Unmarshal(text, &elements) != nil {
-			return wrong(path, "must be a list")
+		if text[0] != '[' {
+			return wrong("must be a list")
 		}
-		for i, element := range elements {
-			if problem := inValue(field, fmt.Sprintf("%s[%d]", path, i), element); problem != nil {
-				return problem
+		if !s.enter(text) {
+			return nil
+		}
+		i := 0
+		for element := range jsonscan.Elements(text) {
+			if problem := s.inValue(field, element); problem != nil {
+				return problem.at(i)
 			}
+			i++
 		}
 		return nil
 	case field.IsMap():
 		if text[0] != '{' {
-			return wrong(path, "must be an object")
+			return wrong("must be an object")
+		}
+		if !s.enter(text) {
+			return nil
 		}
 		for key, value := range jsonscan.Members(text) {
-			if problem := inValue(field.MapValue(), below(path, string(key)), value); problem != nil {
-				return problem
+			if problem := s.inValue(field.MapValue(), value); problem != nil {
+				return problem.in(string(key))
 			}
 		}
-		return anyJSON(path, text)
+		return s.anyJSON(text)
 	}
-	return inValue(field, path, text)
+	return s.inValue(field, text)
 }
 
-func inValue(field protoreflect.FieldDescriptor, path string, text []byte) *Problem {
+func (s *search) inValue(field protoreflect.FieldDescriptor, text []byte) *Problem {
 	isText := text[0] == '"'
 	switch field.Kind() {
 	case protoreflect.MessageKind:
-		return inObject(field.Message(), path, text)
+		return s.inObject(field.Message(), text)
 	case protoreflect.StringKind:
 		if !isText {
-			return wrong(path, "must be a text")
+			return wrong("must be a text")
 		}
 		if bytes.ContainsRune(jsonscan.Unquote(text), utf8.RuneError) && !bytes.ContainsRune(text, utf8.RuneError) {
-			return wrong(path, "must be Unicode: it has half of a surrogate pair")
+			return wrong("must be Unicode: it has half of a surrogate pair")
 		}
 	case protoreflect.BytesKind:
 		if !isText || !isBase64(jsonscan.Unquote(text)) {
-			return wrong(path, "must be base64")
+			return wrong("must be base64")
 		}
 	case protoreflect.BoolKind:
 		if text[0] != 't' && text[0] != 'f' {
-			return wrong(path, "must be true or false")
+			return wrong("must be true or false")
 		}
 	case protoreflect.Int32Kind:
 		number, err := strconv.ParseFloat(string(bytes.Trim(text, `"`)), 64)
 		if err != nil || number != float64(int32(number)) {
-			return wrong(path, "must be a whole number of 32 bits")
+			return wrong("must be a whole number of 32 bits")
 		}
 	case protoreflect.EnumKind:
 		if !isText && (text[0] < '0' || text[0] > '9') {
-			return wrong(path, "must be a name, such as %s", field.Enum().Values().Get(1).Name())
+			return wrong("must be a name, such as %s", field.Enum().Values().Get(1).Name())
 		}
 	}
 	return nil
 }
 
-func inObject(schema protoreflect.MessageDescriptor, path string, text []byte) *Problem {
+func (s *search) inObject(schema protoreflect.MessageDescriptor, text []byte) *Problem {
 	switch schema.FullName() {
 	case "google.protobuf.Timestamp":
 		if _, err := time.Parse(time.RFC3339Nano, string(bytes.Trim(text, `"`))); err != nil || text[0] != '"' {
-			return wrong(path, "must be a time such as 2006-01-02T15:04:05Z")
+			return wrong("must be a time such as 2006-01-02T15:04:05Z")
 		}
 		return nil
 	case "google.protobuf.Struct":
 		if text[0] != '{' {
-			return wrong(path, "must be an object")
+			return wrong("must be an object")
 		}
-		return anyJSON(path, text)
+		return s.anyJSON(text)
 	case "google.protobuf.Value":
-		return anyJSON(path, text)
+		return s.anyJSON(text)
 	}
-	return inMessage(schema, path, text)
+	return s.inMessage(schema, text)
 }
 
 // anyJSON finds a key that is twice in an object.
-func anyJSON(path string, text []byte) *Problem {
+func (s *search) anyJSON(text []byte) *Problem {
+	if text[0] != '{' && text[0] != '[' || !s.enter(text) {
+		return nil
+	}
 	switch text[0] {
 	case '{':
 		seen := map[string]bool{}
 		for key, value := range jsonscan.Members(text) {
-			name := below(path, string(key))
 			if seen[string(key)] {
-				return wrong(name, "is there twice")
+				return wrong("is there twice").in(string(key))
 			}
 			seen[string(key)] = true
-			if problem := anyJSON(name, value); problem != nil {
-				return problem
+			if problem := s.anyJSON(value); problem != nil {
+				return problem.in(string(key))
 			}
 		}
 	case '[':
-		var elements []json.RawMessage
-		if json.Unmarshal(text, &elements) != nil {
-			return nil
-		}
-		for i, element := range elements {
-			if problem := anyJSON(fmt.Sprintf("%s[%d]", path, i), element); problem != nil {
-				return problem
+		i := 0
+		for element := range jsonscan.Elements(text) {
+			if problem := s.anyJSON(element); problem != nil {
+				return problem.at(i)
 			}
+			i++
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package params_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,6 +50,40 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%s: no problem", text)
 		} else if got := problem.Field + " " + problem.Text; got != test.want {
 			t.Errorf("%s: %s, want %s", text, got, test.want)
+		}
+	}
+}
+
+// TestProblemCost: neither long keys nor deep nesting take many times the size of the params. The
+// test is not parallel, as it counts what the process allocates.
+func TestProblemCost(t *testing.T) {
+	long := strings.Repeat("k", 1<<20)
+	nested := func(depth int, value string) string {
+		return strings.Repeat("[", depth) + value + strings.Repeat("]", depth)
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"elements below a long key":   {`{"metadata":{"` + long + `":[0` + strings.Repeat(",0", 10_000) + `]},"message":7}`, "message must be an object"},
+		"elements below a short key":  {`{"metadata":{"` + long[:100] + `":[0` + strings.Repeat(",0", 100_000) + `]},"message":7}`, "message must be an object"},
+		"members below a long key":    {`{"metadata":{"` + long + `":[{}` + strings.Repeat(`,{"a":{}}`, 10_000) + `]},"message":7}`, "message must be an object"},
+		"messages below a long key":   {`{"metadata":{"` + long + `":1},"message":{"parts":[{}` + strings.Repeat(`,{"metadata":{}}`, 5_000) + `,7]}}`, "message.parts[5001] must be an object"},
+		"a long text, nested":         {`{"metadata":{"a":` + nested(params.MaxDepth-4, `"`+long+`"`) + `},"message":7}`, "message must be an object"},
+		"a problem behind the limit":  {`{"metadata":{"a":` + nested(params.MaxDepth-4, `"`+long+`",{"a":1,"a":2}`) + `}}`, " "},
+		"a problem in deep nesting":   {`{"metadata":{"a":` + nested(params.MaxDepth-4, `{"b":1,"b":2}`) + `}}`, "metadata.a" + strings.Repeat("[0]", params.MaxDepth-4) + ".b is there twice"},
+		"a problem beside a big file": {`{"message":{"parts":[{"raw":"` + long + `"},{"text":1}]}}`, "message.parts[1].text must be a text"},
+	} {
+		text, schema := []byte(test.text), new(a2apb.SendMessageRequest).ProtoReflect().Descriptor()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		problem := params.FindProblem(schema, text)
+		runtime.ReadMemStats(&after)
+		if used := int(after.TotalAlloc - before.TotalAlloc); used > 10*len(text)+1<<20 {
+			t.Errorf("%s: %d bytes allocated for %d", name, used, len(text))
+		}
+		if problem == nil {
+			problem = &params.Problem{}
+		}
+		if got := problem.Field + " " + problem.Text; got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package jsonscan reads the members of JSON objects without decoding their values. The
+// Package jsonscan reads the members of JSON objects and the elements of arrays without decoding
+// or copying their values. The
 // text must be valid JSON; see [json.Valid].
 package jsonscan
 
@@ -39,6 +40,32 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 					key = nil
 				}
 				if object[i] != ',' {
+					depth--
+				}
+			}
+		}
+	}
+}
+
+// Elements returns the elements of an array, in order, as JSON.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func(value []byte) bool) {
+		depth, start := 0, bytes.IndexByte(array, '[')+1
+		for i := 0; i < len(array); i++ {
+			switch array[i] {
+			case '"':
+				i = StringEnd(array, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']', ',':
+				if depth == 1 {
+					// An empty array has no element before its end.
+					if value := bytes.Trim(array[start:i], blanks); len(value) > 0 && !yield(value) {
+						return
+					}
+					start = i + 1
+				}
+				if array[i] != ',' {
 					depth--
 				}
 			}

@@ -64,6 +64,33 @@ func FuzzMembers(f *testing.F) {
 	})
 }
 
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for range jsonscan.Elements([]byte(`[1,2]`)) {
+		break
+	}
+}
+
+// FuzzElements compares with what encoding/json reads.
+func FuzzElements(f *testing.F) {
+	for _, array := range []string{`[]`, ` [ ] `, `[1, "],\"" ,{"a":[1,2]},[[],[3]], null]`} {
+		f.Add([]byte(array))
+	}
+	f.Fuzz(func(t *testing.T, array []byte) {
+		var want []json.RawMessage
+		if trimmed := bytes.TrimSpace(array); len(trimmed) == 0 || trimmed[0] != '[' || json.Unmarshal(array, &want) != nil {
+			t.Skip()
+		}
+		var got []json.RawMessage
+		for element := range jsonscan.Elements(array) {
+			got = append(got, element)
+		}
+		if !slices.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%s: %s, want %s", array, got, want)
+		}
+	})
+}
+
 func BenchmarkMembers(b *testing.B) {
 	object := []byte(`{"id":17,"name":"name 17","total":1.5,"tags":["a","b"],"address":{"city":"Bern","zip":"3000"}}`)
 	b.ReportAllocs()

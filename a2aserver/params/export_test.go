@@ -1,0 +1,3 @@
+package params
+
+var FindProblem = findProblem
