@@ -37,11 +37,12 @@ type Objects interface {
 	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
 	// Ready is Hold for files that are all here. It reports whether they are.
 	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
-	// Check reports whether files are there, without reading them. A missing or damaged one is
-	// storage.ErrNotFound.
+	// Check reports whether files are there. It reads those that have changed or were damaged. A
+	// missing or damaged one is storage.ErrNotFound.
 	Check(ctx context.Context, files []storage.DataFile) error
-	// Verify compares files with the records, after they could not be read. A damaged one is
-	// storage.ErrNotFound; Check, Hold and Ready then refuse it until it is right.
+	// Verify compares files with the records, now or with the next Hold, after they could not be
+	// read. A damaged one is storage.ErrNotFound; Check, Hold and Ready then refuse it until it is
+	// right.
 	Verify(ctx context.Context, files []storage.DataFile) error
 	// Source gives a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)

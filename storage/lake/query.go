@@ -63,7 +63,7 @@ func (p *Pool) run(ctx context.Context, q Query, checked *statement) (storage.Qu
 // readError is err, unless it was found while rows were read and a damaged file is the cause.
 func (p *Pool) readError(ctx context.Context, q Query, checked *statement, err error) error {
 	fault, ok := errors.AsType[*worker.Fault](err)
-	if checked == nil || ok && fault.Kind == worker.FaultQuery || !ok && !worker.Gone(err) {
+	if checked == nil || ok && (fault.Kind == worker.FaultQuery || fault.Kind == worker.FaultMemory) || !ok && !worker.Gone(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)

@@ -69,6 +69,8 @@ type cached struct {
 	holds int
 	// verified is the modification time when this process checked the file, or zero.
 	verified time.Time
+	// suspected files could not be read, and were to be checked again.
+	suspected bool
 	// fetch is the running fetch or check, nil without one.
 	fetch *fetch
 	// obsolete files go with their last user, removed ones are no longer in the cache.
@@ -185,16 +187,29 @@ func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
 			continue
 		}
 		_, release, err := c.Hold(ctx, []storage.DataFile{file})
-		if err != nil {
+		if errors.Is(err, errDamaged) {
 			return fmt.Errorf("%w: the file %s is damaged: %v", storage.ErrNotFound, file.Key, err)
+		}
+		if err != nil {
+			return err
 		}
 		release()
 	}
 	return Check(ctx, c.cfg.Store, others)
 }
 
-// Verify is nil: the files that Hold and Ready return have been verified.
-func (c *Cache) Verify(context.Context, []storage.DataFile) error { return nil }
+// Verify makes the next Hold compare files again, once for each: a user's queries can fail at
+// will. The error is nil: wrong ones are fetched again.
+func (c *Cache) Verify(_ context.Context, files []storage.DataFile) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, file := range files {
+		if f := c.files[file.Key]; f != nil && !f.suspected {
+			f.suspected, f.verified = true, time.Time{}
+		}
+	}
+	return nil
+}
 
 // Put stores a copy of a local file in the store.
 func (c *Cache) Put(ctx context.Context, key, path string) error {

@@ -3,13 +3,55 @@ package objects
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"parley/internal/waittest"
 	"parley/storage"
 )
+
+// The hash of a changed file is compared to its end, though its caller has ended.
+func TestHashWithoutCaller(t *testing.T) {
+	t.Parallel()
+	folder, err := OpenFolder(FolderConfig{Dir: t.TempDir(), Secret: bytes.Repeat([]byte("s"), 32), BaseURL: func(context.Context) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folder.Close() })
+	files := NewFolderFiles(folder)
+	local := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(local, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := []storage.DataFile{{Key: "datasets/1/file", Bytes: 10}}
+	if err := files.Put(t.Context(), all[0].Key, local); err != nil {
+		t.Fatal(err)
+	}
+	path, err := folder.Path(t.Context(), all[0].Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	files.hashing <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { _, err := files.hash(ctx, all[0]); ended <- err }()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller has ended: %v", err)
+	}
+	<-files.hashing
+	waittest.Until(t, "the file is ready", func() bool {
+		_, _, ok := files.Ready(all)
+		return ok
+	})
+}
 
 // TestCacheFetchError has a file that is fetched, damaged and not fetched again while a
 // caller still waits for the first fetch: that caller gets the result of its own fetch.

@@ -33,6 +33,8 @@ var (
 	errCacheClosed = storage.Errorf(storage.ErrUnavailable, "the server is shutting down")
 	// errWrong says that a file is not the one in the records.
 	errWrong = errors.New("not the recorded bytes")
+	// errDamaged says that the object of a file is wrong.
+	errDamaged = storage.Errorf(storage.ErrUnavailable, "the data cannot be read now; try again")
 )
 
 // startFetch checks a file in the background, and fetches it if it is missing or wrong.
@@ -85,6 +87,7 @@ func (c *Cache) obtain(file storage.DataFile) error {
 		c.mu.Lock()
 		c.damaged[file.Key] = true
 		c.mu.Unlock()
+		return errDamaged
 	}
 	if isFull(err) {
 		return storage.Errorf(storage.ErrUnavailable, "there is no room for the data on this server's disk; try again later")
@@ -177,11 +180,11 @@ func (c *Cache) fetch(file storage.DataFile) error {
 	return err
 }
 
-// Keys gives the keys of the files that are present or being fetched.
+// Keys gives the keys of the files that are present, being fetched or damaged.
 func (c *Cache) Keys() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.files))
+	return slices.AppendSeq(slices.Collect(maps.Keys(c.files)), maps.Keys(c.damaged))
 }
 
 // Forget removes a file that is no longer needed, as soon as nobody holds it.

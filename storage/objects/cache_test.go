@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type cacheTest struct {
 	gets map[string]int
 	// sent counts the bytes of bodies that came from the bucket.
 	sent atomic.Int64
+	// away makes the bucket refuse requests.
+	away atomic.Bool
 }
 
 func newCacheTest(t *testing.T) *cacheTest {
@@ -54,6 +57,10 @@ func newCacheTest(t *testing.T) *cacheTest {
 		ModifyResponse: func(r *http.Response) error { c.sent.Add(r.ContentLength); return nil },
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.away.Load() {
+			w.WriteHeader(http.StatusForbidden) // which is not tried again
+			return
+		}
 		if r.Method == http.MethodGet {
 			c.mu.Lock()
 			c.gets[r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]]++
@@ -366,6 +373,55 @@ func TestCacheChecksDamaged(t *testing.T) {
 		if err := cache.Check(t.Context(), files); err != nil {
 			t.Errorf("right again: %v", err)
 		}
+	}
+}
+
+// A bucket that is away when a damaged object is fetched again says nothing of the object. The keys
+// of damaged objects are listed, so that those of deleted datasets are forgotten.
+func TestCacheCheckUnavailable(t *testing.T) {
+	t.Parallel()
+	c := newCacheTest(t)
+	cache := c.open(1000)
+	files := []storage.DataFile{c.put("a", "PAR1 right")}
+	c.put("a", "PAR1 wrong")
+	if _, _, err := cache.Hold(t.Context(), files); err == nil {
+		t.Fatal("a wrong object was fetched")
+	}
+	if keys := cache.Keys(); !slices.Equal(keys, []string{files[0].Key}) {
+		t.Errorf("keys: %v", keys)
+	}
+	c.put("a", "PAR1 right")
+	c.away.Store(true)
+	if err := cache.Check(t.Context(), files); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("the bucket is away: %v", err)
+	}
+}
+
+// A cached file that could not be read is compared again, and fetched if it is wrong.
+func TestCacheVerify(t *testing.T) {
+	t.Parallel()
+	c := newCacheTest(t)
+	cache := c.open(1000)
+	file := c.put("a", "PAR1 right")
+	paths, release := c.hold(cache, file)
+	release()
+	info, err := os.Stat(paths[0])
+	if err == nil {
+		err = errors.Join(os.Remove(paths[0]), os.WriteFile(paths[0], []byte("PAR1 wrong"), 0o600), os.Chtimes(paths[0], info.ModTime(), info.ModTime()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cache.Verify(t.Context(), []storage.DataFile{file}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := cache.Ready([]storage.DataFile{file}); ok {
+		t.Error("a file that could not be read is ready")
+	}
+	_, release = c.hold(cache, file)
+	release()
+	if n := c.fetched("a"); n != 2 {
+		t.Errorf("fetched %d times", n)
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"parley/internal/lru"
 	"parley/storage"
@@ -14,12 +17,16 @@ import (
 
 // FolderFiles has the files of datasets in a [Folder]. It compares them with the records: their
 // sizes always, their hashes when they have changed, and by Verify when they could not be
-// read. A file whose hash is wrong is damaged until it changes again. It is safe for
-// concurrent use.
+// read. A file whose hash is wrong is compared again at each use, until it is right. It is safe
+// for concurrent use.
 type FolderFiles struct {
 	folder *Folder
-	seen   *lru.Cache[string, seenFile]
-	// hashing admits one reader of whole files, so that many failures do not load the disk.
+	// mu is for changes that depend on what is seen.
+	mu   sync.Mutex
+	seen *lru.Cache[string, seenFile]
+	// hashes are those that run. hashing admits one of them, so that many failures do not load the
+	// disk.
+	hashes  singleflight.Group
 	hashing chan struct{}
 }
 
@@ -101,16 +108,19 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 	if info.Size() != file.Bytes {
 		return "", fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, info.Size(), file.Bytes)
 	}
+	f.mu.Lock()
 	seen, known := f.seen.Get(file.Key)
 	if !known {
 		seen = seenFile{modified: info.ModTime()}
 		f.seen.Put(file.Key, seen, 1)
 	}
+	f.mu.Unlock()
 	changed := !seen.modified.Equal(info.ModTime())
 	switch {
 	case changed && when == never:
 		return "", fmt.Errorf("%w: the file %s has changed", storage.ErrUnavailable, file.Key)
-	case changed, when == unlessHashed && !seen.hashed:
+	// A damaged file may have been restored with its time.
+	case changed, when == unlessHashed && !seen.hashed, when != never && seen.damaged:
 		if seen, err = f.hash(ctx, file); err != nil {
 			return "", err
 		}
@@ -121,14 +131,24 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 	return path, nil
 }
 
-// hash reads a file and records whether its hash is right.
+// hash reads a file and records whether its hash is right. It does so once for all callers, and
+// goes on when they have ended: a file that takes longer than a query may is readable for the next.
 func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile) (seenFile, error) {
-	select {
-	case f.hashing <- struct{}{}:
+	result := f.hashes.DoChan(file.Key, func() (any, error) {
+		f.hashing <- struct{}{}
 		defer func() { <-f.hashing }()
+		return f.compare(context.WithoutCancel(ctx), file)
+	})
+	select {
+	case r := <-result:
+		seen, _ := r.Val.(seenFile)
+		return seen, r.Err
 	case <-ctx.Done():
 		return seenFile{}, ctx.Err()
 	}
+}
+
+func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile) (seenFile, error) {
 	body, _, err := f.folder.Open(ctx, file.Key)
 	if err != nil {
 		return seenFile{}, err
@@ -139,18 +159,16 @@ func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile) (seenFile
 		return seenFile{}, failed(ctx, err, "find object %q", file.Key)
 	}
 	seen, known := f.seen.Get(file.Key)
-	if known && seen.hashed && seen.modified.Equal(info.ModTime()) {
+	if known && seen.hashed && !seen.damaged && seen.modified.Equal(info.ModTime()) {
 		return seen, nil // by another caller
 	}
-	stop := context.AfterFunc(ctx, func() { _ = body.Close() })
 	err = copyVerified(io.Discard, body, file)
-	if !stop() {
-		return seenFile{}, ctx.Err()
-	}
 	if err != nil && !errors.Is(err, errWrong) {
 		return seenFile{}, failed(ctx, err, "read object %q", file.Key)
 	}
 	seen = seenFile{modified: info.ModTime(), hashed: true, damaged: err != nil}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.seen.Put(file.Key, seen, 1)
 	return seen, nil
 }

@@ -83,6 +83,8 @@ func TestFolderFiles(t *testing.T) {
 		t.Errorf("Verify: %v", err)
 	}
 	check("verified", storage.ErrNotFound)
+	write(path, good, put)
+	check("restored with its time", nil)
 	write(path, good, put.Add(time.Second))
 	check("right again", nil)
 	// It was verified: it is not read again, unless it changes.
