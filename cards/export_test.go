@@ -1,8 +1,10 @@
 package cards
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
 // Payloads gives what may be signed of a card, by form.
@@ -24,15 +26,24 @@ func (k JWK) VerifyText(algorithm, text string, signature []byte) error {
 }
 
 // SignPayload signs a document in one form, as others do, and returns it with its signature.
-func (s *Signer) SignPayload(ctx context.Context, document []byte, form Form) ([]byte, error) {
+func (s *Signer) SignPayload(document []byte, form Form) ([]byte, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(document, &fields); err != nil {
 		return nil, err
 	}
-	signatures, err := s.signatures(ctx, document, form)
+	card, err := readCard(document)
 	if err != nil {
 		return nil, err
 	}
-	fields["signatures"] = signatures
+	all, err := payloads(card, form)
+	if err != nil {
+		return nil, err
+	}
+	protected := encode(fmt.Appendf(nil, `{"alg":%q,"kid":%q}`, s.keys[0].public.Algorithm, s.keys[0].ID()))
+	signature, err := s.keys[0].sign(signingInput(protected, all[0].text))
+	if err != nil {
+		return nil, err
+	}
+	fields["signatures"] = []a2a.AgentCardSignature{{Protected: protected, Signature: signature}}
 	return json.Marshal(fields)
 }

@@ -29,13 +29,10 @@ const (
 	// FormSDK is what the SDKs for Python and JavaScript sign: also without strings, lists
 	// and objects that are empty, or become empty by this. Parley's cards have none of them.
 	// What this form leaves out can have a meaning: an empty requirement is access without
-	// authentication. A card with such a field is not verified in this form.
+	// authentication. A card with such a field is neither signed nor verified in this form.
 	FormSDK Form = "sdk"
 	// FormDocument is a card as it is, for cards before 1.0.
 	FormDocument Form = "document"
-	// FormDense is FormDocument without what is empty. No schema says what of this has no
-	// meaning, so a card with something empty is not verified in this form.
-	FormDense Form = "dense"
 )
 
 // payload is what is signed of a document, in one form.
@@ -75,9 +72,6 @@ func signedPart(form Form, card map[string]any) (signed map[string]any, unprotec
 		card = reduce(schema, card)
 		signed = denseMembers(card)
 		return signed, differences(card, reduce(schema, signed))
-	case FormDense:
-		signed = denseMembers(card)
-		return signed, differences(card, signed)
 	case FormDocument:
 	}
 	return card, nil

@@ -56,7 +56,6 @@ func TestPayloads(t *testing.T) {
 			`{"url":"u","protocolVersion":"0.3.0","security":[{"bearer":[]}],"signatures":[]}`,
 			map[cards.Form]string{
 				cards.FormDocument: `{"protocolVersion":"0.3.0","security":[{"bearer":[]}],"url":"u"}`,
-				cards.FormDense:    `{"protocolVersion":"0.3.0","url":"u"}`,
 			},
 		},
 		"one form": {`{"url":"u"}`, map[cards.Form]string{cards.FormDocument: `{"url":"u"}`}},

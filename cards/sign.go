@@ -90,7 +90,7 @@ func (s *Signer) SignDocument(ctx context.Context, document []byte) ([]byte, err
 		return nil, errors.New("sign a card: it is empty")
 	}
 	if baseurl.Attested(ctx) {
-		signatures, err := s.signatures(ctx, document, FormDocument, FormDense)
+		signatures, err := s.signatures(ctx, document, FormDocument)
 		if err != nil {
 			return nil, fmt.Errorf("sign a card: %w", err)
 		}
@@ -134,6 +134,9 @@ func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form)
 		return nil, err
 	}
 	for _, p := range all {
+		if len(p.unprotected) > 0 {
+			continue // anyone could remove these fields
+		}
 		signature, err := key.sign(signingInput(protected, p.text))
 		if err != nil {
 			return nil, err

@@ -36,7 +36,7 @@ func ReadSigned(document []byte) (SignedCard, error) {
 	if err != nil {
 		return SignedCard{}, err
 	}
-	forms := []Form{FormDocument, FormDense}
+	forms := []Form{FormDocument}
 	if _, current := fields["supportedInterfaces"]; current {
 		forms = []Form{FormStandard, FormSDK, FormDocument}
 	}
@@ -91,7 +91,8 @@ func readSignature(protected, signature string) (s Signature) {
 
 // Verify checks a signature with the key of a set that it names, and returns the form that it
 // was made of. It refuses a signature that leaves out a field with a meaning: anyone can add
-// or change this field.
+// or change this field. It cannot know of a field that the signer left out and that was removed:
+// a card of an SDK without requirements may have had one without scopes.
 func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 	if s.err != nil {
 		return "", s.err
