@@ -43,8 +43,9 @@ type Process struct {
 	process *os.Process
 	ended   chan struct{}
 	mu      sync.Mutex
-	// exited says that PID may be that of another process.
-	exited bool
+	// exited says that PID may be that of another process, unreserved that it may be so as soon as
+	// the worker ends.
+	exited, unreserved bool
 	// used is the latest known processor time.
 	used time.Duration
 	// exit is the error of its exit, tables the folder of a query worker.
@@ -160,6 +161,7 @@ func (p *Process) start(spec Spec) (*exec.Cmd, error) {
 	p.Lacks = append(p.Lacks, lacks...)
 	if !canWaitExit(cmd.Process.Pid) {
 		p.Lacks = append(p.Lacks, "memory limit") // see whileRunning
+		p.unreserved = true
 	}
 	p.process, p.PID, p.out, p.tables = cmd.Process, cmd.Process.Pid, bufio.NewReader(p.channel), spec.Tables
 	return cmd, nil
@@ -229,11 +231,14 @@ func (p *Process) signal() {
 func (p *Process) LowerPriority() { p.whileRunning(lowerPriority) }
 
 // ProcessorTime returns the time that a worker has used of all processors. Where the system does
-// not tell, it is the elapsed time, from any start.
+// not tell, it is the elapsed time, from any start, until the worker has ended.
 func (p *Process) ProcessorTime() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.exited {
+	switch {
+	case p.unreserved && p.Alive():
+		p.used = time.Since(loaded)
+	case !p.unreserved && !p.exited:
 		p.used = processorTime(p.PID)
 	}
 	return p.used

@@ -55,6 +55,18 @@ func TestProcessorTime(t *testing.T) {
 	})
 }
 
+// The time of a worker whose end cannot be waited for is the elapsed time, while it runs.
+func TestElapsedTime(t *testing.T) {
+	t.Parallel()
+	p := &Process{PID: os.Getpid(), unreserved: true, exited: true, ended: make(chan struct{})}
+	start := p.ProcessorTime()
+	waittest.Until(t, "time passes", func() bool { return p.ProcessorTime() > start })
+	close(p.ended)
+	if atEnd := p.ProcessorTime(); atEnd <= start || p.ProcessorTime() != atEnd {
+		t.Errorf("%v, then %v", atEnd, p.ProcessorTime())
+	}
+}
+
 // Where the end of a worker cannot be waited for, its memory is not measured, and it says so.
 func TestCanWaitExit(t *testing.T) {
 	t.Parallel()
