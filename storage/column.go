@@ -29,17 +29,17 @@ func CheckColumnName(name string) string {
 	return ""
 }
 
-// CutColumnName returns the start of a name that is too long for a column, or for a column with a
-// number behind its name.
-func CutColumnName(name string) string {
-	left := MaxColumnName - len("_2000") // MaxColumns
+// CutColumnName returns the start of a name that is too long for a column with a suffix of ASCII
+// and a number behind its name, and the suffix.
+func CutColumnName(name, suffix string) string {
+	left := MaxColumnName - len(suffix) - len("_2000") // MaxColumns
 	for i := range name {
 		if left == 0 {
-			return strings.TrimSpace(name[:i])
+			return strings.TrimSpace(name[:i]) + suffix
 		}
 		left--
 	}
-	return name
+	return name + suffix
 }
 
 // FoldColumn gives the form in which DuckDB compares names of columns: only A to Z lose their

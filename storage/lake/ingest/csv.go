@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -337,7 +338,7 @@ func unquote(field []byte) string {
 }
 
 // columnNames makes distinct names of a header's fields: empty ones become
-// column_N, repeated ones get a number, long ones are cut, and underscores that begin the
+// column_N, repeated ones get a number, long ones are cut and get a hash, and underscores that begin the
 // names of internal columns are left out. Names that differ only in case are equal.
 func columnNames(file string, fields []string) ([]string, []storage.IngestWarning, error) {
 	unique, seen := source.Names{Fold: storage.FoldColumn}, map[string]bool{}
@@ -353,7 +354,9 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		}
 		name, isLong := field, utf8.RuneCountInString(field) > storage.MaxColumnName
 		if isLong {
-			name = storage.CutColumnName(name)
+			// Numbers would depend on the order, and the next file may have another one.
+			sum := sha256.Sum256([]byte(storage.FoldColumn(field)))
+			name = storage.CutColumnName(name, fmt.Sprintf("_%x", sum[:4]))
 		}
 		if strings.HasPrefix(name, "__") {
 			name = strings.TrimLeft(name, "_")
@@ -365,7 +368,7 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 			return nil, nil, err
 		}
 		if key := storage.FoldColumn(field); name != field || seen[key] {
-			name = unique.Unique(storage.CutColumnName(name), "_")
+			name = unique.Unique(storage.CutColumnName(name, ""), "_")
 		} else {
 			seen[key] = true
 		}
