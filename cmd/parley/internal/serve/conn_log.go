@@ -15,7 +15,8 @@ const (
 )
 
 // connLog logs what net/http has to say about connections. Any client can cause such a line with
-// each connection, so those beyond a rate are at the debug level, and are counted.
+// each connection, so those beyond a rate are at the debug level, and are counted. Lines about
+// the server are warnings.
 type connLog struct {
 	log *slog.Logger
 
@@ -28,7 +29,13 @@ type connLog struct {
 
 // Write implements io.Writer for one line.
 func (c *connLog) Write(line []byte) (int, error) {
-	level, args := slog.LevelWarn, []any{"error", strings.TrimSpace(string(line))}
+	text := strings.TrimSpace(string(line))
+	// These are not about one connection.
+	if strings.HasPrefix(text, "http: Accept error") || strings.HasPrefix(text, "http: panic") {
+		c.log.Warn("HTTP server failed", "error", text)
+		return len(line), nil
+	}
+	level, args := slog.LevelWarn, []any{"error", text}
 	c.mu.Lock()
 	if now := time.Now(); now.Sub(c.since) >= connLogWindow {
 		c.since, c.lines = now, 0

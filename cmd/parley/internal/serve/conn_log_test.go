@@ -27,6 +27,11 @@ func TestConnLog(t *testing.T) {
 		if !strings.Contains(text.String(), `msg="connection failed" error="timeout waiting for SETTINGS frames from 127.0.0.1:1"`) {
 			t.Error(text.String())
 		}
+		lines.Printf("http: Accept error: too many open files; retrying")
+		lines.Printf("http: panic serving 127.0.0.1:1: a fault")
+		if n := strings.Count(text.String(), `msg="HTTP server failed"`); n != 2 {
+			t.Errorf("%d lines about the server", n)
+		}
 		text.Reset()
 		time.Sleep(connLogWindow)
 		failed(2)
