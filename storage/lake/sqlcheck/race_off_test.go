@@ -4,6 +4,6 @@ package sqlcheck
 
 import "parley/internal/fulltest"
 
-// nameStep has each position take one hostile name in three, and the next position others; all
+// nameStep has each position take one hostile name in six, and the next position others; all
 // of them in a full run.
 func nameStep() int { return fulltest.Count(6, 1) }

@@ -154,6 +154,7 @@ func unpack(t *testing.T, path string) (*Container, error) {
 func TestContainerCost(t *testing.T) {
 	const parts = 40
 	few, many := equalParts(t, parts), equalParts(t, 10*parts)
+	few["SQLite"], many["SQLite"] = sqliteOf(t, parts), sqliteOf(t, 10*parts)
 	for kind, path := range many {
 		steps := func(path string, parts int) float64 {
 			return testing.AllocsPerRun(1, func() {
