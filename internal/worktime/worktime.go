@@ -34,7 +34,8 @@ func WithLimit(ctx context.Context, limit time.Duration) (_ context.Context, sto
 }
 
 // Measure counts the time of work for the limit of a context, if it has one, until stop is called.
-// used returns the time that the work has used, from any start.
+// used returns the time that the work has used, from any start. Work on several processors may use
+// as many times what is left before the context ends: nothing is measured before this time.
 func Measure(ctx context.Context, used func() time.Duration) (stop func()) {
 	b, limited := ctx.Value(budgetKey{}).(*budget)
 	if !limited {

@@ -240,8 +240,16 @@ func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string
 	}
 	dir, remove, err := makeWorkDir(i.config.Dir, i.config.Log)
 	if err == nil {
+		// The limit of a short ingestion does not end this: it is for all.
+		compiling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		defer cancel()
+		defer context.AfterFunc(ctx, func() {
+			if !errors.Is(context.Cause(ctx), errLong) {
+				cancel()
+			}
+		})()
 		var reply worker.IngestReply
-		reply, err = i.start(ctx, Admission{}, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
+		reply, err = i.start(compiling, Admission{}, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
 		if err == nil && reply.Fault != "" {
 			err = errors.New(reply.Fault)
 		}

@@ -177,9 +177,9 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 		cancel()
 		log.InfoContext(ctx, "ingestion interrupted", "released", released == nil, "reason", err)
 		if errors.Is(err, errLong) {
-			// It may not have used the processor, and would be claimed and interrupted again.
+			// It may have had no worker, and would be claimed and interrupted again.
 			meter := &d.config.Ingester.meter
-			meter.usage.Add(job.Caller.Username, wasted*meter.slice)
+			meter.usage.Add(job.Caller.Username, max(0, wasted*meter.slice-meter.usage.Of(job.Caller.Username)))
 		}
 	default:
 		recorded := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err))

@@ -16,7 +16,7 @@ func queryMeter() meter {
 
 // lanes decides when a query runs. A query that must wait may start on a worker for short
 // queries; then it starts again on one of the usual workers. So a user who has used little
-// lately waits for one slice, whatever others run.
+// lately waits for about one slice for each other user who is like this and sends a long query.
 type lanes struct {
 	meter
 	usual, short *fair.Queue

@@ -165,12 +165,20 @@ func TestAllQueriesAreCharged(t *testing.T) {
 		if used := s.usage.Of("bob"); used != wasted*300*time.Millisecond {
 			t.Errorf("charged %v for a short query", used)
 		}
+		// A query that waits for the disk until the timeout.
+		err := s.meter.run(t.Context(), "dan", true, func() time.Duration { return 0 }, func() {}, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if used := s.usage.Of("dan"); !errors.Is(err, errLong) || used != wasted*shortSlice {
+			t.Errorf("%v, charged %v for a short query that waited", err, used)
+		}
 		for _, other := range others {
 			other.Release()
 		}
 		failed := errors.New("failed")
 		start := time.Now()
-		err := s.meter.run(t.Context(), "eve", false, func() time.Duration { return time.Since(start) }, func() {}, func(context.Context) error {
+		err = s.meter.run(t.Context(), "eve", false, func() time.Duration { return time.Since(start) }, func() {}, func(context.Context) error {
 			time.Sleep(2 * shortSlice / 3)
 			return failed
 		})

@@ -26,7 +26,8 @@ type meter struct {
 }
 
 // wasted is how many times the processor time of short work is charged that does not end by
-// itself. The work was for nothing, and its user will probably send more like it.
+// itself, at least a slice if it exceeds a limit. The work was for nothing, and its user will
+// probably send more like it.
 const wasted = 10
 
 // heavy reports whether a user has used much lately.
@@ -63,7 +64,11 @@ func (m *meter) run(ctx context.Context, user string, short bool, processorTime 
 		close(ended)
 		group.Wait()
 		if used := charge(); short && limited.Err() != nil {
-			m.usage.Add(user, (wasted-1)*used)
+			lost := used
+			if errors.Is(context.Cause(limited), errLong) {
+				lost = max(used, m.slice) // it had the slot, though it may have waited for the disk
+			}
+			m.usage.Add(user, wasted*lost-used)
 		}
 	}()
 	group.Go(func() {

@@ -104,6 +104,8 @@ func (s ingestions) useSlots() {
 func TestShortIngestionAmongLongOnes(t *testing.T) {
 	t.Parallel()
 	s := newIngestions(t, nil)
+	meter := &s.config.Ingester.meter
+	meter.slice, meter.timeout, meter.most = time.Hour, time.Hour, time.Hour // how long it takes does not matter
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -122,7 +124,7 @@ func TestShortIngestionAmongLongOnes(t *testing.T) {
 	startLong()
 	waittest.Until(t, "no usual slot is free", func() bool { return s.claims.count() == s.config.Ingestions })
 	for i := range s.config.Ingestions {
-		s.config.Ingester.meter.usage.Add(fmt.Sprint("long", i), time.Hour)
+		meter.usage.Add(fmt.Sprint("long", i), 2*time.Hour)
 	}
 	startLong()
 	ref := s.start("light", "tiny.csv", "a,b\n1,2\n", storage.Definition{})
