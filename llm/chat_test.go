@@ -14,9 +14,9 @@ import (
 
 const (
 	planJSON     = `{"reasoning":"By total.","unanswerable":"","steps":["Sum total by customer_name in orders","Take the first"]}`
-	queryJSON    = `{"reasoning":"By total.","unanswerable":"","sql":"SELECT \"customer_name\" FROM \"orders\";","search_dataset":"","search_words":"","search_limit":0,"confidence":0.8}`
-	searchJSON   = `{"reasoning":"Look in the notes.","unanswerable":"","sql":"","search_dataset":"Notes","search_words":"refund policy","search_limit":0,"confidence":1}`
-	declineJSON  = `{"reasoning":"","unanswerable":"There is nothing about weather; the data holds orders.","sql":"","search_dataset":"","search_words":"","search_limit":0,"confidence":0}`
+	queryJSON    = `{"reasoning":"By total.","unanswerable":"","sql":"SELECT \"customer_name\" FROM \"orders\";","search_dataset":"","search_words":"","search_limit":0}`
+	searchJSON   = `{"reasoning":"Look in the notes.","unanswerable":"","sql":"","search_dataset":"Notes","search_words":"refund policy","search_limit":0}`
+	declineJSON  = `{"reasoning":"","unanswerable":"There is nothing about weather; the data holds orders.","sql":"","search_dataset":"","search_words":"","search_limit":0}`
 	extractJSON  = `{"rows":[{"city":"Oslo","people":9007199254740993},{"people":null,"city":null},{"city":"Rome","tags":"x","people":[1,2]}]}`
 	describeJSON = `{"description":"One row for each order.","fields":[{"name":"ID","description":"number of the order"},{"name":"other","description":"?"}]}`
 )
@@ -70,7 +70,7 @@ func TestWriteQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if query.SQL != `SELECT "customer_name" FROM "orders"` || query.Search != nil || query.Confidence != 0.8 || query.Reasoning == "" {
+		if query.SQL != `SELECT "customer_name" FROM "orders"` || query.Search != nil || query.Confidence != 0 || query.Reasoning == "" {
 			t.Errorf("query %+v", query)
 		}
 		checkUsage(t, provider, query.Usage, 1)
@@ -214,13 +214,10 @@ func TestWrongOutput(t *testing.T) {
 		"blank":              {" \n ", "no answer"},
 		"not closed":         {`{"sql":"SELECT 1`, "not closed"},
 		"another object":     {`{"hello":"world"}`, "sql is empty"},
-		"no confidence":      {`{"sql":"SELECT 1"}`, "confidence"},
-		"too sure":           {`{"sql":"SELECT 1","confidence":80}`, "confidence"},
-		"not a number":       {`{"sql":"SELECT 1","confidence":"high"}`, "cannot be read"},
-		"no SQL":             {`{"sql":" ; ","confidence":1}`, "sql is empty"},
-		"a zero byte":        {`{"sql":"SELECT \u0000","confidence":1}`, "zero byte"},
-		"long SQL":           {`{"sql":"SELECT ` + strings.Repeat("1+", 20000) + `1","confidence":1}`, "longer than"},
-		"a search elsewhere": {`{"search_dataset":"orders","search_words":"x","confidence":1}`, "search_dataset"},
+		"no SQL":             {`{"sql":" ; "}`, "sql is empty"},
+		"a zero byte":        {`{"sql":"SELECT \u0000"}`, "zero byte"},
+		"long SQL":           {`{"sql":"SELECT ` + strings.Repeat("1+", 20000) + `1"}`, "longer than"},
+		"a search elsewhere": {`{"search_dataset":"orders","search_words":"x"}`, "search_dataset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -279,7 +276,7 @@ func TestJSONInProse(t *testing.T) {
 		"braces before":   "With {x} and {\"a\": 1} in mind: " + queryJSON,
 		"trailing commas": strings.Replace(queryJSON, "0.8}", "0.8,}", 1),
 		"raw line breaks": strings.Replace(queryJSON, " FROM", "\n\tFROM", 1),
-		"thoughts":        "<think>maybe {\"sql\":\"SELECT 2\",\"confidence\":1}?</think>" + queryJSON,
+		"thoughts":        "<think>maybe {\"sql\":\"SELECT 2\"}?</think>" + queryJSON,
 		"SQL in a fence":  strings.Replace(queryJSON, `SELECT \"customer_name\" FROM \"orders\";`, "```sql\\nSELECT \\\"customer_name\\\" FROM \\\"orders\\\";\\n```", 1),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,13 @@ type Jobs interface {
 // MaxSteps limits the steps of a plan.
 const MaxSteps = 5
 
+// Degrees of certainty, by confidence. A reading from SureConfidence on is an answer. One from
+// LikelyConfidence on is as likely right as wrong: an answer for users who can choose another.
+const (
+	SureConfidence   = 0.7
+	LikelyConfidence = 0.4
+)
+
 // ErrUnavailable says that the model could not be called. Its text is for the user.
 var ErrUnavailable = errors.New("the language model cannot be reached")
 
@@ -60,6 +67,9 @@ type Task struct {
 	// known; nil if they never are.
 	Units func(ctx context.Context, d Dataset) map[string]string
 	Now   time.Time
+	// MinConfidence is the least confidence of a query, where it is known; nil for
+	// [SureConfidence].
+	MinConfidence *float64
 }
 
 // Turn is an earlier question of the same conversation and its answer.
@@ -156,11 +166,13 @@ type Query struct {
 	Search *Search
 	// Reasoning says how the question was understood.
 	Reasoning string
-	// Confidence is from 0 to 1.
+	// Confidence is the probability that the query is right; 0 if it is not known.
 	Confidence float64
-	// Readings are set where the question can be read in several ways that are about
-	// equally likely. The first is that of SQL.
+	// Readings are set where the user has to choose: the question can be read in several ways
+	// that are about equally likely. The first is that of SQL.
 	Readings []Reading
+	// Others are less likely readings, to choose from if this one is wrong.
+	Others []Reading
 	// Unused are words of the question that the query does not use, as far as they are known.
 	Unused []string
 	Usage  Usage

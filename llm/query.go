@@ -56,7 +56,7 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 		if err := known.checkQuery(got.SQL); err != nil {
 			return err
 		}
-		query.SQL, query.Reasoning, query.Confidence = got.SQL, known.sanitize(got.Reasoning), *got.Confidence
+		query.SQL, query.Reasoning = got.SQL, known.sanitize(got.Reasoning)
 		if got.SQL == "" {
 			query.Search = &Search{Dataset: got.SearchDataset, Words: known.sanitize(got.SearchWords), Limit: got.SearchLimit}
 		}
@@ -67,10 +67,9 @@ func (c *Chat) WriteQuery(ctx context.Context, task QueryTask) (Query, error) {
 
 type queryOutput struct {
 	Reasoning, Unanswerable, SQL string
-	SearchDataset                string   `json:"search_dataset"`
-	SearchWords                  string   `json:"search_words"`
-	SearchLimit                  int      `json:"search_limit"`
-	Confidence                   *float64 // nil when it is missing
+	SearchDataset                string `json:"search_dataset"`
+	SearchWords                  string `json:"search_words"`
+	SearchLimit                  int    `json:"search_limit"`
 }
 
 var sqlFence = regexp.MustCompile("(?s)^```[a-zA-Z]*\\s*\n(.*?)\n?\\s*```$")
@@ -92,8 +91,6 @@ func (q *queryOutput) check(datasets []Dataset) error {
 		return nil
 	case q.SQL == "" && q.SearchDataset == "":
 		return errors.New("sql is empty, and so are search_dataset and unanswerable")
-	case q.Confidence == nil || !(*q.Confidence >= 0 && *q.Confidence <= 1):
-		return errors.New("confidence must be a number from 0 to 1")
 	case q.SQL == "":
 		return q.checkSearch(datasets)
 	}

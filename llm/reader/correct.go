@@ -85,7 +85,7 @@ func (r *Reader) answers(ctx context.Context, s *source, question string) (bool,
 	if err != nil {
 		return false, ctx.Err()
 	}
-	return len(result.readings) > 0 && len(result.readings[0].Unread) == 0 && rank.IsConfident(result.readings[0].Confidence, nil), nil
+	return len(result.readings) > 0 && len(result.readings[0].Unread) == 0 && rank.IsSure(result.readings[0].Confidence), nil
 }
 
 // sentenceCase writes a text with a capital at its start.

@@ -43,9 +43,9 @@ func (f *interpretation) averageQuery() (llm.Query, bool) {
 	}
 	best := &f.readings[0]
 	sql, err := ir.AverageSQL(best.Query, f.source.Catalog, f.source.now)
-	if err != nil || f.alternative() != nil {
+	if err != nil {
 		return llm.Query{}, false
 	}
-	return llm.Query{SQL: sql, Reasoning: "Read as the average of: " + f.describe(best) + ". Groups without rows are not counted." + f.describeJoins(best) +
+	return llm.Query{SQL: sql, Reasoning: f.readAs("as the average of: ") + " Groups without rows are not counted." + f.describeJoins(best) +
 		f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence}, true
 }

@@ -24,9 +24,13 @@ const ambiguousShare = 0.6
 // without rows.
 const minEmptyProbability = 0.6
 
+// maxOthers limits the readings that are offered with a likely answer.
+const maxOthers = 2
+
 // WriteQuery translates a step to a query over the datasets, or to a search for passages of
-// text. If it is not confident, it returns an [llm.UnanswerableError] that names the words
-// it did not understand; if two readings are about equally likely, a query with both.
+// text, whose confidence is not known. Below the least confidence of the task, it returns an
+// [llm.UnanswerableError] that names the words it did not understand; if two readings are about
+// equally likely, a query with both. A likely query has other readings to choose from.
 func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
 	question := cmp.Or(task.Instruction, task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
@@ -63,15 +67,20 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	result.numbers = locale.NumbersFor(ctx)
 	result.addKeys()
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
-	sure := language == "" && result.confident()
+	minConfidence := llm.SureConfidence
+	if task.MinConfidence != nil {
+		minConfidence = *task.MinConfidence
+	}
+	isAnswer := language == "" && result.isReadable() && result.readings[0].Confidence >= minConfidence
 	if isAverage {
-		if q, ok := result.averageQuery(); ok && sure {
+		if q, ok := result.averageQuery(); ok && isAnswer {
 			return q, nil
 		}
 		return llm.Query{}, dialog.NoGroups(asked)
 	}
-	if sure && (len(passages) == 0 || len(result.readings[0].Unread) == 0) {
-		return result.withTies(ctx, result.query(question))
+	// Passages may have the answer rather than a likely reading.
+	if isAnswer && (len(passages) == 0 || rank.IsSure(result.readings[0].Confidence) && len(result.readings[0].Unread) == 0) {
+		return result.withTies(ctx, result.query(question, isAnswer))
 	}
 	if len(task.Failed) == 0 {
 		if q, ok, err := dialog.Search(ctx, task.Data, tokens, rows, passages); ok || err != nil {
@@ -79,8 +88,8 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		}
 	}
 	switch {
-	case sure, language == "" && result.alternative() != nil:
-		return result.withTies(ctx, result.query(question))
+	case isAnswer, language == "" && result.alternative() != nil:
+		return result.withTies(ctx, result.query(question, isAnswer))
 	case language != "":
 		return llm.Query{}, dialog.OtherLanguage(language)
 	}
@@ -137,25 +146,52 @@ type interpretation struct {
 	numbers locale.Numbers
 }
 
-// confident reports whether the best reading can be used as an answer.
-func (f *interpretation) confident() bool {
-	return len(f.readings) > 0 && rank.IsConfident(f.readings[0].Confidence, f.readings[0].Unread)
+// isReadable reports whether there is a reading, and its columns have what it computes.
+func (f *interpretation) isReadable() bool {
+	return len(f.readings) > 0 && f.readings[0].Unreadable < 0
 }
 
-// query returns the best reading of a question as a query.
-func (f *interpretation) query(question string) llm.Query {
+// query returns the best reading of a question as a query. One that is no answer has another
+// reading that is about as likely.
+func (f *interpretation) query(question string, isAnswer bool) llm.Query {
 	best := &f.readings[0]
-	words := "Read as: "
+	words := "as: "
 	if f.followUp {
-		words = "Read with the question before as: "
+		words = "with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: words + f.describe(best) + "." + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
-	if other := f.alternative(); other == nil {
-		q.Readings = f.sameSchemaReadings(question)
+	q := llm.Query{SQL: best.SQL, Reasoning: f.readAs(words) + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
+	if isAnswer {
+		q.Readings, q.Others = f.sameSchemaReadings(question), f.others()
 	} else {
+		other := f.alternative()
 		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
 	}
 	return q
+}
+
+// readAs says how the best reading was read: the words are those before its description.
+func (f *interpretation) readAs(words string) string {
+	verb := "Read "
+	if !rank.IsSure(f.readings[0].Confidence) {
+		verb = "I read this "
+	}
+	return verb + words + f.describe(&f.readings[0]) + "."
+}
+
+// others returns readings to choose from if the best one is only likely. They differ in words.
+func (f *interpretation) others() []llm.Reading {
+	if rank.IsSure(f.readings[0].Confidence) {
+		return nil
+	}
+	var found []llm.Reading
+	known := []string{f.describe(&f.readings[0])}
+	for i := range f.readings {
+		x := &f.readings[i]
+		if words := f.describe(x); len(found) < maxOthers && !x.Empty && x.Unreadable < 0 && !slices.Contains(known, words) {
+			found, known = append(found, llm.Reading{SQL: x.SQL, Words: words}), append(known, words)
+		}
+	}
+	return found
 }
 
 // alternative returns a reading that is about as likely as the best one; nil for none.

@@ -62,7 +62,7 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 	return text + ". " + cite
 }
 
-var readAs = regexp.MustCompile(`^Read (?:[^:]* )?as: (?:all columns of )?(.+?)\.(?: [A-Z]|$)`)
+var readAs = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (?:all columns of )?(.+?)\.(?: [A-Z]|$)`)
 
 // none says that there are no rows, and of what, from the reading of the question.
 func none(reasoning string) string {
@@ -76,21 +76,23 @@ func none(reasoning string) string {
 // unusedSentence names the words of the question that a step does not use, from its
 // reasoning.
 func unusedSentence(s llm.Step) string {
-	at := strings.LastIndex(s.Reasoning, unusedPrefix)
-	if at < 0 || s.Failure != "" {
-		return ""
-	}
-	return "\n\nI did not use: " + escapeMarkdown(s.Reasoning[at+len(unusedPrefix):], maxPassage)
+	return sentenceOf(s, unusedPrefix, "I did not use: ")
 }
 
 // combinedSentence names the datasets whose rows a step combines, from its reasoning.
 func combinedSentence(s llm.Step) string {
-	_, rest, ok := strings.Cut(s.Reasoning, combinedPrefix)
+	return sentenceOf(s, combinedPrefix, "Combined datasets: ")
+}
+
+// sentenceOf returns the sentence of a step's reasoning that has a prefix, with another one; "" for
+// none.
+func sentenceOf(s llm.Step, prefix, shown string) string {
+	_, rest, ok := strings.Cut(s.Reasoning, prefix)
 	if !ok || s.Failure != "" {
 		return ""
 	}
-	names, _, _ := strings.Cut(rest, unusedPrefix)
-	return "\n\nCombined datasets: " + escapeMarkdown(names, maxPassage)
+	rest, _, _ = strings.Cut(rest, ". ")
+	return "\n\n" + shown + escapeMarkdown(strings.TrimSuffix(rest, ".")+".", maxPassage)
 }
 
 func columnName(name string) string { return escapeCell(catalog.DisplayName(name)) }

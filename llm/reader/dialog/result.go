@@ -90,7 +90,7 @@ func measureName(row map[string]json.RawMessage) string {
 	return slices.Min(names)
 }
 
-var counted = regexp.MustCompile(`^Read (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
+var counted = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
 
 // countName says what a count counts, from the reading of the question.
 func countName(reasoning, name string) string {

@@ -25,10 +25,6 @@ const (
 	maxSearchedWords    = 12
 	maxSearchedDatasets = 4
 	maxSearchedRows     = 100_000
-	// searchConfidence and fileConfidence are the confidences of a search and of a query
-	// for a file.
-	searchConfidence = 0.6
-	fileConfidence   = 0.8
 )
 
 // Search makes a query for a question about documents: a search over datasets of passages,
@@ -63,9 +59,8 @@ func Search(ctx context.Context, data llm.Data, tokens []link.Token, rows, passa
 	}
 	words := s.searchWords()
 	return llm.Query{
-		Search:     &llm.Search{Dataset: best, Words: words, Limit: searchLimit},
-		Reasoning:  "Read as a question of text: the passages of " + best + " that match “" + words + "” best.",
-		Confidence: searchConfidence,
+		Search:    &llm.Search{Dataset: best, Words: words, Limit: searchLimit},
+		Reasoning: "Read as a question of text: the passages of " + best + " that match “" + words + "” best.",
 	}, true, nil
 }
 

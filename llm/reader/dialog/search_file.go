@@ -85,7 +85,6 @@ func (s *searcher) fileQuery(dataset, file string) llm.Query {
 	return llm.Query{
 		SQL: fmt.Sprintf("SELECT document, passage, text FROM %s WHERE document = %s ORDER BY %spassage LIMIT %d",
 			ir.Ident(dataset), ir.Literal(file), order, searchLimit),
-		Reasoning:  "Read as a question of text: the passages of the file " + file + " that fit best.",
-		Confidence: fileConfidence,
+		Reasoning: "Read as a question of text: the passages of the file " + file + " that fit best.",
 	}
 }

@@ -19,7 +19,7 @@ const (
 // the asker should choose. Neither can be used as an answer without that. Both have rows,
 // leave no word out and differ in words. It returns 0 if there is none.
 func Alternative(all []Reading, cat *catalog.Catalog) int {
-	if len(all) == 0 || !offers(&all[0]) || IsConfident(all[0].Confidence, nil) {
+	if len(all) == 0 || !offers(&all[0]) || IsSure(all[0].Confidence) {
 		return 0
 	}
 	first := ir.Describe(all[0].Query, cat, locale.Numbers{})

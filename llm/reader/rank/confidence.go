@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
@@ -73,18 +74,19 @@ type Calibration struct {
 // ConfidenceNames name the further features of the confidence.
 var ConfidenceNames = []string{"share", "lead over the second", "answerable", "follows", "one table", "by position", "texts read as numbers"}
 
-// Threshold is the confidence from which on a reading is an answer: on validation databases of
+// Threshold is the confidence from which on a reading is a sure answer: on validation databases of
 // Spider more than nine of ten answers are right with it, on everyday questions five of six.
-const Threshold = 0.7
+const Threshold = llm.SureConfidence
 
-// thresholdUnread is the threshold for readings with unread words: the data may lack what
-// they mean.
-const thresholdUnread = 0.8
+// thresholdUnread is the confidence from which on a reading with unread words is a sure answer:
+// the data may lack what they mean. maxUnread is the highest confidence of others.
+const (
+	thresholdUnread = 0.8
+	maxUnread       = 0.69
+)
 
-// IsConfident reports whether a reading is confident enough to be an answer.
-func IsConfident(confidence float64, unread []string) bool {
-	return confidence >= Threshold && (len(unread) == 0 || confidence >= thresholdUnread)
-}
+// IsSure reports whether a reading with this confidence is a sure answer.
+func IsSure(confidence float64) bool { return confidence >= Threshold }
 
 //go:embed calibration.json
 var calibrationFile []byte
@@ -130,6 +132,9 @@ func setConfidence(q *Question, all []Reading) {
 		all[i].Confidence = 1 / (1 + math.Exp(-weightedSum(calibration.Confidence, x)))
 		if all[i].guessed || all[i].Unreadable >= 0 || all[i].uncounted && all[i].Confidence < minCount {
 			all[i].Confidence = min(all[i].Confidence, maxGuess)
+		}
+		if len(all[i].Unread) > 0 && all[i].Confidence < thresholdUnread {
+			all[i].Confidence = min(all[i].Confidence, maxUnread)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func withoutRows(question *Question, all []Reading) []Reading {
 		}
 	}
 	rate(question, rated)
-	if rated[0].SQL != likeliest.SQL || !IsConfident(rated[0].Confidence, nil) {
+	if rated[0].SQL != likeliest.SQL || !IsSure(rated[0].Confidence) {
 		return nil
 	}
 	return rated

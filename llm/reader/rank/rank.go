@@ -79,7 +79,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		return nil, err
 	}
 	score(&question, all)
-	if IsConfident(all[0].Confidence, all[0].Unread) {
+	if IsSure(all[0].Confidence) {
 		return all, nil
 	}
 	merged, err := withWholeRows(&question, all, run)
@@ -87,7 +87,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		return nil, err
 	}
 	isWhole := len(merged) > 0 && merged[0].Whole
-	if isWhole && IsConfident(merged[0].Confidence, merged[0].Unread) {
+	if isWhole && IsSure(merged[0].Confidence) {
 		return merged, nil
 	}
 	for _, readings := range [][]Reading{merged, all} {

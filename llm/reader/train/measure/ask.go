@@ -72,7 +72,7 @@ func ask(n *net.Net, db *duck.Database, q *question) (o outcome.Outcome, ok bool
 	var earlier *link.EarlierQuery
 	for _, before := range q.After {
 		readings, in, _ := read(n, db, before, earlier, map[string][][]any{})
-		if len(readings) == 0 || !rank.IsConfident(readings[0].Confidence, readings[0].Unread) {
+		if len(readings) == 0 || !rank.IsSure(readings[0].Confidence) {
 			return o, false
 		}
 		earlier = &link.EarlierQuery{Tokens: readings[0].Tokens, Values: in.Values}

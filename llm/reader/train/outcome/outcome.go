@@ -49,7 +49,7 @@ func (o *Outcome) Any() bool {
 
 // Answered reports whether the best reading is confident enough to be an answer.
 func (o *Outcome) Answered() bool {
-	return len(o.Readings) > 0 && rank.IsConfident(o.Readings[0].Confidence, o.Readings[0].Unread)
+	return len(o.Readings) > 0 && rank.IsSure(o.Readings[0].Confidence)
 }
 
 // Offered reports whether one of the two readings that the asker chooses from is right.
