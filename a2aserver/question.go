@@ -71,12 +71,12 @@ func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Messag
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if request.NeverAsk || request.Inferred || message.Metadata[storage.MetadataInferred] != nil {
-		// The log has them only here, and the client may have set the first for the request.
+	if request.NeverAsk || request.MinConfidence != nil || request.Inferred || message.Metadata[storage.MetadataInferred] != nil {
+		// The log has them only here, and the client may have set the first two for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
 		delete(stored.Metadata, storage.MetadataInferred)
-		maps.Copy(stored.Metadata, storage.Question{NeverAsk: request.NeverAsk, Inferred: request.Inferred}.Metadata())
+		maps.Copy(stored.Metadata, storage.Question{NeverAsk: request.NeverAsk, MinConfidence: request.MinConfidence, Inferred: request.Inferred}.Metadata())
 	}
 	return &stored
 }

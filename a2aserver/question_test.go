@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func TestQuestionRules(t *testing.T) {
 		"long model":         {"How many?", map[string]any{"model": strings.Repeat("x", 201)}, "message.metadata.model must be at most 200 characters"},
 		"NUL in a provider":  {"How many?", map[string]any{"provider": "a\x00"}, "message.metadata.provider must not hold the character NUL"},
 		"text for neverAsk":  {"How many?", map[string]any{"neverAsk": "yes"}, "message.metadata.neverAsk must be true or false"},
+		"least confidence":   {"How many?", map[string]any{"minConfidence": 0.}, ""},
+		"text for a number":  {"How many?", map[string]any{"minConfidence": "0.5"}, "message.metadata.minConfidence must be a number from 0 to 1"},
+		"more than sure":     {"How many?", map[string]any{"minConfidence": 1.01}, "message.metadata.minConfidence must be a number from 0 to 1"},
+		"not a number":       {"How many?", map[string]any{"minConfidence": math.NaN()}, "message.metadata.minConfidence must be a number from 0 to 1"},
 		"long helper prompt": {"How many?", map[string]any{"helperPrompt": strings.Repeat("x", 10_001)}, "message.metadata.helperPrompt must be at most 10000 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,10 +109,10 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 		})).service("echo")
 		for _, neverAsk := range []any{true, false, nil} {
 			request := toShop("Paint it")
-			request.Metadata = map[string]any{"neverAsk": neverAsk, "namespaceInferred": true}
+			request.Metadata = map[string]any{"neverAsk": neverAsk, "minConfidence": 0.25, "namespaceInferred": true}
 			request.Message.Metadata["namespaceInferred"] = true
 			sendTask(t, s, alice, reply(sendTask(t, s, alice, request), "red"))
-			if want := neverAsk == true; resumed.NeverAsk != want || resumed.Inferred || len(request.Message.Metadata) != 2 {
+			if want := neverAsk == true; resumed.NeverAsk != want || resumed.MinConfidence == nil || *resumed.MinConfidence != 0.25 || resumed.Inferred || len(request.Message.Metadata) != 2 {
 				t.Errorf("%v: resumed with %t; the client's metadata is %v", neverAsk, resumed.NeverAsk, request.Message.Metadata)
 			}
 		}

@@ -9,17 +9,39 @@ import (
 	"parley/storage"
 )
 
-// choose gives the option that an answer names: by its id, its number, its label or query,
-// or words that only its label has.
+// choose gives the option that an answer names: as named does, or by words that only its label
+// has.
 func choose(options []storage.InputOption, answer string) (storage.InputOption, bool) {
+	if option, ok := named(options, answer); ok {
+		return option, true
+	}
 	words := wordsIn(answer)
+	if !slices.ContainsFunc(words, isDistinctive) {
+		return storage.InputOption{}, false
+	}
+	var found []storage.InputOption
+	for _, option := range options {
+		if hasWords(wordsIn(option.Label), words) {
+			found = append(found, option)
+		}
+	}
+	if len(found) != 1 {
+		return storage.InputOption{}, false
+	}
+	return found[0], true
+}
+
+// named gives the option that a text names by its id, its number, its label or query, and says
+// nothing else.
+func named(options []storage.InputOption, text string) (storage.InputOption, bool) {
+	words := wordsIn(text)
 	if len(words) == 0 {
 		return storage.InputOption{}, false
 	}
 	number := strconv.Itoa(numberIn(words))
 	for i, option := range options {
 		for _, name := range []string{option.ID, option.Label, option.Query} {
-			if strings.EqualFold(strings.TrimSpace(answer), name) || slices.Equal(words, wordsIn(name)) {
+			if strings.EqualFold(strings.TrimSpace(text), name) || slices.Equal(words, wordsIn(name)) {
 				return option, true
 			}
 		}
@@ -27,19 +49,7 @@ func choose(options []storage.InputOption, answer string) (storage.InputOption, 
 			return option, true
 		}
 	}
-	if !slices.ContainsFunc(words, isDistinctive) {
-		return storage.InputOption{}, false
-	}
-	var named []storage.InputOption
-	for _, option := range options {
-		if hasWords(wordsIn(option.Label), words) {
-			named = append(named, option)
-		}
-	}
-	if len(named) != 1 {
-		return storage.InputOption{}, false
-	}
-	return named[0], true
+	return storage.InputOption{}, false
 }
 
 // wordsIn gives the words and numbers of a text in lower case.

@@ -7,6 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/llm"
+	"parley/storage"
 )
 
 // look notes the metadata of an artifact that holds a query.
@@ -19,27 +20,31 @@ func (w *Run) look(artifact *a2a.Artifact) {
 // conclusion gives the metadata of the final status: whether there is an answer, how sure
 // it is, how the question was read, and what models took.
 func (w *Run) conclusion(state a2a.TaskState) map[string]any {
-	answered, confidence := false, 1.0
+	answered, least := false, 0.0
 	var readings []string
+	var offered []storage.InputOption
 	for _, step := range w.looked {
 		if found, ok := step["answered"].(bool); ok && !found {
 			continue
 		}
 		answered = true
+		confidence, alternatives := readCertainty(step)
 		// An answer is as sure as its least sure step.
-		sure, _ := step["confidence"].(float64)
-		confidence = min(confidence, sure)
+		if least == 0 || confidence > 0 && confidence < least {
+			least = confidence
+		}
+		offered = append(offered, alternatives...)
 		if reading, _ := step["reasoning"].(string); reading != "" {
 			readings = append(readings, reading)
 		}
 	}
-	if !answered {
-		confidence = 0
-	}
 	metadata := map[string]any{
-		"answered":   answered && state == a2a.TaskStateCompleted,
-		"confidence": confidence,
-		"reading":    clean(strings.Join(readings, "\n"), maxReason),
+		"answered": answered && state == a2a.TaskStateCompleted,
+		"reading":  clean(strings.Join(readings, "\n"), maxReason),
+	}
+	Found{Confidence: least, Alternatives: offered}.addCertainty(metadata)
+	if !answered {
+		metadata["confidence"] = 0.0
 	}
 	if w.request.Inferred {
 		metadata["namespace"] = w.request.Namespace.String()
@@ -53,9 +58,8 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 }
 
 // Remarks is what an answer says besides what was asked: which namespace it is about where the
-// text of the question decided, how the question was read where it
-// has another reading that is about as likely, and the user must not be asked, and which
-// rows joins repeat or leave out; "" for none.
+// text of the question decided, how the question was read where that is only likely or there are
+// other readings, and which rows joins repeat or leave out; "" for none.
 func (w *Run) Remarks() string {
 	var readings, notes []string
 	if ref := w.request.Namespace; w.request.Inferred {
@@ -67,7 +71,7 @@ func (w *Run) Remarks() string {
 	}
 	for _, step := range w.looked {
 		reading, _ := step["reasoning"].(string)
-		_, assumed := step["alternative"]
+		assumed := step["alternatives"] != nil || step["certainty"] == likely
 		if assumed {
 			readings = append(readings, reading)
 		}

@@ -47,6 +47,11 @@ type Verified interface {
 	VerifiedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error)
 }
 
+// Feedback stores how the user rates a completed run.
+type Feedback interface {
+	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
+}
+
 // Models gives the model that does the jobs; "" and "" for the default.
 type Models interface {
 	Jobs(provider, model string) (llm.Jobs, error)
@@ -65,6 +70,8 @@ type Config struct {
 	Models Models
 	// Verified has the verified queries of questions; nil for none.
 	Verified Verified
+	// Feedback gets the readings that users choose in place of likely ones; nil for nowhere.
+	Feedback Feedback
 	// Profiles have the units of numbers; nil for none.
 	Profiles Profiles
 	// Log gets the causes of failures, which readers of a run do not see.

@@ -108,7 +108,8 @@ func (w *Run) ask(ctx context.Context, data inputData) error {
 }
 
 // chosen gives the reading of a step that the user has chosen; nil when the user was not
-// asked. An answer that is none of the options has the question asked again.
+// asked. An answer that is none of the options has the question asked again. A question can also
+// be one of the readings that the answer to the previous one offered.
 func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found, error) {
 	var last *inputRequest
 	count := 0
@@ -118,20 +119,45 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 			count++
 		}
 	}
-	if last == nil {
-		return nil, nil
+	option, ok := storage.InputOption{}, false
+	switch {
+	case last != nil:
+		option, ok = choose(last.Options, last.answer)
+	case w.asks(instruction):
+		if option, ok = named(w.offered, w.request.Text); ok {
+			w.rateOffered(ctx, option)
+		}
 	}
-	if option, ok := choose(last.Options, last.answer); ok {
+	switch {
+	case ok:
 		return &Found{
-			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: "Read as chosen: " + sentence(option.Label)},
+			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: readAsChosen(option)},
 			Confidence: 1,
 		}, nil
+	case last == nil:
+		return nil, nil
 	}
 	if count > maxAskedAgain {
 		return nil, errInputNotUnderstood
 	}
 	last.Question = "That is not one of the options. Which do you mean?"
 	return nil, w.ask(ctx, last.inputData)
+}
+
+// readAsChosen says how a question was read whose reading the user has chosen.
+func readAsChosen(option storage.InputOption) string {
+	return "Read as chosen: " + sentence(option.Label)
+}
+
+// rateOffered remembers that the user has chosen another reading than that of the previous answer.
+func (w *Run) rateOffered(ctx context.Context, option storage.InputOption) {
+	if w.config.Feedback == nil {
+		return
+	}
+	rating := storage.Rating{RunID: w.offeredBy, Comment: "Another reading was chosen: " + option.Label}
+	if err := w.config.Feedback.Rate(ctx, w.request.Caller, rating); err != nil {
+		w.config.Log.WarnContext(ctx, "choice of a reading not remembered", "run", w.offeredBy, "error", err)
+	}
 }
 
 // label gives an untrusted description for a reader, on one line.

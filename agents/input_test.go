@@ -2,6 +2,8 @@ package agents_test
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -142,23 +144,93 @@ func TestNeverAsk(t *testing.T) {
 	t.Parallel()
 	for name, executor := range executors {
 		s := ambiguous()
-		request := s.Request(nil)
-		request.Metadata["neverAsk"] = true
-		var events []a2a.Event
-		for event, err := range executor(s.Config()).Execute(t.Context(), request) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			events = append(events, event)
-		}
+		events := execute(t, s, executor, map[string]any{"neverAsk": true})
 		task := s.Fold(t, events, true)
-		const reading = "Read as: orders by total. It could also mean: number of orders."
+		const reading = "Read as: orders by total. Is that right? It could also mean: number of orders."
 		last := events[len(events)-1].(*a2a.TaskStatusUpdateEvent)
 		if task.Status.State != a2a.TaskStateCompleted || !slices.Equal(s.Ran, []string{sql}) || last.Metadata["reading"] != reading {
 			t.Errorf("%s: ran %q, read as %v: %s", name, s.Ran, last.Metadata["reading"], agentstest.Line(t, task))
 		}
 		if answer := agents.Response(task); !strings.HasSuffix(answer, reading) {
 			t.Errorf("%s answers %q", name, answer)
+		}
+		if last.Metadata["certainty"] != "likely" || len(last.Metadata["alternatives"].([]any)) != 1 {
+			t.Errorf("%s: %v", name, last.Metadata)
+		}
+		// Who sets a least confidence gets no less.
+		s = ambiguous()
+		refused := s.Fold(t, execute(t, s, executor, map[string]any{"neverAsk": true, "minConfidence": 0.5}), true)
+		if line := string(agentstest.Line(t, refused)); len(s.Ran) > 0 || !strings.Contains(line, "several ways") || !strings.Contains(line, `"suggestions":["orders by total","number of orders"]`) {
+			t.Errorf("%s ran %q: %s", name, s.Ran, line)
+		}
+	}
+}
+
+// execute has an agent answer the question, with metadata of the request.
+func execute(t *testing.T, s *agentstest.Script, executor func(agents.Config) a2asrv.AgentExecutor, metadata map[string]any) []a2a.Event {
+	t.Helper()
+	request := s.Request(nil)
+	maps.Copy(request.Metadata, metadata)
+	var events []a2a.Event
+	for event, err := range executor(s.Config()).Execute(t.Context(), request) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// TestLikelyAnswer answers with a likely reading, and chooses another one of its readings with the
+// next question, by its words or its number. The choice is feedback.
+func TestLikelyAnswer(t *testing.T) {
+	t.Parallel()
+	for name, executor := range executors {
+		asked := func() *agentstest.Script {
+			s := ambiguous()
+			s.Write = func(task llm.QueryTask) (llm.Query, error) {
+				if task.MinConfidence == nil || *task.MinConfidence != 0.4 {
+					t.Errorf("%s: the least confidence is %v", name, task.MinConfidence)
+				}
+				return llm.Query{SQL: sql, Reasoning: "I read this as: orders by total.", Confidence: 0.55, Others: []llm.Reading{{SQL: otherSQL, Words: "number of orders"}}}, nil
+			}
+			return s
+		}
+		s := asked()
+		events := execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+		last := events[len(events)-1].(*a2a.TaskStatusUpdateEvent)
+		want := []any{map[string]any{"id": "1", "label": "number of orders", "query": otherSQL}}
+		if m := last.Metadata; m["confidence"] != 0.55 || m["certainty"] != "likely" || !reflect.DeepEqual(m["alternatives"], want) || m["answered"] != true {
+			t.Errorf("%s ends with %v", name, m)
+		}
+		task := s.Fold(t, events, true)
+		if answer := agents.Response(task); !strings.Contains(answer, "I read this as: orders by total. Is that right?") {
+			t.Errorf("%s answers %q", name, answer)
+		}
+		result, err := agents.Result(task)
+		if err != nil || !strings.Contains(string(result), `"confidence":0.55,"certainty":"likely","alternatives":[{"id":"1","label":"number of orders","query":"SELECT count(*) FROM orders"}]`) {
+			t.Errorf("%s: %s, %v", name, result, err)
+		}
+		// What follows a choice follows the question with the chosen query.
+		s = asked()
+		s.Turns = []storage.Run{agentstest.Turn("r1", "orders?", result), agentstest.Turn("r2", "1", json.RawMessage(`{"response":"7","steps":[{"query":"`+otherSQL+`"}]}`))}
+		execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+		if got := s.Written.Earlier; len(got) != 1 || got[0].Question != "orders?" || !slices.Equal(got[0].Queries, []string{otherSQL}) {
+			t.Errorf("%s remembers %+v", name, got)
+		}
+		for question, ran := range map[string]string{"Number of orders": otherSQL, "1": otherSQL, "Number of orders by city": sql, "orders": sql} {
+			s := asked()
+			s.Question, s.Turns = question, []storage.Run{agentstest.Turn("r1", "orders?", result)}
+			s.Steps = []string{question}
+			events := execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+			if !slices.Equal(s.Ran, []string{ran}) {
+				t.Errorf("%s, %s: ran %q", name, question, s.Ran)
+			}
+			certainty := events[len(events)-1].(*a2a.TaskStatusUpdateEvent).Metadata["certainty"]
+			chosen := slices.Equal(s.Rated, []storage.Rating{{RunID: "r1", Comment: "Another reading was chosen: number of orders"}})
+			if isChoice := ran == otherSQL; chosen != isChoice || !isChoice && len(s.Rated) > 0 || (certainty == "sure") != isChoice {
+				t.Errorf("%s, %s: rated %+v, %v", name, question, s.Rated, certainty)
+			}
 		}
 	}
 }

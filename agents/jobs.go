@@ -34,6 +34,9 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 // model gives none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
+	if option, ok := named(w.offered, w.request.Text); ok {
+		return w.clip(llm.Plan{Reasoning: readAsChosen(option)}), nil
+	}
 	if found, err := w.verified(ctx); err != nil {
 		return plan, err
 	} else if found != nil {

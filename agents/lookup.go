@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -30,13 +31,13 @@ const (
 // Found is a step with its query or search and its result.
 type Found struct {
 	llm.Step
-	// Confidence is from 0 to 1.
+	// Confidence is from 0 to 1; 0 if it is not known.
 	Confidence float64
 	// Search is set where the step was a search.
 	Search *llm.Search
-	// Alternative describes another reading that is about as likely, of a question whose
-	// user must not be asked; "" for none.
-	Alternative string
+	// Alternatives are other readings to choose from: of a query that is only likely, or of a
+	// question whose user must not be asked.
+	Alternatives []storage.InputOption
 	// Verified says that the query was verified for the question. It runs as it is.
 	Verified bool
 	// Chart is a Vega-Lite specification of the rows; nil if no chart helps.
@@ -103,15 +104,92 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 		Confidence: share(query.Confidence),
 		Search:     searchOf(query.Search),
 	}
-	switch {
-	case err != nil || len(query.Readings) < 2:
+	others := query.Others
+	switch least := w.request.MinConfidence; {
+	case err != nil:
 		return found, err
+	case len(query.Readings) < 2:
 	case !w.request.NeverAsk:
 		return found, w.askReading(ctx, step, job.Instruction, query.Readings)
+	case least != nil && found.Confidence < *least:
+		return found, ambiguous(query.Readings)
+	default:
+		others = query.Readings[1:]
 	}
-	found.Alternative = label(query.Readings[1].Words)
-	found.Reasoning = clean(sentence(found.Reasoning)+" It could also mean: "+sentence(found.Alternative), maxReasoning)
+	found.offer(others)
 	return found, nil
+}
+
+// ambiguous is the refusal of a question with several readings, none of which is likely enough.
+func ambiguous(readings []llm.Reading) error {
+	refusal := &llm.UnanswerableError{Reason: "The question can be read in several ways, and none is likely enough."}
+	for _, reading := range readings {
+		refusal.Suggestions = append(refusal.Suggestions, label(reading.Words))
+	}
+	return refusal
+}
+
+// maxAlternatives is how many other readings an answer offers.
+const maxAlternatives = 2
+
+// offer adds other readings to choose from, and says how sure the reading of the query is.
+func (f *Found) offer(others []llm.Reading) {
+	var labels []string
+	for i, other := range others[:min(len(others), maxAlternatives)] {
+		option := storage.InputOption{ID: strconv.Itoa(i + 1), Label: label(other.Words), Query: clean(other.SQL, maxQuery)}
+		f.Alternatives, labels = append(f.Alternatives, option), append(labels, option.Label)
+	}
+	text := f.Reasoning
+	if certainty(f.Confidence) == likely {
+		text = sentence(text) + " Is that right?"
+	}
+	if len(labels) > 0 {
+		text = sentence(text) + " It could also mean: " + sentence(strings.Join(labels, "; or: "))
+	}
+	f.Reasoning = clean(text, maxReasoning)
+}
+
+// The degrees of certainty.
+const (
+	sure   = "sure"
+	likely = "likely"
+)
+
+// certainty gives the degree of a confidence; "" for one that is not known.
+func certainty(confidence float64) string {
+	switch {
+	case confidence == 0:
+		return ""
+	case confidence >= llm.SureConfidence:
+		return sure
+	}
+	return likely
+}
+
+// addCertainty adds the certainty of a step to the metadata of its artifact.
+func (f Found) addCertainty(metadata map[string]any) {
+	if f.Confidence > 0 {
+		metadata["confidence"], metadata["certainty"] = f.Confidence, certainty(f.Confidence)
+	}
+	if len(f.Alternatives) > 0 {
+		metadata["alternatives"] = alternativesData(f.Alternatives)
+	}
+}
+
+// alternativesData gives readings to choose from as metadata, in types that all hosts can copy.
+func alternativesData(options []storage.InputOption) []any {
+	var all []any
+	for _, option := range options {
+		all = append(all, map[string]any{"id": option.ID, "label": option.Label, "query": option.Query})
+	}
+	return all
+}
+
+// readCertainty reads what addCertainty added.
+func readCertainty(metadata map[string]any) (confidence float64, alternatives []storage.InputOption) {
+	confidence, _ = metadata["confidence"].(float64)
+	_ = decode(metadata["alternatives"], &alternatives) // none if there are none
+	return confidence, alternatives
 }
 
 // writeQuery writes a query. The name of the namespace at the end of a step is left out if the
@@ -192,15 +270,13 @@ func refused(instruction string, refusal *llm.UnanswerableError) Found {
 
 // Metadata returns the metadata of the step's artifact.
 func (f Found) Metadata() map[string]any {
-	metadata := map[string]any{"reasoning": f.Reasoning, "confidence": f.Confidence}
+	metadata := map[string]any{"reasoning": f.Reasoning}
+	f.addCertainty(metadata)
 	if f.Failure != "" {
 		metadata["answered"] = false
 	}
 	if f.Refusal != nil && len(f.Refusal.Suggestions) > 0 {
 		metadata["suggestions"] = plainTexts(f.Refusal.Suggestions)
-	}
-	if f.Alternative != "" {
-		metadata["alternative"] = f.Alternative
 	}
 	if f.Verified {
 		metadata["verified"] = true
@@ -212,9 +288,10 @@ func (f Found) Metadata() map[string]any {
 }
 
 // RowsMetadata returns the metadata of the artifact that has the step's rows: how they are
-// shown, and whether their query was verified.
+// shown, how certain they are, and whether their query was verified.
 func (f Found) RowsMetadata() map[string]any {
 	metadata := map[string]any{}
+	f.addCertainty(metadata)
 	if f.Chart != nil {
 		metadata["chart"] = f.Chart
 	}
@@ -235,6 +312,7 @@ func (f Found) RowsMetadata() map[string]any {
 // metadata.
 func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
+	found.Confidence, found.Alternatives = readCertainty(artifact.Metadata)
 	if found.Failure != "" {
 		return found, nil
 	}

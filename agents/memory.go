@@ -60,6 +60,12 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 		if !ok {
 			continue
 		}
+		if n := len(answered); n == 0 {
+			w.offered, w.offeredBy = found.alternatives(), turns[0].ID
+		} else if _, chosen := named(found.alternatives(), answered[n-1].Question); chosen {
+			answered[n-1].Question = clean(turns[0].Question, maxRemembered) // with the chosen query
+			continue
+		}
 		turn := shorten(turns[0].Question, found, &left)
 		if left < 0 {
 			break
@@ -112,6 +118,15 @@ func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok 
 	}
 	ok = json.Unmarshal(text, &found) == nil && slices.ContainsFunc(found.Steps, resultStep.answered)
 	return found, ok, nil
+}
+
+// alternatives gives the readings that a result offers to choose from.
+func (r result) alternatives() []storage.InputOption {
+	var all []storage.InputOption
+	for _, step := range r.Steps {
+		all = append(all, step.Alternatives...)
+	}
+	return all
 }
 
 // shorten limits a text to what is left of the total.

@@ -42,6 +42,10 @@ type resultStep struct {
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
+
+	Confidence   float64               `json:"confidence,omitempty"`
+	Certainty    string                `json:"certainty,omitempty"`
+	Alternatives []storage.InputOption `json:"alternatives,omitempty"`
 }
 
 // Result renders a completed task of either agent for readers of runs.
@@ -72,6 +76,8 @@ func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 	}
+	reported.Confidence, reported.Alternatives = readCertainty(rows.Metadata)
+	reported.Certainty = certainty(reported.Confidence)
 	if len(step.Rows.Rows) == 0 {
 		reported.Columns = step.Rows.Columns
 	}

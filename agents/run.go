@@ -43,6 +43,10 @@ type Run struct {
 	verifiedRead  bool
 	// usage counts the tokens of models since the run started or was resumed.
 	usage llm.Usage
+	// offered are the readings that the answer to the previous question offered, and offeredBy is
+	// its run.
+	offered   []storage.InputOption
+	offeredBy string
 	// looked has the metadata of the steps that were looked up.
 	looked []map[string]any
 }
@@ -274,6 +278,8 @@ func (w *Run) Open(ctx context.Context) error {
 		Data:     &data{Run: w},
 		Units:    w.unitsOf,
 		Now:      w.config.Now(),
+
+		MinConfidence: w.request.MinConfidence,
 	}
 	return nil
 }

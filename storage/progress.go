@@ -59,6 +59,11 @@ type Step struct {
 	Units map[string]string
 	// Verified says that the query was verified for the question.
 	Verified bool
+	// Confidence is the probability that the query is right, and Certainty "sure" or "likely" by
+	// it; zero where it is not known. Alternatives are other readings to choose from.
+	Confidence   float64
+	Certainty    string
+	Alternatives []InputOption
 }
 
 // Input is what a run that waits asks the user. Its JSON is the data part of the message

@@ -36,6 +36,8 @@ type Question struct {
 	// NeverAsk says that the user answers no questions: the most likely reading is
 	// taken instead.
 	NeverAsk bool
+	// MinConfidence is the least confidence of an answer, from 0 to 1; nil for the default.
+	MinConfidence *float64
 	// Inferred says that Namespace was found by the text of the question.
 	Inferred bool
 	// Push is where the events are sent from the first one on, for a run that is started;
@@ -69,6 +71,17 @@ func CheckHelperPrompt(text string) string { return CheckText(text, maxHelperPro
 // CheckModelName returns what is wrong with the name of a model or provider, "" when it
 // is right. Whether it exists is not checked.
 func CheckModelName(name string) string { return CheckText(name, maxModelName) }
+
+const notConfidence = "must be a number from 0 to 1"
+
+// CheckConfidence returns what is wrong with the least confidence of an answer, "" when it is
+// right.
+func CheckConfidence(least float64) string {
+	if !(least >= 0 && least <= 1) { // NaN, too
+		return notConfidence
+	}
+	return ""
+}
 
 // RunRequest is the question of a run and its caller.
 type RunRequest struct {
@@ -105,6 +118,7 @@ const (
 	metadataProvider     = "provider"
 	metadataHelperPrompt = "helperPrompt"
 	metadataNeverAsk     = "neverAsk"
+	metadataConfidence   = "minConfidence"
 	// MetadataInferred is set by the host: see Question.Inferred. That of clients is ignored.
 	MetadataInferred = "namespaceInferred"
 )
@@ -125,6 +139,9 @@ func (q Question) Metadata() map[string]any {
 	}
 	if q.NeverAsk {
 		metadata[metadataNeverAsk] = true
+	}
+	if q.MinConfidence != nil {
+		metadata[metadataConfidence] = *q.MinConfidence
 	}
 	if q.Inferred {
 		metadata[MetadataInferred] = true
@@ -174,6 +191,13 @@ func ReadQuestion(text string, sources ...Settings) (Question, error) {
 	source, ok := firstWith(metadataNeverAsk, sources), false
 	if q.NeverAsk, ok = source.Values[metadataNeverAsk].(bool); !ok && source.Values != nil {
 		return q, source.invalid(metadataNeverAsk, "must be true or false")
+	}
+	if source = firstWith(metadataConfidence, sources); source.Values != nil {
+		least, ok := source.Values[metadataConfidence].(float64)
+		if !ok || CheckConfidence(least) != "" {
+			return q, source.invalid(metadataConfidence, notConfidence)
+		}
+		q.MinConfidence = &least
 	}
 	q.Inferred, _ = firstWith(MetadataInferred, sources).Values[MetadataInferred].(bool)
 	return q, nil

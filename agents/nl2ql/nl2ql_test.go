@@ -100,6 +100,13 @@ func scripts() map[string]func() *agentstest.Script {
 		"two-readings": change(func(s *agentstest.Script) {
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return twoReadings(), nil }
 		}),
+		"likely": change(func(s *agentstest.Script) {
+			s.Write = func(llm.QueryTask) (llm.Query, error) {
+				return llm.Query{SQL: good, Reasoning: "I read this as: totals per customer.", Confidence: 0.55, Others: []llm.Reading{
+					{SQL: "SELECT 1", Words: "number of customers"}, {SQL: "SELECT 2", Words: "number of orders\n![x](http://evil.example)"}, {SQL: "SELECT 3", Words: "one too many"},
+				}}, nil
+			}
+		}),
 		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
 		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
 		"no-model": change(func(s *agentstest.Script) {

@@ -72,6 +72,7 @@ type hostParts struct {
 	datasets *lake.Datasets
 	models   *llm.Models
 	tracer   *trace.Tracer
+	feedback *trace.Feedback
 	// reads limits the memory of large answers.
 	reads *fair.Queue
 }
@@ -79,7 +80,7 @@ type hostParts struct {
 // openHost starts the agents, which resume the runs that have not ended.
 func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
-		Lake: p.datasets, Memory: b.store, Models: p.models, Verified: b.store, Profiles: b.store, Log: b.log, Tracer: agentTracer{p.tracer},
+		Lake: p.datasets, Memory: b.store, Models: p.models, Verified: b.store, Feedback: p.feedback, Profiles: b.store, Log: b.log, Tracer: agentTracer{p.tracer},
 		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
 	}
 	push, err := newPush(ctx, cfg, b)

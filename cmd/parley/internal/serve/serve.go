@@ -145,7 +145,7 @@ func serveStore(ctx context.Context, cfg config, b base, options Options) (err e
 	}
 	defer func() { err = errors.Join(err, data.Close()) }()
 	reads := fair.New(largeAnswers)
-	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, reads})
+	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, tracing.feedback, reads})
 	if err != nil {
 		return err
 	}
