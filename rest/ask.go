@@ -26,6 +26,13 @@ type goneRun struct {
 func (s *Server) question(f fields, text string) storage.Question {
 	question := storage.Question{Namespace: f.namespace(), Text: f.text(text, storage.CheckQuestion)}
 	question.Provider, question.Model = s.model(f)
+	if f.has("minConfidence") {
+		least, ok := decode[float64](f, "minConfidence", "a number from 0 to 1")
+		if ok {
+			f.check("minConfidence", storage.CheckConfidence(least))
+		}
+		question.MinConfidence = &least
+	}
 	return question
 }
 

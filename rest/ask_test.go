@@ -80,6 +80,42 @@ func TestWhatIsAsked(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}
+	for _, path := range []string{"/query/ask", "/query/autorag", "/query"} {
+		const asked = `{"username":"self","namespace":"shop","query":"x","minConfidence":`
+		for least, want := range map[string]any{"0": 0., "0.45": 0.45, "1": 1., "null": nil} {
+			body := asked + least + "}"
+			if path == "/query" {
+				body = strings.Replace(body, "query", "naturalLanguageQuery", 1)
+			}
+			if got := ask(path, body).MinConfidence; (got == nil) != (want == nil) || got != nil && *got != want {
+				t.Errorf("%s %s: %v", path, body, got)
+			}
+		}
+	}
+}
+
+// TestDegreesOfCertainty has a run with a likely answer: each response says so, and what else the
+// question could mean.
+func TestDegreesOfCertainty(t *testing.T) {
+	t.Parallel()
+	step := storage.Step{Query: "SELECT 1", Data: []json.RawMessage{json.RawMessage(`{"n":1}`)}, Confidence: 0.55, Certainty: "likely",
+		Alternatives: []storage.InputOption{{ID: "1", Label: "orders by total", Query: "SELECT 2"}}}
+	var s *service
+	s = askingService(t, func(ctx context.Context, runID string, yield func(storage.Progress, error) bool) {
+		yield(storage.Progress{Kind: storage.StepDone, Step: step}, nil)
+		if err := sqlstoretest.Finish(ctx, s.agents.store, storage.Caller{Username: "alice"}, runID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}); err != nil {
+			t.Error(err)
+		}
+	})
+	const want = `"confidence":0.55,"certainty":"likely","alternatives":[{"id":"1","label":"orders by total","query":"SELECT 2"}]}`
+	for path, body := range map[string]string{
+		"/query/ask": aQuestion,
+		"/query":     `{"username":"self","namespace":"shop","naturalLanguageQuery":"How many orders?","minConfidence":0.4}`,
+	} {
+		if got := s.send("alice", http.MethodPost, path, "application/json", body); got.status != http.StatusOK || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
 }
 
 // A user with too many streams gets 429, and no run starts.

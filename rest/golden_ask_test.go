@@ -48,6 +48,8 @@ alice GET /query/runs/{spoken}
 # Whoever waits for the answer, or says so, is never asked.
 alice POST /query/ask {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":true}
 alice POST /query/ask {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":"yes"}
+alice POST /query/ask {"username":"self","namespace":"shop","query":"Which orders?","minConfidence":1.5}
+alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Which orders?","minConfidence":"high"}
 alice POST /query/autorag {"username":"self","namespace":"shop","query":"Which orders?","neverAsk":false}
 alice POST /query {"username":"self","namespace":"shop","naturalLanguageQuery":"Which orders?"}
 `

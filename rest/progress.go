@@ -37,6 +37,18 @@ type stepEvent struct {
 	Chart     any               `json:"chart,omitempty"`
 	Units     map[string]string `json:"units,omitempty"`
 	Verified  bool              `json:"verified,omitempty"`
+	certaintyJSON
+}
+
+// certaintyJSON says how certain the rows of a question are.
+type certaintyJSON struct {
+	Confidence   float64               `json:"confidence,omitempty"`
+	Certainty    string                `json:"certainty,omitempty"`
+	Alternatives []storage.InputOption `json:"alternatives,omitempty"`
+}
+
+func toCertainty(s storage.Step) certaintyJSON {
+	return certaintyJSON{s.Confidence, s.Certainty, s.Alternatives}
 }
 
 type answerEvent struct {
@@ -58,7 +70,7 @@ func toEvent(p storage.Progress) any {
 	case storage.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case storage.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Verified}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Verified, toCertainty(p.Step)}
 	case storage.Answered:
 		return answerEvent{Response: p.Text}
 	case storage.RunHasFailed:

@@ -82,6 +82,7 @@ type queryMetadata struct {
 	Columns []string `json:"columns,omitempty"`
 	// Reading says how a question was read.
 	Reading string `json:"reading,omitempty"`
+	certaintyJSON
 }
 
 // postQuery runs a query, or has an agent write one for a question. A client that accepts lines
@@ -169,7 +170,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
 		if progress.Kind == storage.StepDone {
 			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
-			metadata.Reading, metadata.Columns = progress.Step.Reasoning, progress.Step.Columns
+			metadata.Reading, metadata.Columns, metadata.certaintyJSON = progress.Step.Reasoning, progress.Step.Columns, toCertainty(progress.Step)
 		}
 	})
 	if err != nil {
