@@ -88,7 +88,9 @@ func share(n, of int) float64 {
 
 // Score counts outcomes, in all and by tag.
 type Score struct {
-	All  Count
+	All Count
+	// sure leaves out answers that are only likely.
+	sure Count
 	tags map[string]Count
 	// pairs has the pairs of tags, as "a+b".
 	pairs map[string]Count
@@ -99,6 +101,11 @@ func (s *Score) add(o Outcome) {
 		s.tags, s.pairs = map[string]Count{}, map[string]Count{}
 	}
 	s.All = s.All.with(o)
+	if o.Confidence > 0 && o.Confidence < llm.SureConfidence {
+		s.sure.Asked++
+	} else {
+		s.sure = s.sure.with(o)
+	}
 	tags := slices.Sorted(slices.Values(o.Question.Tags))
 	for i, a := range tags {
 		s.tags[a] = s.tags[a].with(o)
@@ -128,6 +135,9 @@ func (s *Score) print(w io.Writer, pairs []string) error {
 			100*c.Accuracy(), 100*share(c.Answered, c.Asked), 100*share(c.Right, c.Answered))
 	}
 	line("all", s.All)
+	if s.sure != s.All {
+		line("sure", s.sure)
+	}
 	for _, tag := range slices.Sorted(maps.Keys(s.tags)) {
 		line(tag, s.tags[tag])
 	}

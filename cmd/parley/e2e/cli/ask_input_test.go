@@ -25,9 +25,13 @@ func TestGoldenAskedBack(t *testing.T) {
 	t.Parallel()
 	c := workshop(t)
 	for name, args := range map[string][]string{
-		"assistant":            {e2etest.WhichDate},
-		"nl2ql":                {"--agent", "nl2ql", e2etest.WhichDate},
-		"json":                 {"--json", e2etest.WhichDate},
+		"assistant":            {"--min-confidence", "0.7", e2etest.WhichDate},
+		"nl2ql":                {"--min-confidence", "0.7", "--agent", "nl2ql", e2etest.WhichDate},
+		"json":                 {"--min-confidence", "0.7", "--json", e2etest.WhichDate},
+		"likely":               {e2etest.WhichDate},
+		"likely-nl2ql":         {"--agent", "nl2ql", e2etest.WhichDate},
+		"likely-json":          {"--json", e2etest.WhichDate},
+		"min-confidence":       {"--min-confidence", "1.2", e2etest.WhichDate},
 		"never-ask":            {"--never-ask", e2etest.WhichDate},
 		"never-ask-nl2ql":      {"--never-ask", "--agent", "nl2ql", e2etest.WhichDate},
 		"never-ask-nl2ql-json": {"--never-ask", "--agent", "nl2ql", "--json", e2etest.WhichDate},
@@ -36,7 +40,7 @@ func TestGoldenAskedBack(t *testing.T) {
 			t.Parallel()
 			got := typed(t, talk(c, append([]string{"ask"}, args...)...), "")
 			text := fmt.Sprintf("%q\nexit code %d\n--- stdout\n%s--- stderr\n%s", args, got.Code, got.Stdout, got.Stderr)
-			golden.Assert(t, "ask-input/"+name+".txt", golden.Scrub([]byte(text)))
+			golden.Assert(t, "ask-input/"+name+".txt", golden.Scrub([]byte(e2etest.ScrubConfidence(text))))
 		})
 	}
 }
@@ -46,7 +50,7 @@ func TestAnswerLater(t *testing.T) {
 	t.Parallel()
 	c := workshop(t)
 	for _, agent := range []string{"assistant", "nl2ql"} {
-		asked := typed(t, talk(c, "ask", "--agent", agent, "--json", e2etest.WhichDate), "")
+		asked := typed(t, talk(c, "ask", "--min-confidence", "0.7", "--agent", agent, "--json", e2etest.WhichDate), "")
 		var report struct {
 			TaskID, ContextID, State string
 			InputRequired            struct{ Options []struct{ ID, Label string } }
@@ -68,11 +72,28 @@ func TestAnswerLater(t *testing.T) {
 	}
 }
 
+// TestChooseReading chooses another reading than that of a likely answer, in its conversation.
+func TestChooseReading(t *testing.T) {
+	t.Parallel()
+	c := workshop(t)
+	for _, agent := range []string{"assistant", "nl2ql"} {
+		got := typed(t, talk(c, "ask", "--follow", "--json", "--agent", agent), e2etest.WhichDate+"\n1\nHow many of them did Ada have?\n")
+		var lines []string
+		for line := range strings.Lines(got.Stdout) {
+			lines = append(lines, line)
+		}
+		if got.Code != e2etest.ExitOK || len(lines) != 3 || !strings.Contains(lines[0], `"certainty":"likely","alternatives":[{"id":"1",`) ||
+			!strings.Contains(lines[1], `"certainty":"sure"`) || !strings.Contains(lines[1], "done") || !strings.Contains(lines[2], "done") {
+			t.Errorf("%s: %+v", agent, got)
+		}
+	}
+}
+
 // TestAskedBackOnTerminal answers at a prompt.
 func TestAskedBackOnTerminal(t *testing.T) {
 	t.Parallel()
 	c := workshop(t)
-	at := onScreen(t, talk(c, "ask", "--agent", "nl2ql", e2etest.WhichDate))
+	at := onScreen(t, talk(c, "ask", "--min-confidence", "0.7", "--agent", "nl2ql", e2etest.WhichDate))
 	at.sees("Which do you mean?")
 	at.sees("1. number of work orders, only those with")
 	at.sees("answer> ")
@@ -88,7 +109,7 @@ func TestAskedBackOnTerminal(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	// Ctrl-D leaves the question open.
-	at = onScreen(t, talk(c, "ask", e2etest.WhichDate))
+	at = onScreen(t, talk(c, "ask", "--min-confidence", "0.7", e2etest.WhichDate))
 	at.sees("answer> ")
 	at.types(ctrlD)
 	at.sees("to answer: parley ask --namespace alice/workshop --context ")
@@ -105,11 +126,11 @@ func TestAskedBackOnTerminal(t *testing.T) {
 func TestAskedBackInConversation(t *testing.T) {
 	t.Parallel()
 	c := workshop(t)
-	got := typed(t, talk(c, "ask", "--follow", "--agent", "nl2ql"), e2etest.WhichDate+"\nHow many work orders are there?\n")
+	got := typed(t, talk(c, "ask", "--min-confidence", "0.7", "--follow", "--agent", "nl2ql"), e2etest.WhichDate+"\nHow many work orders are there?\n")
 	if got.Code != e2etest.ExitNoAnswer || !strings.Contains(got.Stdout, "Which do you mean?") || !strings.Contains(got.Stdout, "    4\n") {
 		t.Errorf("line by line: %+v", got)
 	}
-	at := onScreen(t, talk(c, "ask", "--follow", "--agent", "nl2ql", e2etest.WhichDate))
+	at := onScreen(t, talk(c, "ask", "--min-confidence", "0.7", "--follow", "--agent", "nl2ql", e2etest.WhichDate))
 	at.sees("answer> ")
 	at.types("the second\r")
 	at.sees("(1 row)")

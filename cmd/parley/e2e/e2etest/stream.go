@@ -48,9 +48,14 @@ type Stream struct {
 // confidence depends on the other datasets of the namespace.
 var confidence = regexp.MustCompile(`"confidence":[0-9.e-]+`)
 
+// ScrubConfidence replaces the confidences in a text.
+func ScrubConfidence(text string) string {
+	return confidence.ReplaceAllString(text, `"confidence":"<number>"`)
+}
+
 // Scrubbed is all events without what differs between runs.
 func (s *Stream) Scrubbed() string {
-	text := confidence.ReplaceAllString(strings.Join(s.Events, "\n"), `"confidence":"<number>"`)
+	text := ScrubConfidence(strings.Join(s.Events, "\n"))
 	return string(golden.Scrub([]byte(text)))
 }
 

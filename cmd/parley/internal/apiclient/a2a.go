@@ -50,6 +50,8 @@ type Question struct {
 	Provider, Model string
 	// NeverAsk has the agent take the likelier of two readings instead of asking.
 	NeverAsk bool
+	// MinConfidence is the least confidence of an answer; nil for the server's default.
+	MinConfidence *float64
 	// TaskID is the task whose question this answers, and After the number of the event
 	// that asked; "" for a question.
 	TaskID string
@@ -74,6 +76,9 @@ func (q Question) params() map[string]any {
 	}
 	if q.NeverAsk {
 		metadata["neverAsk"] = true
+	}
+	if q.MinConfidence != nil {
+		metadata["minConfidence"] = *q.MinConfidence
 	}
 	parts := []any{map[string]any{"text": q.Text}}
 	for _, file := range q.Files {

@@ -66,14 +66,21 @@ type Artifact struct {
 	ArtifactID string
 	Parts      Parts
 	Metadata   struct {
-		Answered               *bool
-		Confidence             float64
+		Answered *bool
+		Certainty
 		Instruction, Reasoning string
-		// Alternative is another reading that is about as likely.
-		Alternative string
 		// Suggestions are questions to ask in place of one that was refused.
 		Suggestions []string
 	}
+}
+
+// Certainty says how certain a result is; zero where that is not known.
+type Certainty struct {
+	Confidence float64 `json:"confidence,omitempty"`
+	// Certainty is sure or likely.
+	Certainty string `json:"certainty,omitempty"`
+	// Alternatives are other readings of the question.
+	Alternatives []Option `json:"alternatives,omitempty"`
 }
 
 // Unanswered reports whether the artifact is a refusal.

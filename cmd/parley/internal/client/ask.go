@@ -22,17 +22,18 @@ import (
 
 // Ask is `parley ask QUESTION`.
 type Ask struct {
-	Question  []string       `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
-	Agent     string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
-	Namespace string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
-	Attach    []string       `env:"-" sep:"none" placeholder:"FILE" help:"Send a file with the question: it becomes a dataset of the conversation. Repeatable."`
-	Context   string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
-	Provider  string         `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
-	Model     string         `placeholder:"NAME" help:"The language model, if the server has several."`
-	NeverAsk  command.Toggle `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
-	Follow    command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
-	Verbose   command.Toggle `env:"-" short:"v" help:"Also print the queries and how the question was read."`
-	JSON      command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
+	Question      []string       `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
+	Agent         string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
+	Namespace     string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
+	Attach        []string       `env:"-" sep:"none" placeholder:"FILE" help:"Send a file with the question: it becomes a dataset of the conversation. Repeatable."`
+	Context       string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
+	Provider      string         `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
+	Model         string         `placeholder:"NAME" help:"The language model, if the server has several."`
+	NeverAsk      command.Toggle `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
+	MinConfidence string         `env:"-" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). Answers below 0.7 are marked as likely."`
+	Follow        command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
+	Verbose       command.Toggle `env:"-" short:"v" help:"Also print the queries and how the question was read."`
+	JSON          command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
 
@@ -44,7 +45,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
 		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
-	files := a.files(c)
+	minConfidence, files := c.Confidence("min-confidence", a.MinConfidence), a.files(c)
 	if len(a.Question) == 0 && !follow && term.IsTerminal(int(os.Stdin.Fd())) {
 		c.Add("QUESTION is missing: say what to ask, or --follow")
 	}
@@ -54,7 +55,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	}
 	s := &askSession{
 		client: client, env: env, json: asJSON, verbose: c.Bool("verbose", a.Verbose),
-		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk, Files: files},
+		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk, MinConfidence: minConfidence, Files: files},
 	}
 	text := strings.Join(a.Question, " ")
 	if err == nil && !follow {

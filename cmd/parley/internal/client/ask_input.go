@@ -74,10 +74,15 @@ func (s *askSession) leave(ctx context.Context, task *apiclient.Task, unanswered
 		}
 		return fmt.Errorf("%w: the run is canceled", unanswered)
 	}
+	s.note("to answer: %s ANSWER", s.goOn(task))
+	return unanswered
+}
+
+// goOn is the command that goes on with the conversation of a task, without the text.
+func (s *askSession) goOn(task *apiclient.Task) string {
 	agent := ""
 	if s.agent.Name != cards.AssistantName {
 		agent = " --agent " + s.agent.Name
 	}
-	s.note("to answer: parley ask%s%s --context %s ANSWER", agent, s.inNamespace(), task.ContextID)
-	return unanswered
+	return "parley ask" + agent + s.inNamespace() + " --context " + task.ContextID
 }

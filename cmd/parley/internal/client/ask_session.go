@@ -64,6 +64,9 @@ func (s *askSession) ask(ctx context.Context, text string) error {
 		failed = s.explain(ctx, failed)
 	default:
 		failed = outcome(task)
+		if !s.following && slices.ContainsFunc(task.Artifacts, func(a apiclient.Artifact) bool { return len(a.Metadata.Alternatives) > 0 }) {
+			s.note("to choose the other reading: %s 1", s.goOn(task))
+		}
 	}
 	if task.ContextID != "" {
 		s.question.ContextID, s.question.Files = task.ContextID, nil // the conversation has them
@@ -167,6 +170,7 @@ type stepReport struct {
 	TotalRows   int               `json:"totalRows,omitempty"`
 	// Columns are those of a step without rows.
 	Columns []string `json:"columns,omitempty"`
+	apiclient.Certainty
 }
 
 // reportOf returns the report of a task, ended or not.
@@ -185,7 +189,7 @@ func reportOf(task *apiclient.Task, failed error) askReport {
 	query := ""
 	for _, artifact := range task.Artifacts {
 		r.Suggestions = append(r.Suggestions, artifact.Metadata.Suggestions...)
-		step := stepReport{Instruction: artifact.Metadata.Instruction, Query: artifact.Parts.Text()}
+		step := stepReport{Instruction: artifact.Metadata.Instruction, Query: artifact.Parts.Text(), Certainty: artifact.Metadata.Certainty}
 		switch artifact.ArtifactID {
 		case agents.GeneratedQuery:
 			query = artifact.Parts.Text()

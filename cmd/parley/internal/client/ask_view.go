@@ -131,7 +131,7 @@ func (v *askView) artifact(artifact apiclient.Artifact) error {
 	switch text := artifact.Parts.Text(); artifact.ArtifactID {
 	case agents.GeneratedQuery:
 		v.madeQuery(artifact)
-		if artifact.Metadata.Alternative != "" && !v.verbose {
+		if is := artifact.Metadata.Certainty; !v.verbose && (is.Certainty == "likely" || len(is.Alternatives) > 0) {
 			fmt.Fprintln(v.progress, console.Line(artifact.Metadata.Reasoning))
 		}
 		v.live.Set("… running the query")

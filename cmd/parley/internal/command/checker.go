@@ -92,6 +92,15 @@ func (c *Checker) number(flag, text string, least int) int {
 	return n
 }
 
+// Confidence parses the least confidence of an answer.
+func (c *Checker) Confidence(flag, text string) *float64 {
+	least, err := strconv.ParseFloat(text, 64)
+	if err != nil || storage.CheckConfidence(least) != "" {
+		c.Refuse(flag, "must be a number from 0 to 1, not %q", text)
+	}
+	return &least
+}
+
 // URL parses an absolute http or https URL; nil for none.
 func (c *Checker) URL(flag, text string) *url.URL {
 	if text == "" {

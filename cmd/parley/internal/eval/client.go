@@ -17,6 +17,8 @@ import (
 type client struct {
 	*apiclient.Client
 	agent string
+	// minConfidence is the least confidence of an answer.
+	minConfidence *float64
 }
 
 var _ eval.Asker = (*client)(nil)
@@ -45,7 +47,7 @@ func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Qu
 // send sends a question in a conversation, "" for a new one.
 func (c *client) send(ctx context.Context, space eval.Namespace, text, conversation string) (*apiclient.Task, error) {
 	question := apiclient.NewQuestion(text, space.Name)
-	question.ContextID = conversation
+	question.ContextID, question.MinConfidence = conversation, c.minConfidence
 	task, err := c.Agent(c.agent).Send(ctx, question)
 	if _, ok := errors.AsType[*apiclient.RPCError](err); ok {
 		return nil, fmt.Errorf("the agent refused the question: %w", err)

@@ -24,21 +24,23 @@ import (
 
 // Command is `parley eval SUITE`.
 type Command struct {
-	Suite    string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
-	Agent    string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent: nl2ql, or assistant, whose last step counts (${default})."`
-	Server   string `placeholder:"URL" help:"A running server to use, instead of a temporary one."`
-	Token    string `placeholder:"TEXT" help:"A token for that server. The tables go to namespaces of its user. Prefer the variable."`
-	Out      string `env:"-" placeholder:"FILE" help:"Write the result of each question to this file, as lines of JSON."`
-	Limit    string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
-	Parallel string `env:"-" default:"0" placeholder:"N" help:"How many questions to ask at once (number of processors)."`
-	Failures string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers to print (${default})."`
-	Pairs    string `env:"-" placeholder:"LIST" help:"Also count questions with two tags: tag+tag, separated by commas."`
+	Suite         string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
+	Agent         string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent: nl2ql, or assistant, whose last step counts (${default})."`
+	Server        string `placeholder:"URL" help:"A running server to use, instead of a temporary one."`
+	Token         string `placeholder:"TEXT" help:"A token for that server. The tables go to namespaces of its user. Prefer the variable."`
+	MinConfidence string `env:"-" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). With 0, all questions that can be read are answered."`
+	Out           string `env:"-" placeholder:"FILE" help:"Write the result of each question to this file, as lines of JSON."`
+	Limit         string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
+	Parallel      string `env:"-" default:"0" placeholder:"N" help:"How many questions to ask at once (number of processors)."`
+	Failures      string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers to print (${default})."`
+	Pairs         string `env:"-" placeholder:"LIST" help:"Also count questions with two tags: tag+tag, separated by commas."`
 	serve.ModelSettings
 }
 
 // config is Command, parsed.
 type config struct {
 	limit, parallel, failures int
+	minConfidence             *float64
 	pairs                     []string
 }
 
@@ -47,6 +49,8 @@ func (e *Command) read(c *command.Checker) config {
 		limit:    c.CountOrZero("limit", e.Limit),
 		parallel: cmp.Or(c.CountOrZero("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
 		failures: c.CountOrZero("failures", e.Failures),
+
+		minConfidence: c.Confidence("min-confidence", e.MinConfidence),
 	}
 	if agents := []string{cards.NL2QLName, cards.AssistantName}; !slices.Contains(agents, e.Agent) {
 		c.Refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
@@ -103,7 +107,7 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	m := measurement{
 		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
-		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent},
+		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent, cfg.minConfidence},
 	}
 	return m.run(ctx)
 }
