@@ -62,7 +62,11 @@ func (r *Report) Print(w io.Writer, pairs ...string) error {
 	if len(r.wrong) > 0 {
 		fmt.Fprintf(&text, "\nanswered wrong: %d, the surest %d:\n", r.Score.All.Answered-r.Score.All.Right, len(r.wrong))
 		for _, o := range r.wrong {
-			fmt.Fprintf(&text, "\n  %s in %s, confidence %.2f\n", o.ID, o.Namespace, o.Confidence)
+			confidence := ""
+			if o.Confidence > 0 {
+				confidence = fmt.Sprintf(", confidence %.2f", o.Confidence)
+			}
+			fmt.Fprintf(&text, "\n  %s in %s%s\n", o.ID, o.Namespace, confidence)
 			printFields(&text, "question", o.Question.Question, "query", o.Query,
 				"expected", rowsText(o.Question.Answer), "got", rowsText(o.Values))
 		}

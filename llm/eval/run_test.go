@@ -139,7 +139,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := text.String()
-	for _, want := range []string{"p50 1.0 ms, p99 100.0 ms", "answered wrong: 4, the surest 2", "is it this [31m?", `[["<no>"]]`, "failed: 1", "the model is down"} {
+	for _, want := range []string{"p50 1.0 ms, p99 100.0 ms", "answered wrong: 4, the surest 2", "is it this [31m?", `[["<no>"]]`, "failed: 1", "the model is down", "  all      7    14.3 %    71.4 %     20.0 %", " sure      7    14.3 %    42.9 %     33.3 %"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -25,7 +25,7 @@ type Asker interface {
 type Reply struct {
 	Query      string
 	Rows       llm.Rows
-	Confidence float64
+	Confidence float64 // 0 if it is not known
 }
 
 // Unanswered is the error of an [Asker] that cannot answer a question, and says why. Any
