@@ -53,6 +53,9 @@ export interface Question {
   model: string;
 }
 
+/** The least confidence of an answer: one below 0.7 is marked as likely. */
+const minConfidence = 0.4;
+
 export async function* ask(agent: Agent, question: Question, signal: AbortSignal): AsyncGenerator<Event> {
   const client = await connect(agent);
   const message = {
@@ -60,7 +63,7 @@ export async function* ask(agent: Agent, question: Question, signal: AbortSignal
     contextId: question.contextId,
     role: 'ROLE_USER',
     parts: [{ text: question.text }],
-    metadata: { namespace: question.namespace, ...(question.model && { model: question.model }) },
+    metadata: { namespace: question.namespace, minConfidence, ...(question.model && { model: question.model }) },
   };
   yield* events(client.sendMessageStream(SendMessageRequest.fromJSON({ message }), { signal }));
 }

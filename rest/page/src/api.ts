@@ -348,7 +348,7 @@ export interface SharedRun {
   username: string;
   namespace: string;
   question: string;
-  result: { response: string; steps: { instruction: string; query: string; reasoning: string; data: Record<string, unknown>[]; truncated?: boolean; totalRows?: number; chart?: unknown; verified?: boolean }[] };
+  result: { response: string; steps: { instruction: string; query: string; reasoning: string; data: Record<string, unknown>[]; truncated?: boolean; totalRows?: number; chart?: unknown; verified?: boolean; certainty?: string }[] };
 }
 
 export const shareRun = (run: string) => call<{ id: string }>('POST', path`query/runs/${run}/share`);

@@ -58,7 +58,7 @@ describe('conversations', () => {
 
 describe('a conversation as Markdown', () => {
   const run = (more: Partial<Run>): Run => ({
-    id: 'r', question: 'How many?', state: 'completed', steps: [], current: '', answer: '', model: '', failure: '', failedQuery: '', notUnderstood: false, suggestions: [], sharable: true, ...more,
+    id: 'r', question: 'How many?', state: 'completed', steps: [], current: '', answer: '', model: '', failure: '', failedQuery: '', notUnderstood: false, suggestions: [], likely: false, alternatives: [], sharable: true, ...more,
   });
   test('has question, answer, table and query', () => {
     const rows = [{ city: 'a|b\n<i>*c*', n: 1, __metadata: { score: 1 } }, { city: null, n: '12.50' }];

@@ -174,6 +174,14 @@ describe('a task', () => {
     expect(answered(step(0, ['a', 'b']), step(1, ['b']))).toMatchObject({ notUnderstood: true, suggestions: ['a', 'b'] });
     expect(answered(step(0, ['a']), step(1))).toMatchObject({ notUnderstood: false, suggestions: [], sharable: false });
   });
+  test('says that it is only likely, and what else the question could mean', () => {
+    const alternatives = [{ id: '1', label: 'a &amp; b', query: 'SELECT 2' }, { id: '2', label: 7 }, 'x'];
+    const events = [artifact('step-0', [{ text: 'SELECT 1' }, rows({ n: 3 })], { confidence: 0.5, certainty: 'likely', alternatives }), artifact('answer', [{ text: '3' }])];
+    const end = status('COMPLETED');
+    end.statusUpdate!.metadata = { answered: true, confidence: 0.5, certainty: 'likely', alternatives };
+    expect(toRun(folded([...events, end]), 'Q')).toMatchObject({ likely: true, alternatives: ['a & b'], steps: [{ likely: true }] });
+    expect(toRun(folded(assistant), 'Q')).toMatchObject({ likely: false, alternatives: [], steps: [{ likely: false }, {}] });
+  });
   test('says what it asks, and goes on from there', () => {
     const options = [{ id: '1', label: 'opened &amp; so on', query: 'SELECT 1' }, { id: '2', label: 'done' }];
     const question = status('INPUT_REQUIRED', 'm4', [{ text: 'Which do you mean?\n1. opened\n2. done' }, { data: { name: 'reading', step: 0, options } }]);

@@ -18,6 +18,8 @@ export interface Step {
   chart?: Spec;
   /** Whether the query was verified for the question. */
   verified?: boolean;
+  /** Whether the question may mean something else. */
+  likely?: boolean;
 }
 
 /** Option is a possible answer to what a run asks. */
@@ -48,6 +50,9 @@ export interface Run {
   notUnderstood: boolean;
   /** Questions to ask in its place, which can be answered. */
   suggestions: string[];
+  /** Whether the question may mean something else, and other readings of it. */
+  likely: boolean;
+  alternatives: string[];
   /** Whether each step has a query, which tells who may read the answer. */
   sharable: boolean;
 }
@@ -78,6 +83,8 @@ export function toRun(task: Task, question: string): Run {
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
     ...refusalOf(task, failure),
+    likely: task.metadata?.certainty === 'likely',
+    alternatives: list(task.metadata?.alternatives).map((each) => plain(string(record(each).label))).filter(Boolean),
     sharable: task.artifacts.filter(isQuery).every((a) => a.metadata?.answered !== false && text(a.parts).trim() !== ''),
   };
 }
@@ -88,7 +95,7 @@ function refusalOf(task: Task, failure: Message | undefined): Pick<Run, 'notUnde
   const queries = task.artifacts.filter((a) => /^step-\d+$/.test(a.artifactId));
   const refused = queries.length > 0 && queries.every((a) => a.metadata?.answered === false);
   const lists = said.code === 'NOT_UNDERSTOOD' ? [said.suggestions] : refused ? queries.map((a) => a.metadata?.suggestions) : [];
-  const questions = lists.flatMap((list) => (Array.isArray(list) ? list : [])).map((each) => plain(string(each))).filter(Boolean);
+  const questions = lists.flatMap(list).map((each) => plain(string(each))).filter(Boolean);
   return { notUnderstood: said.code === 'NOT_UNDERSTOOD' || refused, suggestions: [...new Set(questions)].slice(0, 4) };
 }
 
@@ -115,7 +122,7 @@ function currentOf(message: Message | undefined): string {
 function asksOf(message: Message | undefined): Run['asks'] {
   const parts = message?.parts ?? [];
   const { options } = record(data(parts));
-  const known = (Array.isArray(options) ? options : []).map(record).map((o) => ({ id: string(o.id), label: plain(string(o.label)), query: string(o.query) }));
+  const known = list(options).map(record).map((o) => ({ id: string(o.id), label: plain(string(o.label)), query: string(o.query) }));
   const words = plain(text(parts));
   return { question: (known.length ? words.split('\n', 1)[0] : words) || 'The agent waits for an answer.', options: known.filter((o) => o.id) };
 }
@@ -144,6 +151,7 @@ function toStep(made: Artifact, result: Artifact | undefined): Step {
     total: typeof totalRows === 'number' ? totalRows : undefined,
     chart: toSpec(result?.metadata?.chart),
     verified: made.metadata?.verified === true,
+    likely: made.metadata?.certainty === 'likely',
   };
 }
 
@@ -163,5 +171,7 @@ const data = (parts: Part[]): unknown => parts.find((p) => p.data !== undefined)
 
 const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
 const string = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -27,6 +27,23 @@ func (c Client) NewWorkshop() {
 	}
 }
 
+// WhichSales is a question about the two datasets of [Client.NewSales], of the north with a total
+// of 10 and of the south with 24. The reader asks which one is meant, whatever the least confidence.
+const WhichSales = "What is the total amount of all sales?"
+
+// NewSales makes the user's namespace sales with two datasets of the same columns.
+func (c Client) NewSales() {
+	c.T.Helper()
+	for name, data := range map[string][]Object{
+		"sales_north": {{"sale_id": 1, "city": "Oslo", "amount": 4}, {"sale_id": 2, "city": "Oslo", "amount": 6}},
+		"sales_south": {{"sale_id": 1, "city": "Rome", "amount": 7}, {"sale_id": 2, "city": "Bari", "amount": 8}, {"sale_id": 3, "city": "Rome", "amount": 9}},
+	} {
+		if status := c.Ask("POST", "/ingest/sales/"+name, Object{"data": data}, nil); status != http.StatusOK {
+			c.T.Fatalf("ingest: %d", status)
+		}
+	}
+}
+
 // Say sends an agent a message and returns the JSON of the response: to a task, or in a
 // context, if either is set.
 func (c Client) Say(agent, text string, members Object) string {

@@ -14,36 +14,63 @@ func TestPageIsAskedBack(t *testing.T) {
 	t.Parallel()
 	p := e2etest.Serve(t, t.TempDir(), nil)
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
+	c.NewSales()
+	b := browse(t, p.URL)
+	b.signIn(c.Token)
+	b.sees(".namespace", "sales")
+
+	b.asks("nl2ql", e2etest.WhichSales)
+	b.sees(".asks", "Which do you mean?")
+	b.is(`document.querySelectorAll('.options button').length === 2`)
+	b.press("total amount of sales south")
+	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 1`)
+	b.sees("article.turn:last-of-type td.number", "24")
+	b.is(`!document.querySelector('.asks')`)
+
+	// The question is still there after a reload, and an answer in words is taken; one that
+	// fits no option has it asked again.
+	b.asks("assistant", e2etest.WhichSales)
+	b.sees(".asks", "Which do you mean?")
+	b.do(chromedp.Reload())
+	b.sees(".asks", "Which do you mean?")
+	b.answers("neither of the two")
+	b.sees(".asks", "That is not one of the options.")
+	b.answers("sales north")
+	b.sees("article.turn:last-of-type .answer", "10")
+	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 2`)
+
+	b.asks("nl2ql", e2etest.WhichSales)
+	b.press("Never mind")
+	b.sees("article.turn:last-of-type .progress", "Stopped.")
+	b.asks("nl2ql", "How many sales north are there?")
+	b.sees("article.turn:last-of-type td.number", "2")
+}
+
+// TestPageShowsLikelyAnswer marks an answer that is only likely. Another reading can be chosen, and
+// the query can be saved once the user has confirmed it.
+func TestPageShowsLikelyAnswer(t *testing.T) {
+	t.Parallel()
+	p := e2etest.Serve(t, t.TempDir(), nil)
+	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	c.NewWorkshop()
 	b := browse(t, p.URL)
 	b.signIn(c.Token)
 	b.sees(".namespace", "workshop")
 
 	b.asks("nl2ql", e2etest.WhichDate)
-	b.sees(".asks", "Which do you mean?")
-	b.is(`document.querySelectorAll('.options button').length === 2`)
+	b.sees(".answer", "I read this as: number of work orders, only those with opened in 2025. Is that right?")
+	b.sees(".badge", "Likely")
+	b.sees(".asks", "This answer is likely, not certain.")
+	b.is(`!document.querySelector('[aria-label="Save as verified"]')`)
 	b.press("number of work orders, only those with done in 2025")
-	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 1`)
 	b.sees("article.turn:last-of-type td.number", "3")
-	b.is(`!document.querySelector('.asks')`)
+	b.is(`!document.querySelector('.asks') && document.querySelectorAll('.badge').length === 1`)
+	b.is(`document.querySelectorAll('[aria-label="Save as verified"]').length === 1`)
 
-	// The question is still there after a reload, and an answer in words is taken; one that
-	// fits no option has it asked again.
 	b.asks("assistant", e2etest.WhichDate)
-	b.sees(".asks", "Which do you mean?")
-	b.do(chromedp.Reload())
-	b.sees(".asks", "Which do you mean?")
-	b.answers("neither of the two")
-	b.sees(".asks", "That is not one of the options.")
-	b.answers("opened in 2025")
-	b.sees("article.turn:last-of-type .answer", "2")
-	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 2`)
-
-	b.asks("nl2ql", e2etest.WhichDate)
-	b.press("Never mind")
-	b.sees("article.turn:last-of-type .progress", "Stopped.")
-	b.asks("nl2ql", "How many work orders are there?")
-	b.sees("article.turn:last-of-type td.number", "4")
+	b.press("Yes, that is right")
+	b.is(`!document.querySelector('.asks') && document.querySelectorAll('.badge').length === 1`)
+	b.is(`document.querySelectorAll('[aria-label="Save as verified"]').length === 2`)
 }
 
 // answers writes an answer into the field for questions.

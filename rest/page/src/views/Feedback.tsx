@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { Agent } from '../a2a';
 import { rate } from '../api';
@@ -11,6 +11,29 @@ import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 import { ShareButton } from './Shared';
 
+async function sendRating(run: string, thumbsUp: boolean, comment: string): Promise<void> {
+  const by = token.peek();
+  await rate(run, thumbsUp, comment);
+  if (token.peek() === by) remember(run, { thumbsUp, comment });
+}
+
+/** isConfirmed tells of a likely answer that its user has called right. */
+export const isConfirmed = (run: Run): boolean => ratingOf(run.id)?.thumbsUp === true;
+
+/** Likely asks whether a likely answer is right, and offers other readings of its question. The server remembers which one is chosen. */
+export function Likely({ run, children }: { run: Run; children: ComponentChildren }): VNode | null {
+  const { busy, problem, work } = useWork();
+  if (isConfirmed(run)) return null;
+  return (
+    <div class="asks" role="group" aria-label="Is that right?">
+      <p>This answer is likely, not certain. Is it what you mean?</p>
+      <button type="button" disabled={busy} onClick={() => void work(() => sendRating(run.id, true, ''))}>Yes, that is right</button>
+      {children}
+      <Problem text={problem} />
+    </div>
+  );
+}
+
 /** Feedback rates a completed run. A comment can follow the thumb. The first answer of a conversation can be shared: others may repeat what is in those before. */
 export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first: boolean }): VNode {
   const rated = ratingOf(run.id);
@@ -18,11 +41,7 @@ export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first:
   const [comment, setComment] = useState(rated?.comment ?? '');
   const row = useRef<HTMLDivElement>(null);
   const { busy, problem, work } = useWork();
-  const send = (thumbsUp: boolean, words: string) => work(async () => {
-    const by = token.peek();
-    await rate(run.id, thumbsUp, words);
-    if (token.peek() === by) remember(run.id, { thumbsUp, comment: words });
-  });
+  const send = (thumbsUp: boolean, words: string) => work(() => sendRating(run.id, thumbsUp, words));
   const thumb = (thumbsUp: boolean) => {
     if (busy) return; // and yet keeps the focus
     const kept = rated?.thumbsUp === thumbsUp ? rated.comment : ''; // it was said of the other thumb

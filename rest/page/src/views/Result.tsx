@@ -16,7 +16,7 @@ import { useSave } from './Save';
 
 type View = 'Chart' | 'Table';
 
-/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. What is saved is the query that these rows are from. */
+/** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. What is saved is the query that these rows are from; a likely one must be confirmed first. */
 export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
@@ -37,7 +37,7 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
             </div>
           )}
           <span class="result-count">{countWords(rows.length, step)}</span>
-          {as !== 'pinned' && save.buttons}
+          {as !== 'pinned' && !step.likely && save.buttons}
           <CopyButton label="Copy the rows" {...cells(rows)} />
           <IconButton icon="download" label="Download the rows" onClick={() => download(`${file}.csv`, 'text/csv', toCSV(rows))} />
         </div>

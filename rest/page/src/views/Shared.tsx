@@ -67,7 +67,7 @@ function ShareDialog({ run, onClose }: { run: string; onClose: () => void }): VN
 const toSteps = (shared: SharedRun): Step[] =>
   shared.result.steps.map((step, i) => ({
     id: String(i), instruction: plain(step.instruction), reasoning: plain(step.reasoning), query: step.query, rows: step.data, truncated: step.truncated === true, total: step.totalRows,
-    chart: toSpec(step.chart), verified: step.verified,
+    chart: toSpec(step.chart), verified: step.verified, likely: step.certainty === 'likely',
   }));
 
 /** SharedView shows an answer that somebody shared. */

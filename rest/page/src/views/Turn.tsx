@@ -7,7 +7,7 @@ import { ask, datasets, focusQuestion, turns, working } from '../store';
 import { followUps } from '../suggest';
 import type { Turn } from '../turn';
 import { Problem } from './Dialog';
-import { Feedback } from './Feedback';
+import { Feedback, isConfirmed, Likely } from './Feedback';
 import { Icon } from './Icon';
 import { Question, Retry } from './Question';
 import { Result } from './Result';
@@ -45,6 +45,9 @@ function Shown({ turn }: { turn: Turn }): VNode {
     <article class="turn" ref={article} data-run={run?.id} data-state={turn.problem.value ? 'failed' : (run?.state ?? 'working')}>
       <Question turn={turn} />
       {run?.answer && <div class="answer"><Markdown text={run.answer} onStep={(index) => toStep(article.current, index)} /></div>}
+      {run?.state === 'completed' && run.likely && turns.value?.at(-1) === turn && (
+        <Likely run={run}><Suggestions turn={turn} label="Other meanings of the question" questions={run.alternatives} /></Likely>
+      )}
       {run && <Steps run={run} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
@@ -101,7 +104,7 @@ function Steps({ run }: { run: Run }): VNode {
     <div class="steps">
       {several && plan?.reasoning && <p class="reasoning">{plan.reasoning}</p>}
       {steps.map((step, i) => (
-        <StepView key={step.id} step={step} number={several ? i + 1 : 0} last={i === steps.length - 1} question={run.question} />
+        <StepView key={step.id} step={isConfirmed(run) ? { ...step, likely: false } : step} number={several ? i + 1 : 0} last={i === steps.length - 1} question={run.question} />
       ))}
       {several && run.state === 'working' && ahead.length > 0 && (
         <ol class="ahead" start={steps.length + 1}>
@@ -121,6 +124,7 @@ export function StepView({ step, number, last, question }: { step: Step; number:
         <span class="step-mark">{number || <Icon name="check" />}</span>
         <span class="step-title">{title}</span>
         {step.verified && <span class="badge">Verified</span>}
+        {step.likely && <span class="badge likely">Likely</span>}
       </summary>
       <Result step={step} name={(number && step.instruction) || question} />
     </details>
