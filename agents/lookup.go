@@ -122,11 +122,11 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 
 // ambiguous is the refusal of a question with several readings, none of which is likely enough.
 func ambiguous(readings []llm.Reading) error {
-	refusal := &llm.UnanswerableError{Reason: "The question can be read in several ways, and none is likely enough."}
+	var labels []string
 	for _, reading := range readings {
-		refusal.Suggestions = append(refusal.Suggestions, label(reading.Words))
+		labels = append(labels, label(reading.Words))
 	}
-	return refusal
+	return &llm.UnanswerableError{Reason: "The question can be read in several ways, and none is likely enough: " + strings.Join(labels, "; or: "), Suggestions: labels}
 }
 
 // maxAlternatives is how many other readings an answer offers.

@@ -42,7 +42,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	looks("a likely answer")
 	b.do(chromedp.Navigate(c.URL + "/#/alice/sales"))
 	b.is(`document.querySelector('.topbar-place').textContent === 'alice/sales'`)
-	b.sees(".suggestions", "How many")
+	b.sees("main", "sales_north and sales_south")
 	b.asks("nl2ql", e2etest.WhichSales)
 	b.sees(".asks", "Which do you mean?")
 	looks("a question back")
