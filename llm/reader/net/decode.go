@@ -171,7 +171,7 @@ func (n *Net) nextLogits(e *Encoded, beams []*beam, s *scratch) matrix {
 	for i := range beams {
 		copy(out.row(i), words.row(i))
 	}
-	addProduct(out, len(n.Keywords), s.pairs(points, 0, n.D), e.items, 0, e.items.count())
+	addProduct(out, len(n.Keywords), points, 0, &e.items)
 	return out
 }
 
@@ -206,11 +206,9 @@ func (l *decoderLayer) apply(x matrix, e *Encoded, n *Net, beams []*beam, number
 	clear(out.data)
 	memory, width := e.crossAttention[number], n.D/n.Heads
 	weights := s.matrix(x.rows, e.memory.rows)
-	start := s.used
 	for h := range n.Heads {
-		memory.attentionWeights(h, weights, s.pairs(queries, h*width, width), func(int, []float32) {})
-		addProduct(out, h*width, s.pairs(weights, 0, weights.cols), memory.values[h], 0, memory.values[h].count())
-		s.used = start
+		memory.attentionWeights(h, weights, queries, func(int, []float32) {})
+		addProduct(out, h*width, weights, 0, &memory.values[h])
 	}
 	l.cross.add(x, out, s)
 	up := l.up.apply(l.norm3.apply(x, normed), s)

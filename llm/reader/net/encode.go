@@ -146,7 +146,7 @@ func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *sc
 		defer scratchPool.Put(s)
 		for h := from; h < to; h++ {
 			bias := n.bias[(number*n.Heads+h)*n.Relations:][:n.Relations]
-			l.attend(out, h, s.pairs(qkv, h*n.D/n.Heads, n.D/n.Heads), packed, in.Relations, bias, s)
+			l.attend(out, h, qkv, packed, in.Relations, bias, s)
 			s.used = 0
 		}
 	})
@@ -158,43 +158,40 @@ func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *sc
 
 // attend adds the attention of one head to the columns of that head. Each relation adds a
 // bias to the weight, and a vector to the value.
-func (l *encoderLayer) attend(out matrix, h int, queries pairs, packed heads, relations []uint64, bias []float32, s *scratch) {
+func (l *encoderLayer) attend(out matrix, h int, queries matrix, packed heads, relations []uint64, bias []float32, s *scratch) {
+	const most = 4 * tileRows // rows at once: their weights stay in the cache
 	size, width := out.rows, packed.values[h].out
-	through := s.matrix(size, len(bias))
-	weights := s.matrix(pair, size)
-	start := s.used
-	for i := 0; i < size; i += pair {
-		rows := min(pair, size-i)
-		two := matrix{weights.data[:rows*size], rows, size}
-		packed.attentionWeights(h, two, pairs{queries.data[i*queries.in : (i+pair)*queries.in], rows, queries.in}, func(k int, weights []float32) {
+	through, all := s.matrix(size, len(bias)), s.matrix(most, size)
+	for i := 0; i < size; i += most {
+		end := min(i+most, size)
+		weights := all.slice(0, end-i)
+		packed.attentionWeights(h, weights, queries.slice(i, end), func(k int, weights []float32) {
 			for j, set := range relations[(i+k)*size : (i+k+1)*size] {
 				for ; set != 0; set &= set - 1 {
 					weights[j] += bias[bits.TrailingZeros64(set)]
 				}
 			}
 		})
-		for k := range rows {
-			taken, weights := through.row(i+k), two.row(k)
+		for k := range weights.rows {
+			taken, weights := through.row(i+k), weights.row(k)
 			for j, set := range relations[(i+k)*size : (i+k+1)*size] {
 				for ; set != 0; set &= set - 1 {
 					taken[bits.TrailingZeros64(set)] += weights[j]
 				}
 			}
 		}
-		values := &packed.values[h]
-		addProduct(matrix{out.data[i*out.cols : (i+rows)*out.cols], rows, out.cols}, h*width, s.pairs(two, 0, size), *values, 0, values.count())
-		s.used = start
+		addProduct(out.slice(i, end), h*width, weights, 0, &packed.values[h])
 	}
-	addProduct(out, h*width, s.pairs(through, 0, len(bias)), l.relation[h], 0, l.relation[h].count())
+	addProduct(out, h*width, through, 0, &l.relation[h])
 }
 
-// attentionWeights computes the attention weights of queries. more may change the logits
-// before the softmax.
-func (m heads) attentionWeights(h int, weights matrix, queries pairs, more func(k int, weights []float32)) {
-	keys := &m.keys[h]
+// attentionWeights computes the attention weights of queries, which are in the columns of
+// the head. more may change the logits before the softmax.
+func (m heads) attentionWeights(h int, weights, queries matrix, more func(k int, weights []float32)) {
+	width := m.values[h].out
 	clear(weights.data)
-	addProduct(weights, 0, queries, *keys, 0, keys.count())
-	scale := float32(1 / math.Sqrt(float64(m.values[h].out)))
+	addProduct(weights, 0, queries, h*width, &m.keys[h])
+	scale := float32(1 / math.Sqrt(float64(width)))
 	for k := range weights.rows {
 		row := weights.row(k)
 		for j := range row {

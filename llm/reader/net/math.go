@@ -9,12 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Sums of products of float32 are computed in the order of their terms, independent of the
-// number of goroutines: the same input gives the same output. Those of integers, in
-// packedMatrix, are exact in any order. On processors where Go fuses multiplication and
-// addition (arm64, not amd64), sums of float32 differ in their last bits, and sometimes a
-// quantized input of packedMatrix by one step: queries keep their order unless their
-// log-probabilities are within about 1e-3.
+// The order of sums does not depend on the number of goroutines: the same input gives the
+// same output.
 
 // matrix is a matrix in row-major order.
 type matrix struct {
@@ -27,11 +23,17 @@ func newMatrix(rows, cols int) matrix { return matrix{make([]float32, rows*cols)
 
 func (m matrix) row(i int) []float32 { return m.data[i*m.cols : (i+1)*m.cols] }
 
+// slice returns the rows of a range.
+func (m matrix) slice(from, to int) matrix {
+	return matrix{m.data[from*m.cols : to*m.cols], to - from, m.cols}
+}
+
 // scratch is an allocator for intermediate results.
 type scratch struct {
 	data []float32
 	used int
-	wide []float64
+	// integers are quantized numbers.
+	integers []int16
 }
 
 var scratchPool = sync.Pool{New: func() any { return &scratch{data: make([]float32, 1<<16)} }}
@@ -55,48 +57,20 @@ func (s *scratch) alloc(n int) []float32 {
 	return part
 }
 
-// allocFloat64 returns n zeros, valid until the next call.
-func (s *scratch) allocFloat64(n int) []float64 {
-	if n > len(s.wide) {
-		s.wide = make([]float64, 2*n)
+// allocInt16 returns n zeros, valid until the next call.
+func (s *scratch) allocInt16(n int) []int16 {
+	if n > len(s.integers) {
+		s.integers = make([]int16, 2*n)
 	}
-	clear(s.wide[:n])
-	return s.wide[:n]
+	clear(s.integers[:n])
+	return s.integers[:n]
 }
 
 func (s *scratch) matrix(rows, cols int) matrix { return matrix{s.alloc(rows * cols), rows, cols} }
 
-// The factors of a product are packed for tile: the left one in pairs of rows, the
-// right one in groups of outputs. The inner dimension is filled up to an even number.
-// tileAVX2 is written for these numbers.
-const (
-	pair  = 2
-	group = 4
-)
-
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// pairs is a left factor: for each pair of rows, their numbers interleaved.
-type pairs struct {
-	data []float32
-	rows int
-	in   int
-}
-
-// pairs packs some columns of a matrix.
-func (s *scratch) pairs(x matrix, from, in int) pairs {
-	even := roundUp(in, 2)
-	p := pairs{s.alloc(roundUp(x.rows, pair) * even), x.rows, even}
-	for i := range x.rows {
-		to := p.data[i/pair*pair*even+i%pair:]
-		for k, v := range x.row(i)[from : from+in] {
-			to[pair*k] = v
-		}
-	}
-	return p
-}
-
-// groups is a right factor: for each group of outputs, their numbers interleaved.
+// groups is a right factor of a product: for each group of outputs, their numbers interleaved.
 type groups struct {
 	data []float32
 	in   int
@@ -104,10 +78,10 @@ type groups struct {
 }
 
 func newGroups(data []float32, in, out int) groups {
-	return groups{data, roundUp(in, 2), out}
+	return groups{data, in, out}
 }
 
-func groupsSize(in, out int) int { return roundUp(in, 2) * roundUp(out, group) }
+func groupsSize(in, out int) int { return in * roundUp(out, group) }
 
 // set sets the number of an output.
 func (g *groups) set(k, out int, v float32) {
@@ -136,53 +110,25 @@ func columnGroups(data []float32, x matrix, from, out int) groups {
 	return g
 }
 
-// tile multiplies a pair of rows with a group of outputs: eight independent sums, as many
-// as fit in registers.
-func tile[T float32 | float64](x, w []T) (p, q [group]T) {
-	var p0, p1, p2, p3, q0, q1, q2, q3 T
-	for len(x) >= 2*pair && len(w) >= 2*group {
-		a, b := (*[2 * pair]T)(x), (*[2 * group]T)(w)
-		y, z := a[0], a[1]
-		p0 += b[0] * y
-		q0 += b[0] * z
-		p1 += b[1] * y
-		q1 += b[1] * z
-		p2 += b[2] * y
-		q2 += b[2] * z
-		p3 += b[3] * y
-		q3 += b[3] * z
-		y, z = a[2], a[3]
-		p0 += b[4] * y
-		q0 += b[4] * z
-		p1 += b[5] * y
-		q1 += b[5] * z
-		p2 += b[6] * y
-		q2 += b[6] * z
-		p3 += b[7] * y
-		q3 += b[7] * z
-		x, w = x[2*pair:], w[2*group:]
-	}
-	return [group]T{p0, p1, p2, p3}, [group]T{q0, q1, q2, q3}
-}
-
-// addProduct adds the product of two factors to columns of a matrix, for the groups of
-// outputs in a range.
-func addProduct(to matrix, column int, x pairs, w groups, from, end int) {
-	for g := from; g < end; g++ {
-		weights := w.data[g*group*w.in : (g+1)*group*w.in]
-		o := g * group
+// addProduct adds the product of some columns of x, from one on, with w to columns of a
+// matrix.
+func addProduct(to matrix, column int, x matrix, from int, w *groups) {
+	var sums floatSums
+	for o := 0; o < w.out; o += group {
+		weights := w.data[o*w.in : (o+group)*w.in]
 		n := min(group, w.out-o)
-		for i := 0; i < x.rows; i += pair {
-			p, q := tile(x.data[i*x.in:(i+pair)*x.in], weights)
-			addTo(to.row(i)[column+o:column+o+n], p[:n])
-			if i+1 < x.rows {
-				addTo(to.row(i + 1)[column+o:column+o+n], q[:n])
+		for i := 0; i < x.rows; {
+			first, stride, count := min(i, x.rows-tileRows), x.cols, tileRows
+			if first < 0 { // fewer rows than a tile: one by one, in all rows of it
+				first, stride, count = i, 0, 1
+			}
+			sumFloats(&sums, x.data[first*x.cols+from:], stride, weights)
+			for ; i < first+count; i++ {
+				addTo(to.row(i)[column+o:column+o+n], sums[(i-first)*group:][:n])
 			}
 		}
 	}
 }
-
-func (g *groups) count() int { return (g.out + group - 1) / group }
 
 // minParallelWork is the minimum number of multiplications for several goroutines.
 const minParallelWork = 1 << 18
@@ -192,15 +138,14 @@ func (l *linear) add(to, x matrix, s *scratch) {
 	w := &l.weight
 	before := s.used
 	units := s.alloc(x.rows)
-	packed := s.allocFloat64(roundUp(x.rows, pair) * w.in)
+	packed := s.allocInt16(roundUp(x.rows, tileRows) * w.in)
 	for i := range x.rows {
-		units[i] = w.round(packed[i/pair*pair*w.in+i%pair:], x.row(i))
-		addTo(to.row(i), l.bias)
+		units[i] = quantize(packed[i*w.in:(i+1)*w.in], x.row(i), w.limit)
 	}
 	if x.rows*w.in*w.out < minParallelWork {
-		w.addTo(to, packed, units, 0, w.groups())
+		w.addTo(to, l.bias, packed, units, 0, w.groups())
 	} else {
-		parallel(w.groups(), func(from, end int) { w.addTo(to, packed, units, from, end) })
+		parallel(w.groups(), func(from, end int) { w.addTo(to, l.bias, packed, units, from, end) })
 	}
 	s.used = before
 }
@@ -269,42 +214,17 @@ func parallel(n int, f func(from, to int)) {
 func (m *norm) apply(x, to matrix) matrix {
 	for i := range x.rows {
 		row, to := x.row(i), to.row(i)
-		var mean, variance float32
-		for _, v := range row {
-			mean += v
-		}
-		mean /= float32(len(row))
-		for _, v := range row {
-			variance += (v - mean) * (v - mean)
-		}
-		scale := 1 / float32(math.Sqrt(float64(variance/float32(len(row)))+1e-5))
-		for k, v := range row {
-			to[k] = (v-mean)*scale*m.weight[k] + m.bias[k]
-		}
+		mean := sum(row) / float32(len(row))
+		variance := sumSquares(row, mean) / float32(len(row))
+		scale := 1 / float32(math.Sqrt(float64(variance)+1e-5))
+		normalize(to, row, m.weight, m.bias, mean, scale)
 	}
 	return to
 }
 
-// exp is the exponential function with a relative error below 1e-5. It is two to the
-// power of a whole number and of a fraction between -1/2 and 1/2, by a polynomial.
-func exp(x float32) float32 {
-	const round = 3 << 22 // makes the digits after the point go away
-	t := min(max(x, -87), 88) * math.Log2E
-	whole := t + round
-	f := t - (whole - round)
-	p := 1 + f*(0.6931472+f*(0.24022651+f*(0.05550411+f*(0.009618129+f*0.0013333558))))
-	return math.Float32frombits(math.Float32bits(p) + (math.Float32bits(whole)-math.Float32bits(round))<<23)
-}
-
-// gelu is the GELU activation, by its tanh approximation.
+// gelu is the GELU activation.
 func gelu(x matrix) {
-	const c = 2 * 0.7978845608028654
-	parallelFrom(len(x.data), 1<<14, func(from, to int) {
-		part := x.data[from:to]
-		for i, v := range part {
-			part[i] = v / (1 + exp(-c*(v+0.044715*v*v*v)))
-		}
-	})
+	parallelFrom(len(x.data), 1<<16, func(from, to int) { geluAll(x.data[from:to]) })
 }
 
 // parallelFrom is parallel, or one call for few numbers.
@@ -326,7 +246,7 @@ func addTo(x, y []float32) {
 func addScaled(x, y []float32, by float32) {
 	y = y[:len(x)]
 	for i := range x {
-		x[i] += y[i] * by
+		x[i] += float32(y[i] * by)
 	}
 }
 
@@ -334,7 +254,7 @@ func addScaled(x, y []float32, by float32) {
 func dot(a, b []float32) (sum float32) {
 	b = b[:len(a)]
 	for i, v := range a {
-		sum += v * b[i]
+		sum += float32(v * b[i])
 	}
 	return sum
 }
@@ -343,14 +263,15 @@ func dot(a, b []float32) (sum float32) {
 func softmax(x []float32) {
 	highest := x[0]
 	for _, v := range x {
-		highest = max(highest, v)
+		if v > highest {
+			highest = v
+		}
 	}
-	var sum float32
-	for i, v := range x {
-		x[i] = exp(v - highest)
-		sum += x[i]
+	for i := range x {
+		x[i] -= highest
 	}
-	share := 1 / sum
+	expAll(x)
+	share := 1 / sum(x)
 	for i := range x {
 		x[i] *= share
 	}

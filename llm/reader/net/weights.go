@@ -217,11 +217,15 @@ func (l *loader) linear(name string, in, out int) linear {
 	if l.err != nil {
 		return linear{}
 	}
-	row := make([]float32, in)
-	return linear{newPackedMatrix(in, out, func(output int) []float32 {
-		l.convert(name, row, weight[2*in*output:])
-		return row
-	}), bias}
+	row, rounded := make([]float32, in), make([]int16, in)
+	packed := newPackedMatrix(in, out)
+	for o := range out {
+		l.convert(name, row, weight[2*in*o:])
+		clear(rounded)
+		scale := quantize(rounded, row, maxWeight)
+		packed.set(o, rounded, scale)
+	}
+	return linear{packed, bias}
 }
 
 // relation returns the vectors of relations, packed for each head.
