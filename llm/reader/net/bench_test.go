@@ -78,7 +78,6 @@ func BenchmarkLinear(b *testing.B) {
 	}
 	l := linear{packed(in, out, random(in*out)), random(out)}
 	x, to, s := matrix{random(rows * in), rows, in}, newMatrix(rows, out), getScratch()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	best := instructions
 	defer func() { instructions = best }()
 	for i, name := range []string{"plain", "AVX2", "VNNI"} {
@@ -86,6 +85,7 @@ func BenchmarkLinear(b *testing.B) {
 			break
 		}
 		b.Run(name, func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			took := fastest(b, func() { l.add(to, x, s) })
 			b.ReportMetric(rows*in*out/float64(took.Nanoseconds()), "G/s")
 		})

@@ -41,32 +41,50 @@ func sumIntegers(sums *integerSums, x []int16, in int, w []int16) (rows int) {
 	if rows := vectorSums(sums, x, in, w); rows > 0 {
 		return rows
 	}
-	for i := range tileRows {
-		row := x[i*in : (i+1)*in]
-		// Four outputs at a time: their sums and weights fit in registers.
-		for o := 0; o < group; o += 4 {
-			var a, b, c, d int32
-			for k, w := 0, w[2*o:]; k < len(row)-1 && len(w) >= 8; k += 2 {
-				x0, x1 := int32(row[k]), int32(row[k+1])
-				a += x0*int32(w[0]) + x1*int32(w[1])
-				b += x0*int32(w[2]) + x1*int32(w[3])
-				c += x0*int32(w[4]) + x1*int32(w[5])
-				d += x0*int32(w[6]) + x1*int32(w[7])
-				w = w[min(2*group, len(w)):]
-			}
-			*(*[4]int32)(sums[i*group+o:]) = [4]int32{a, b, c, d}
+	// An int64 holds the inputs of two rows, the second one times 1<<32: one multiplication
+	// does both.
+	const block = 64
+	var ab, cd [block]int64
+	var totals [2 * group]int64
+	for from := 0; from < in; from += block {
+		n := min(block, in-from)
+		a, b, c, d := x[from:from+n], x[in+from:in+from+n], x[2*in+from:2*in+from+n], x[3*in+from:3*in+from+n]
+		for k := range a {
+			ab[k], cd[k] = int64(a[k])+int64(b[k])<<32, int64(c[k])+int64(d[k])<<32
 		}
+		for o := range group {
+			var p, q int64
+			for k, at := uint(0), from*group+2*o; k < uint(n); k, at = k+2, at+2*group {
+				v := int64(w[at])
+				p += ab[k%block] * v
+				q += cd[k%block] * v
+				v = int64(w[at+1])
+				p += ab[(k+1)%block] * v
+				q += cd[(k+1)%block] * v
+			}
+			totals[o] += p
+			totals[group+o] += q
+		}
+	}
+	for i, both := range totals {
+		first := int32(both)
+		at := i/group*2*group + i%group
+		sums[at], sums[at+group] = first, int32((both-int64(first))>>32)
 	}
 	return tileRows
 }
 
-// addOutputs adds the bias and the outputs of quantized sums.
-func addOutputs(to, bias, scales []float32, sums []int32, unit float32) {
-	if vectorOutputs(to, bias, scales, sums, unit) {
+// addOutputs adds the bias and the outputs of sums, as many as the bias has, to rows of a
+// matrix from a column on. units are the quantization steps of the rows.
+func addOutputs(to matrix, column int, bias, scales []float32, sums *integerSums, units []float32) {
+	if vectorOutputs(to, column, bias, scales, sums, units) {
 		return
 	}
-	for i := range to {
-		to[i] = to[i] + bias[i] + float32(float32(sums[i])*float32(scales[i]*unit))
+	for i := range to.rows {
+		row := to.row(i)[column:]
+		for o, b := range bias {
+			row[o] = row[o] + b + float32(float32(sums[i*group+o])*float32(scales[o]*units[i]))
+		}
 	}
 }
 

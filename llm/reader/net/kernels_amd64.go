@@ -29,11 +29,13 @@ func sums12VNNI(x *int16, stride int, w *int16, steps int, sums *int32)
 //go:noescape
 func product4AVX2(x *float32, stride int, w *float32, in int, sums *float32)
 
-// The other functions take a number of float32 which is a multiple of 16 for quantizeAVX2
-// and outputsAVX2, which has 16, and of 8 for the others.
-
+// outputsAVX2 adds the outputs of a group to rows.
+//
 //go:noescape
-func outputsAVX2(to, bias, scales *float32, sums *int32, unit float32)
+func outputsAVX2(to *float32, stride int, bias, scales *float32, sums *int32, units *float32, rows int)
+
+// The other functions take a number of float32 which is a multiple of 16 for quantizeAVX2
+// and of 8 for the others.
 
 //go:noescape
 func maxAbsAVX2(x *float32, n int, lanes *[8]float32)
@@ -81,11 +83,11 @@ func vectorProduct(sums *floatSums, x []float32, stride int, w []float32) bool {
 	return true
 }
 
-func vectorOutputs(to, bias, scales []float32, sums []int32, unit float32) bool {
-	if instructions == plainGo || len(to) != group {
+func vectorOutputs(to matrix, column int, bias, scales []float32, sums *integerSums, units []float32) bool {
+	if instructions == plainGo || len(bias) != group {
 		return false
 	}
-	outputsAVX2(&to[0], &bias[0], &scales[0], &sums[0], unit)
+	outputsAVX2(&to.data[column], 4*to.cols, &bias[0], &scales[0], &sums[0], &units[0], to.rows)
 	return true
 }
 

@@ -176,15 +176,26 @@ step:
 	VADDPS    Y1, Y3, Y3        \
 	VMOVUPS   Y3, at(DI)
 
-// func outputsAVX2(to, bias, scales *float32, sums *int32, unit float32)
-TEXT ·outputsAVX2(SB), NOSPLIT, $0-36
-	MOVQ         to+0(FP), DI
-	MOVQ         bias+8(FP), SI
-	MOVQ         scales+16(FP), DX
-	MOVQ         sums+24(FP), CX
-	VBROADCASTSS unit+32(FP), Y0
+// func outputsAVX2(to *float32, stride int, bias, scales *float32, sums *int32, units *float32, rows int)
+TEXT ·outputsAVX2(SB), NOSPLIT, $0-56
+	MOVQ to+0(FP), DI
+	MOVQ stride+8(FP), BX
+	MOVQ bias+16(FP), SI
+	MOVQ scales+24(FP), DX
+	MOVQ sums+32(FP), CX
+	MOVQ units+40(FP), R8
+	MOVQ rows+48(FP), R9
+
+row:
+	VBROADCASTSS (R8), Y0
 	OUTPUTS(0)
 	OUTPUTS(32)
+	ADDQ         BX, DI
+	ADDQ         $64, CX
+	ADDQ         $4, R8
+	DECQ         R9
+	JNZ          row
+
 	VZEROUPPER
 	RET
 

@@ -52,10 +52,9 @@ func (m *packedMatrix) addTo(to matrix, bias []float32, x []int16, units []float
 		first, last := g*group, min((g+1)*group, m.out)
 		for i := 0; i < to.rows; {
 			rows := sumIntegers(&sums, x[i*m.in:], m.in, weights)
-			for k := range min(rows, to.rows-i) {
-				addOutputs(to.row(i + k)[first:last], bias[first:last], m.scales[first:last], sums[k*group:(k+1)*group], units[i+k])
-			}
-			i += rows
+			end := min(i+rows, to.rows)
+			addOutputs(to.slice(i, end), first, bias[first:last], m.scales[first:last], &sums, units[i:end])
+			i = end
 		}
 	}
 }
