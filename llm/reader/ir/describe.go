@@ -92,7 +92,7 @@ func (s *describer) shown(q *Query) string {
 	var all, figures []phrase
 	for _, e := range q.Items {
 		all = append(all, s.expr(e))
-		if isAggregate(e) || e.Kind == "*" || e.Kind == "rowid" {
+		if isAggregate(e) || isScalar(e) || e.Kind == "*" || e.Kind == "rowid" {
 			figures = append(figures, s.expr(e))
 		}
 	}
@@ -127,7 +127,7 @@ func (s *describer) keys(q *Query) []string {
 	}
 	var keys []string
 	add := func(e Expr) {
-		if text := s.left(e); !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.Contains(keys, text) {
+		if text := s.left(e); !isAggregate(e) && !isScalar(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.Contains(keys, text) {
 			keys = append(keys, text)
 		}
 	}
@@ -141,7 +141,7 @@ func (s *describer) keys(q *Query) []string {
 }
 
 func sameExpr(a, b Expr) bool {
-	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Other == b.Other && a.Op == b.Op
+	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Other == b.Other && a.Op == b.Op && slices.Equal(a.Then, b.Then)
 }
 
 // named adds the tables to phrases, once for several in a row with the same table.

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"slices"
 	"strings"
 
 	"parley/llm/reader/catalog"
@@ -42,7 +43,7 @@ func (s *describer) onlyDate(c int) bool {
 
 // left describes an expression by which rows are grouped, sorted or selected.
 func (s *describer) left(e Expr) string {
-	if isAggregate(e) {
+	if isAggregate(e) || isScalar(e) {
 		return s.of(s.expr(e))
 	}
 	switch {
@@ -62,7 +63,8 @@ var partWords = map[string]string{
 	"monthof": "calendar month", "weekday": "weekday", "hour": "hour of the day", "decade": "decade",
 }
 
-var arithWords = map[string]string{"plus": " plus ", "less": " minus ", "times": " times ", "over": " divided by "}
+var arithWords = map[string]string{"plus": " plus ", "less": " minus ", "times": " times ", "over": " divided by ",
+	"of": " as a percentage of ", "gap": " and "}
 
 // value describes the value of an expression for one row.
 func (s *describer) value(e Expr, column func(int) string) string {
@@ -81,16 +83,20 @@ func (s *describer) value(e Expr, column func(int) string) string {
 		}
 		return partWords[e.Func] + " of " + column(e.Column)
 	}
-	if e.Op == "" {
-		return column(e.Column)
+	text := column(e.Column)
+	for _, o := range e.operands() {
+		if o.Op == "gap" {
+			text = "difference between " + text
+		}
+		text += arithWords[o.Op] + column(o.Column)
 	}
-	return column(e.Column) + arithWords[e.Op] + column(e.Other)
+	return text
 }
 
 // measure describes the value of an expression with its table, or with both of two.
 func (s *describer) measure(e Expr) phrase {
 	table := s.cat.Columns[e.Column].Table
-	if e.Other < 0 || s.cat.Columns[e.Other].Table == table {
+	if !slices.ContainsFunc(append([]Operand{{Column: e.Other}}, e.Then...), func(o Operand) bool { return o.Column >= 0 && s.cat.Columns[o.Column].Table != table }) {
 		return phrase{s.value(e, s.bare), table}
 	}
 	return phrase{s.value(e, func(c int) string { return s.of(phrase{s.bare(c), s.cat.Columns[c].Table}) }), -1}
@@ -103,24 +109,28 @@ func (s *describer) expr(e Expr) phrase {
 		return phrase{"all columns", s.main}
 	case "rowid":
 		return phrase{"row number", s.main}
-	case "agg":
+	case "agg", "query":
 		if e.Outer == "" {
-			return s.agg(e)
+			return s.figure(e)
 		}
-		sign := map[string]string{"+": " plus ", "-": " minus ", "/": " divided by "}[e.Outer]
-		return phrase{s.of(s.agg(e)) + sign + s.of(s.agg(*e.Second)), -1}
+		signs := map[string]string{"+": " plus ", "-": " minus ", "/": " divided by ", "%": " as a percentage of "}
+		text := s.of(s.figure(e))
+		for at := e; at.Outer != ""; at = *at.Second {
+			text += signs[at.Outer] + s.of(s.figure(*at.Second))
+		}
+		return phrase{text, -1}
 	case "pct":
-		return phrase{"percentage of " + s.rows() + " " + s.cond(e.Conds[0]), -1}
+		return phrase{"percentage of " + s.rows() + " " + s.terms(terms(e.Conds)), -1}
 	case "pctof":
-		return phrase{"percentage of " + s.of(s.agg(e)) + " that comes from those " + s.cond(e.Conds[0]), -1}
+		return phrase{"percentage of " + s.of(s.agg(e)) + " that comes from those " + s.terms(terms(e.Conds)), -1}
 	case "share":
 		return phrase{s.of(s.agg(e)) + " as a percentage of all", -1}
 	case "ratio":
-		return phrase{s.of(s.agg(e)) + " " + s.cond(e.Conds[0]) + " divided by that " + s.cond(e.Conds[1]), -1}
+		return phrase{s.of(s.agg(e)) + " " + s.terms(terms(e.Conds)) + " divided by that " + s.terms(terms(e.Versus)), -1}
 	case "diff":
-		return phrase{s.of(s.agg(e)) + " " + s.cond(e.Conds[0]) + " minus that " + s.cond(e.Conds[1]), -1}
+		return phrase{s.of(s.agg(e)) + " " + s.terms(terms(e.Conds)) + " minus that " + s.terms(terms(e.Versus)), -1}
 	case "growth":
-		return phrase{"change in percent of " + s.of(s.agg(e)) + " from those " + s.cond(e.Conds[0]) + " to those " + s.cond(e.Conds[1]), -1}
+		return phrase{"change in percent of " + s.of(s.agg(e)) + " from those " + s.terms(terms(e.Conds)) + " to those " + s.terms(terms(e.Versus)), -1}
 	}
 	return s.measure(e)
 }
@@ -133,13 +143,28 @@ func (s *describer) rows() string {
 	return s.table(s.main)
 }
 
+// figure describes an aggregate under its conditions, or a query.
+func (s *describer) figure(e Expr) phrase {
+	switch {
+	case e.Kind == "query":
+		return phrase{s.sub(e.Sub), -1}
+	case len(e.Conds) > 0:
+		return phrase{s.of(s.agg(e)) + " " + s.terms(terms(e.Conds)), -1}
+	}
+	return s.agg(e)
+}
+
 // agg describes an aggregate.
 func (s *describer) agg(e Expr) phrase {
 	if e.Star {
 		return phrase{"number of " + s.rows(), -1}
 	}
+	if e.Sub != nil {
+		words := map[string]string{"count": "number of results of", "sum": "total of", "avg": "average of", "median": "median of", "min": "lowest of", "max": "highest of"}
+		return phrase{words[e.Func] + " (" + Describe(e.Sub, s.cat, s.numbers) + ")", -1}
+	}
 	table := s.cat.Columns[e.Column].Table
-	what := s.measure(Expr{Column: e.Column, Other: e.Other, Op: e.Op, Inner: e.Inner, Unit: e.Unit})
+	what := s.measure(Expr{Column: e.Column, Other: e.Other, Op: e.Op, Then: e.Then, Inner: e.Inner, Unit: e.Unit})
 	switch {
 	case e.Func == "count" && e.Distinct:
 		what.text = "number of different " + catalog.Plural(what.text)

@@ -101,6 +101,8 @@ func (s *describer) parts(c Cond) (lead, test string) {
 	switch {
 	case c.Sub != nil:
 		return lead, s.comparison(c) + " " + s.sub(c.Sub)
+	case c.Right != nil:
+		return lead, s.comparison(c) + " " + s.of(s.expr(*c.Right))
 	case c.Column >= 0:
 		return lead, s.comparison(c) + " " + s.column(c.Column)
 	}

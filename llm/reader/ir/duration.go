@@ -59,32 +59,5 @@ func (p *printer) between(e Expr) string {
 // SetDurationUnit sets the unit of the durations between times in a query: second, minute, hour or
 // day, or "" for one that fits.
 func (q *Query) SetDurationUnit(unit string) {
-	for i := range q.Items {
-		q.Items[i].setUnit(unit)
-	}
-	for i := range q.Order {
-		q.Order[i].By.setUnit(unit)
-	}
-	setUnits(q.Where, unit)
-	setUnits(q.Having, unit)
-	if q.Right != nil {
-		q.Right.SetDurationUnit(unit)
-	}
-}
-
-func (e *Expr) setUnit(unit string) {
-	e.Unit = unit
-	setUnits(e.Conds, unit)
-	if e.Second != nil {
-		e.Second.setUnit(unit)
-	}
-}
-
-func setUnits(conds []Cond, unit string) {
-	for i := range conds {
-		conds[i].Left.setUnit(unit)
-		if conds[i].Sub != nil {
-			conds[i].Sub.SetDurationUnit(unit)
-		}
-	}
+	visitor{func(e *Expr) { e.Unit = unit }, func([]Cond) {}}.query(q)
 }

@@ -17,7 +17,7 @@ func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 		return a.Table
 	case ColumnRef:
 		kind := cat.Columns[t.N].Kind
-		return a.Column || a.Number && (kind == catalog.Number || kind == catalog.Clock || kind == catalog.Bool) || a.Date && kind == catalog.Date
+		return a.Column || a.Number && (kind == catalog.Number || kind == catalog.Clock || kind == catalog.Bool) || a.Date && (kind == catalog.Date || s.partOpen && s.part == decadeWord && cat.Columns[t.N].IsYear())
 	}
 	if a.Limit {
 		return v.Kind == NumberValue && len(v.Text) < 5
@@ -25,7 +25,7 @@ func (s State) Fits(a Allowed, t Token, cat *catalog.Catalog, v Value) bool {
 	return a.Value && s.allowsDatePart(cat, v) && isComparable(cat, s.column, v)
 }
 
-var quarterWord, monthWord, monthOfWord, weekdayWord = MustWord("quarter"), MustWord("month"), MustWord("monthof"), MustWord("weekday")
+var quarterWord, monthWord, monthOfWord, weekdayWord, decadeWord = MustWord("quarter"), MustWord("month"), MustWord("monthof"), MustWord("weekday"), MustWord("decade")
 
 // allowsDatePart reports whether a value for a month, weekday or quarter is compared with
 // that part of a date.

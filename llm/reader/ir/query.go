@@ -29,7 +29,7 @@ type Query struct {
 // Expr is an expression.
 type Expr struct {
 	// Kind is "column", "agg", "part", "days", "age", "rowid", "*", "pct", "pctof",
-	// "share", "ratio", "diff" or "growth".
+	// "share", "ratio", "diff", "growth" or "query".
 	Kind string
 	// Func is the function of an "agg" and the part of the date of a "part".
 	Func     string
@@ -39,18 +39,38 @@ type Expr struct {
 	// Column is the first column, -1 for none; Other the second one of Op, or of
 	// "days".
 	Column, Other int
-	// Op joins two columns: "plus", "less", "times" or "over".
-	Op string
-	// Inner is the argument of a function that is not a column: "days" or "age".
+	// Op joins two columns: "plus", "less", "times", "over", "of" (as a percentage of) or
+	// "gap" (the absolute difference). Then continues it, from left to right.
+	Op   string
+	Then []Operand
+	// Inner is the argument of a function that is not a column: "days", "age" or "query".
 	Inner string
+	// Sub is the query of the kind "query", which gives one value, and that of Inner, whose
+	// rows are aggregated.
+	Sub *Query
 	// Unit is the unit that was asked for of a duration between times: see SetDurationUnit.
 	Unit string
-	// Outer joins an aggregate with Second: "+", "-" or "/".
+	// Outer joins an aggregate or query with Second, from left to right: "+", "-", "/" or
+	// "%", the percentage.
 	Outer  string
 	Second *Expr
-	// Conds are those of "pct", "pctof" and of the two sides of "ratio", "diff" and
-	// "growth".
-	Conds []Cond
+	// Conds select the rows of "agg", "pct" and "pctof", and of the first side of "ratio",
+	// "diff" and "growth"; Versus those of the second side.
+	Conds, Versus []Cond
+}
+
+// Operand continues arithmetic with a column.
+type Operand struct {
+	Op     string
+	Column int
+}
+
+// operands returns the columns of arithmetic after the first one.
+func (e Expr) operands() []Operand {
+	if e.Op == "" {
+		return nil
+	}
+	return append([]Operand{{e.Op, e.Other}}, e.Then...)
 }
 
 // Cond is a condition.
@@ -63,9 +83,11 @@ type Cond struct {
 	Op string
 	// Values are the values to compare with: two for "between".
 	Values []Value
-	// Column is the column to compare with; -1 for none.
+	// Column is the column to compare with; -1 for none. Right is the aggregate to compare
+	// with, in Having only.
 	Column int
 	Sub    *Query
+	Right  *Expr
 }
 
 // Sort is an order of rows.
@@ -222,7 +244,7 @@ func (p *parser) query() *Query {
 var exprStarts = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range []string{"*", "count", "sum", "avg", "median", "min", "max", "year", "quarter", "month", "week", "day", "monthof",
-		"weekday", "hour", "decade", "days", "age", "rowid", "pct", "pctof", "share", "ratio", "diff", "growth"} {
+		"weekday", "hour", "decade", "days", "age", "rowid", "pct", "pctof", "share", "ratio", "diff", "growth", "("} {
 		all[w] = true
 	}
 	return all
@@ -256,46 +278,58 @@ func (p *parser) expr() Expr {
 	case "age":
 		return Expr{Kind: w, Column: p.next().N, Other: -1}
 	case "pct":
-		return Expr{Kind: w, Column: -1, Other: -1, Conds: []Cond{p.cond()}}
+		return Expr{Kind: w, Column: -1, Other: -1, Conds: p.allConds()}
 	case "pctof":
-		e := p.agg()
-		e.Kind, e.Conds = w, []Cond{p.cond()}
+		e := p.total()
+		e.Kind, e.Conds = w, p.allConds()
 		return e
 	case "share":
-		e := p.agg()
+		e := p.total()
 		e.Kind = w
 		return e
 	case "ratio", "diff", "growth":
-		e := p.agg()
-		first := p.cond()
+		e := p.total()
+		e.Kind, e.Conds = w, p.allConds()
 		p.next()
-		e.Kind, e.Conds = w, []Cond{first, p.cond()}
+		e.Versus = p.allConds()
 		return e
-	case "count", "sum", "avg", "median", "min", "max":
+	case "count", "sum", "avg", "median", "min", "max", "(":
 		p.at--
-		return p.aggs()
+		return p.figures()
 	default:
 		return Expr{Kind: "part", Func: w, Column: p.next().N, Other: -1}
 	}
 }
 
-// aggs reads an aggregate, or two with an operator between them.
-func (p *parser) aggs() Expr {
-	e := p.agg()
-	for _, sign := range []string{"+", "-", "/"} {
+// figures reads an aggregate or a query, or several with operators between them.
+func (p *parser) figures() Expr {
+	e := Expr{Kind: "query", Column: -1, Other: -1}
+	if p.peek().Is("(") {
+		e.Sub = p.sub()
+	} else {
+		e = p.total()
+		if p.take("if") {
+			e.Conds = p.allConds()
+		}
+	}
+	for _, sign := range []string{"+", "-", "/", "%"} {
 		if p.take(sign) {
-			second := p.agg()
+			second := p.figures()
 			e.Outer, e.Second = sign, &second
+			break
 		}
 	}
 	return e
 }
 
-func (p *parser) agg() Expr {
+// total reads an aggregate without conditions.
+func (p *parser) total() Expr {
 	e := Expr{Kind: "agg", Func: p.word(), Column: -1, Other: -1}
 	switch {
 	case p.take("*"):
 		e.Star = true
+	case p.peek().Is("("):
+		e.Inner, e.Sub = "query", p.sub()
 	case p.take("days"):
 		e.Inner, e.Column, e.Other = "days", p.next().N, p.next().N
 	case p.take("age"):
@@ -309,17 +343,31 @@ func (p *parser) agg() Expr {
 }
 
 func (p *parser) arith(e *Expr) {
-	for _, op := range []string{"plus", "less", "times", "over"} {
-		if p.take(op) {
-			e.Op, e.Other = op, p.next().N
+	for {
+		t := p.peek()
+		if t.Class != Keyword || !isArith[Keywords[t.N]] {
+			return
+		}
+		op := Operand{p.word(), p.next().N}
+		if e.Op == "" {
+			e.Op, e.Other = op.Op, op.Column
+		} else {
+			e.Then = append(e.Then, op)
 		}
 	}
 }
+
+var isArith = map[string]bool{"plus": true, "less": true, "times": true, "over": true, "of": true, "gap": true}
 
 func (p *parser) conds(section string) []Cond {
 	if !p.take(section) {
 		return nil
 	}
+	return p.allConds()
+}
+
+// allConds reads conditions with AND and OR between them.
+func (p *parser) allConds() []Cond {
 	all := []Cond{p.cond()}
 	for {
 		or := p.peek().Is("or")
@@ -353,6 +401,12 @@ func (p *parser) cond() Cond {
 			c.Sub = p.sub()
 		case p.peek().Class == ColumnRef:
 			c.Column = p.next().N
+		case p.startsExpr():
+			right := p.total()
+			if p.take("if") {
+				right.Conds = []Cond{p.cond()}
+			}
+			c.Right = &right
 		default:
 			c.Values = []Value{p.value()}
 		}

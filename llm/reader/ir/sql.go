@@ -190,7 +190,7 @@ func (p *printer) selectStatement(q *Query) string {
 	if measure := p.sortMeasure(q); measure != "" {
 		items = append(items, measure)
 	}
-	if source == "" {
+	if source == "" && len(p.joins.tables) > 0 {
 		source = p.from() + where
 	}
 	var b strings.Builder
@@ -198,7 +198,10 @@ func (p *printer) selectStatement(q *Query) string {
 	if q.Distinct {
 		b.WriteString("DISTINCT ")
 	}
-	b.WriteString(strings.Join(items, ", ") + " FROM " + source)
+	b.WriteString(strings.Join(items, ", "))
+	if source != "" {
+		b.WriteString(" FROM " + source)
+	}
 	for i, e := range groupKeys(q) {
 		b.WriteString([]string{" GROUP BY ", ", "}[min(i, 1)] + p.expr(e, false))
 	}
@@ -236,6 +239,9 @@ func (p *printer) join(q *Query) error {
 		}
 	}
 	visitShown(q, add)
+	if len(q.Items) > 0 && len(q.From)+len(q.Where)+len(q.Group)+len(q.Having)+len(q.Order) == 0 && !slices.ContainsFunc(q.Items, func(e Expr) bool { return !isScalar(e) }) {
+		return nil
+	}
 	for _, c := range q.Where {
 		apart := c.Left.Other >= 0 && p.cat.Columns[c.Left.Other].Table != p.cat.Columns[c.Left.Column].Table
 		if c.Column >= 0 || apart || c.Op == "after" || c.Op == "before" {
@@ -272,6 +278,9 @@ func visitShown(q *Query, f func(column int)) {
 	}
 	for _, c := range q.Having {
 		visitColumns(c.Left, f)
+		if c.Right != nil {
+			visitColumns(*c.Right, f)
+		}
 	}
 	for _, s := range q.Order {
 		visitColumns(s.By, f)
@@ -285,10 +294,13 @@ func visitShown(q *Query, f func(column int)) {
 func visitColumns(e Expr, f func(column int)) {
 	f(e.Column)
 	f(e.Other)
+	for _, o := range e.Then {
+		f(o.Column)
+	}
 	if e.Second != nil {
 		visitColumns(*e.Second, f)
 	}
-	for _, c := range e.Conds {
+	for _, c := range slices.Concat(e.Conds, e.Versus) {
 		visitColumns(c.Left, f)
 		f(c.Column)
 	}

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,32 +28,70 @@ func (p *printer) expr(e Expr, measured bool) string {
 		return p.part(e)
 	case "days", "age":
 		return p.duration(e.Kind, e)
-	case "agg":
-		first := p.agg(e, "")
-		if e.Outer == "" {
-			return first
+	case "agg", "query":
+		text := p.term(e)
+		for at := e; at.Outer != ""; at = *at.Second {
+			text = calculate(text, at.Outer, p.term(*at.Second))
 		}
-		if e.Outer == "/" {
-			first = "1.0 * " + first
-		}
-		second := p.agg(*e.Second, "")
-		if e.Outer == "/" {
-			second = "nullif(" + second + ", 0)"
-		}
-		return fmt.Sprintf("(%s %s %s)", first, e.Outer, second)
+		return text
 	case "pct":
-		return fmt.Sprintf("(100.0 * count(*) FILTER (WHERE %s) / nullif(count(*), 0))", p.conds(e.Conds))
+		return fmt.Sprintf("(100.0 * count(*) FILTER (WHERE %s) / nullif(count(*), 0))", p.filter(e.Conds))
 	case "pctof":
-		return fmt.Sprintf("(100.0 * %s / nullif(%s, 0))", p.agg(e, p.conds(e.Conds)), p.agg(e, ""))
+		return fmt.Sprintf("(100.0 * %s / nullif(%s, 0))", p.agg(e, p.filter(e.Conds)), p.agg(e, ""))
 	case "share":
 		return fmt.Sprintf("(100.0 * %s / nullif(sum(%s) OVER (), 0))", p.agg(e, ""), p.agg(e, ""))
 	}
 	return p.compareSides(e)
 }
 
+// calculate prints an operator between two numbers.
+func calculate(a, op, b string) string {
+	switch op {
+	case "over", "/":
+		return "(1.0 * " + a + " / nullif(" + b + ", 0))"
+	case "of", "%":
+		return "(100.0 * " + a + " / nullif(" + b + ", 0))"
+	case "gap":
+		return "abs(" + a + " - " + b + ")"
+	}
+	signs := map[string]string{"plus": "+", "less": "-", "times": "*"}
+	return "(" + a + " " + cmp.Or(signs[op], op) + " " + b + ")"
+}
+
+// term prints an aggregate under its conditions, or a query.
+func (p *printer) term(e Expr) string {
+	switch {
+	case e.Kind == "query":
+		return "(" + p.sub(e.Sub, true) + ")"
+	case e.Sub != nil && e.Func == "count":
+		return "(SELECT count(*) FROM (" + p.sub(e.Sub, false) + ") AS found)"
+	case e.Sub != nil:
+		return "(SELECT " + e.Func + "(figure) FROM (" + p.sub(e.Sub, true) + ") AS figures (figure))"
+	case len(e.Conds) > 0:
+		return p.agg(e, p.filter(e.Conds))
+	}
+	return p.agg(e, "")
+}
+
+// filter prints the conditions of FILTER, with alternatives on one column together.
+func (p *printer) filter(conds []Cond) string {
+	var b strings.Builder
+	all := terms(conds)
+	for i, t := range all {
+		switch {
+		case i > 0 && t.or:
+			b.WriteString(" OR ")
+		case i > 0:
+			b.WriteString(" AND ")
+		}
+		b.WriteString(p.disjunction(t.conds, len(all) > 1))
+	}
+	return b.String()
+}
+
 // compareSides prints the ratio, growth or difference of an aggregate under two conditions.
 func (p *printer) compareSides(e Expr) string {
-	a, b := p.agg(e, p.conds(e.Conds[:1])), p.agg(e, p.conds(e.Conds[1:]))
+	a, b := p.agg(e, p.filter(e.Conds)), p.agg(e, p.filter(e.Versus))
 	switch e.Kind {
 	case "ratio":
 		return fmt.Sprintf("(1.0 * %s / nullif(%s, 0))", a, b)
@@ -100,16 +139,11 @@ func (p *printer) arith(e Expr) string {
 	if e.Op == "" {
 		return p.measure(e.Column)
 	}
-	a, b := p.numeric(e.Column), p.numeric(e.Other)
-	switch e.Op {
-	case "plus":
-		return "(" + a + " + " + b + ")"
-	case "less":
-		return "(" + a + " - " + b + ")"
-	case "times":
-		return "(" + a + " * " + b + ")"
+	text := p.numeric(e.Column)
+	for _, o := range e.operands() {
+		text = calculate(text, o.Op, p.numeric(o.Column))
 	}
-	return "(1.0 * " + a + " / nullif(" + b + ", 0))"
+	return text
 }
 
 // numeric prints a column for arithmetic.
@@ -191,10 +225,13 @@ func (p *printer) isDate(column int) bool { return p.cat.Columns[column].Kind ==
 
 // part prints a part of a date.
 func (p *printer) part(e Expr) string {
+	c := p.measure(e.Column)
+	if e.Func == "decade" && p.cat.Columns[e.Column].IsYear() {
+		return "(CAST(" + c + " AS INTEGER) // 10 * 10)"
+	}
 	if !p.isDate(e.Column) {
 		return p.fail("%s of a column without dates", e.Func)
 	}
-	c := p.measure(e.Column)
 	switch e.Func {
 	case "quarter", "month", "week", "day":
 		return "CAST(date_trunc('" + e.Func + "', " + c + ") AS DATE)"
@@ -210,14 +247,15 @@ func (p *printer) part(e Expr) string {
 
 // partNumber prints a part of a date as a number for comparisons.
 func (p *printer) partNumber(e Expr) string {
+	if e.Func == "decade" {
+		return p.part(e)
+	}
 	c := p.measure(e.Column)
 	switch e.Func {
 	case "month", "monthof":
 		return "month(" + c + ")"
 	case "weekday":
 		return "isodow(" + c + ")"
-	case "decade":
-		return "(year(" + c + ") // 10 * 10)"
 	}
 	return e.Func + "(" + c + ")"
 }
@@ -236,6 +274,14 @@ func (p *printer) duration(kind string, e Expr) string {
 	return p.between(e)
 }
 
+// lastOuter returns the last operator between aggregates; "" for none.
+func (e Expr) lastOuter() string {
+	if e.Second != nil && e.Second.Outer != "" {
+		return e.Second.lastOuter()
+	}
+	return e.Outer
+}
+
 // label returns the column name of an expression; "" for the default of the database.
 func (p *printer) label(e Expr) string {
 	column := func() string {
@@ -243,8 +289,8 @@ func (p *printer) label(e Expr) string {
 			return ""
 		}
 		name := strings.ToLower(strings.Join(p.cat.Columns[e.Column].Words, "_"))
-		if e.Op != "" {
-			name += "_" + e.Op + "_" + strings.ToLower(strings.Join(p.cat.Columns[e.Other].Words, "_"))
+		for _, o := range e.operands() {
+			name += "_" + o.Op + "_" + strings.ToLower(strings.Join(p.cat.Columns[o.Column].Words, "_"))
 		}
 		return name
 	}
@@ -262,16 +308,28 @@ func (p *printer) label(e Expr) string {
 		return "month"
 	case e.Kind == "part":
 		return e.Func
-	case e.Kind == "pct" || e.Kind == "pctof" || e.Kind == "share" || e.Kind == "growth":
+	case e.Kind == "pct" || e.Kind == "pctof" || e.Kind == "share" || e.Kind == "growth" || e.lastOuter() == "%":
 		return "percent"
-	case e.Kind == "ratio" || e.Outer == "/":
+	case e.Kind == "ratio" || e.lastOuter() == "/":
 		return "ratio"
-	case e.Kind == "diff" || e.Outer == "-":
+	case e.Kind == "diff" || e.lastOuter() == "-":
 		return "difference"
+	case e.Kind == "query":
+		return p.label(e.Sub.Items[0])
+	case e.Sub != nil && e.Func == "count":
+		return "count"
+	case e.Sub != nil:
+		return names[e.Func] + p.label(e.Sub.Items[0])
+	case e.Kind == "agg" && len(e.Conds) > 0 && len(e.Conds[0].Values) > 0:
+		of := e
+		of.Conds = nil
+		return p.label(of) + "_" + strings.Join(catalog.ValueTokens(e.Conds[0].Values[0].Text), "_")
 	case e.Kind == "days":
 		return e.durationUnit(p.cat) + "s"
 	case e.Kind == "age":
 		return e.Kind
+	case e.Op == "gap" && e.Func == "":
+		return "difference"
 	case e.Func == "count":
 		return "count"
 	case e.Kind == "agg":
@@ -284,7 +342,7 @@ func (p *printer) label(e Expr) string {
 // change its value.
 func (p *printer) base(q *Query, e Expr) int {
 	switch {
-	case e.Func == "min" || e.Func == "max" || e.Distinct:
+	case e.Func == "min" || e.Func == "max" || e.Distinct || e.Sub != nil:
 		return -1
 	case e.Kind == "pct":
 		return p.cat.Columns[e.Conds[0].Left.Column].Table
@@ -302,7 +360,7 @@ func (p *printer) bases(q *Query) (tables []int, onlyCounts, others bool) {
 	onlyCounts = true
 	look := func(e Expr) {
 		for at := &e; at != nil; at = at.Second {
-			if !isAggregate(*at) {
+			if !isAggregate(*at) || at.Sub != nil {
 				continue
 			}
 			t := p.base(q, *at)
@@ -322,6 +380,9 @@ func (p *printer) bases(q *Query) (tables []int, onlyCounts, others bool) {
 	}
 	for _, c := range q.Having {
 		look(c.Left)
+		if c.Right != nil {
+			look(*c.Right)
+		}
 	}
 	for _, s := range q.Order {
 		look(s.By)

@@ -50,7 +50,7 @@ func groupKeys(q *Query) []Expr {
 	}
 	var keys []Expr
 	add := func(e Expr) {
-		if !isAggregate(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.ContainsFunc(keys, func(k Expr) bool { return reflect.DeepEqual(k, e) }) {
+		if !isAggregate(e) && !isScalar(e) && e.Kind != "*" && e.Kind != "rowid" && !slices.ContainsFunc(keys, func(k Expr) bool { return reflect.DeepEqual(k, e) }) {
 			keys = append(keys, e)
 		}
 	}
@@ -65,13 +65,20 @@ func groupKeys(q *Query) []Expr {
 	return keys
 }
 
-// isAggregate reports whether an expression is an aggregate.
+// isAggregate reports whether an expression is an aggregate of a query's own rows.
 func isAggregate(e Expr) bool {
 	switch e.Kind {
-	case "agg", "pct", "pctof", "share", "ratio", "diff", "growth":
+	case "agg", "query":
+		return e.Kind == "agg" && e.Sub == nil || e.Second != nil && isAggregate(*e.Second)
+	case "pct", "pctof", "share", "ratio", "diff", "growth":
 		return true
 	}
 	return false
+}
+
+// isScalar reports whether an expression only has values of queries within it.
+func isScalar(e Expr) bool {
+	return (e.Kind == "agg" || e.Kind == "query") && !isAggregate(e)
 }
 
 // hasAggregates reports whether a query has aggregates.

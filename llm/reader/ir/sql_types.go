@@ -47,7 +47,9 @@ func (p *printer) classOf(e Expr, measured bool) class {
 			return clock
 		}
 		return kindClass(c)
-	case e.Kind == "column" && e.Op == "", e.Kind == "agg" && e.Outer == "" && e.Inner == "" && e.Op == "" && (e.Func == "min" || e.Func == "max"):
+	case e.Outer == "" && e.Sub != nil && (e.Kind == "query" || e.Func == "min" || e.Func == "max") && len(e.Sub.Items) == 1:
+		return p.classOf(e.Sub.Items[0], true)
+	case e.Kind == "column" && e.Op == "", e.Kind == "agg" && e.Column >= 0 && e.Outer == "" && e.Inner == "" && e.Op == "" && (e.Func == "min" || e.Func == "max"):
 		return kindClass(&p.cat.Columns[e.Column])
 	case e.Kind == "part":
 		switch e.Func {
@@ -111,28 +113,40 @@ func checkGroups(q *Query) error {
 }
 
 // sameKey reports whether two expressions are the same column or part of a date.
-func sameKey(a, b Expr) bool {
-	return a.Kind == b.Kind && a.Func == b.Func && a.Column == b.Column && a.Op == b.Op && a.Other == b.Other && !isAggregate(a)
-}
+func sameKey(a, b Expr) bool { return sameExpr(a, b) && !isAggregate(a) && !isScalar(a) }
 
 // checkExpr checks the types of an expression.
 func (p *printer) checkExpr(e Expr) error {
-	if e.Op != "" {
-		for _, c := range []int{e.Column, e.Other} {
+	for _, o := range e.operands() {
+		for _, c := range []int{e.Column, o.Column} {
 			if k := kindClass(&p.cat.Columns[c]); k != number && k != boolean {
-				return fmt.Errorf("%s of a column without numbers", e.Op)
+				return fmt.Errorf("%s of a column without numbers", o.Op)
 			}
+		}
+	}
+	if e.Sub != nil {
+		if e.Kind != "agg" && e.Kind != "query" || e.Kind == "agg" && len(e.Conds) > 0 {
+			return errors.New("a part of the rows of a query")
+		}
+		if len(e.Sub.Items) != 1 && e.Func != "count" || e.Sub.Items[0].Kind == "*" {
+			return errors.New("a query of several columns where one is wanted")
+		}
+		if (e.Func == "sum" || e.Func == "avg" || e.Func == "median") && p.classOf(e.Sub.Items[0], true) != number {
+			return fmt.Errorf("%s of a query without numbers", e.Func)
 		}
 	}
 	computed := e.Outer != "" || e.Kind == "pctof" || e.Kind == "share" || e.Kind == "ratio" || e.Kind == "diff" || e.Kind == "growth"
 	for at := &e; computed && at != nil; at = at.Second {
 		one := *at
-		one.Kind, one.Outer = "agg", ""
+		one.Outer = ""
+		if one.Kind != "query" {
+			one.Kind = "agg"
+		}
 		if p.classOf(one, true) != number {
 			return errors.New("a figure of what is no number")
 		}
 	}
-	for _, c := range e.Conds {
+	for _, c := range slices.Concat(e.Conds, e.Versus) {
 		if err := p.checkCond(c); err != nil {
 			return err
 		}
@@ -149,7 +163,14 @@ func (p *printer) checkCond(c Cond) error {
 		return err
 	}
 	left := p.classOf(c.Left, true)
+	if c.Right != nil {
+		if err := p.checkExpr(*c.Right); err != nil {
+			return err
+		}
+	}
 	switch {
+	case c.Right != nil && left != p.classOf(*c.Right, true):
+		return errors.New("a comparison of different types")
 	case c.Sub != nil && (len(c.Sub.Items) != 1 || c.Sub.Items[0].Kind == "*"):
 		return errors.New("a query of several columns where one is wanted")
 	case c.Sub != nil && (c.Op == "in" || c.Op == "notin"):

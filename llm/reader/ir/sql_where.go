@@ -162,10 +162,8 @@ func (p *printer) conds(conds []Cond) string {
 
 func (p *printer) cond(c Cond) string {
 	switch c.Op {
-	case "isnull":
-		return p.expr(c.Left, false) + " IS NULL"
-	case "notnull":
-		return p.expr(c.Left, false) + " IS NOT NULL"
+	case "isnull", "notnull":
+		return p.missing(c)
 	case "in":
 		return p.expr(c.Left, false) + " IN (" + p.sub(c.Sub, false) + ")"
 	case "notin":
@@ -178,10 +176,38 @@ func (p *printer) cond(c Cond) string {
 	switch {
 	case c.Sub != nil:
 		return p.expr(c.Left, true) + " " + c.Op + " (" + p.sub(c.Sub, true) + ")"
+	case c.Right != nil:
+		return p.expr(c.Left, true) + " " + c.Op + " " + p.expr(*c.Right, true)
 	case c.Column >= 0:
 		return p.expr(c.Left, true) + " " + c.Op + " " + p.measure(c.Column)
 	}
 	return p.compare(c)
+}
+
+// missing prints the test whether a value is absent. So is a text that stands for no value, or
+// that is no number or date in a column of those.
+func (p *printer) missing(c Cond) string {
+	test := map[string]string{"isnull": " IS NULL", "notnull": " IS NOT NULL"}[c.Op]
+	if c.Left.Kind != "column" || c.Left.Op != "" || p.cat.Columns[c.Left.Column].Native && p.cat.Columns[c.Left.Column].Kind != catalog.Text {
+		return p.expr(c.Left, false) + test
+	}
+	column, ref := &p.cat.Columns[c.Left.Column], p.ref(c.Left.Column)
+	if column.Kind != catalog.Text {
+		return p.measure(c.Left.Column) + test
+	}
+	var texts []string
+	for _, v := range column.Values {
+		if catalog.IsMissing(v) {
+			texts = append(texts, Literal(v))
+		}
+	}
+	switch {
+	case len(texts) == 0:
+		return ref + test
+	case c.Op == "isnull":
+		return "(" + ref + " IS NULL OR " + ref + " IN (" + strings.Join(texts, ", ") + "))"
+	}
+	return "(" + ref + " IS NOT NULL AND " + ref + " NOT IN (" + strings.Join(texts, ", ") + "))"
 }
 
 // withoutNull adds IS NOT NULL for the only column of a query, so that NOT IN is never

@@ -22,6 +22,7 @@ var Keywords = []string{
 	"year", "quarter", "month", "week", "day", "monthof", "weekday", "hour", "decade", "days", "age",
 	"rowid", "after", "before", "pct", "pctof", "share", "ratio", "diff", "growth", "vs", "true", "false",
 	"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k10", "today", "nth", "median",
+	"if", "%", "of", "gap",
 }
 
 // End ends a query.

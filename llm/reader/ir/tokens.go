@@ -92,35 +92,50 @@ func (w *writer) expr(e Expr) {
 	case "days", "age":
 		w.duration(e.Kind, e)
 	case "agg":
-		w.agg(e)
-		if e.Outer != "" {
-			w.word(e.Outer)
-			w.agg(*e.Second)
-		}
+		w.total(e)
+		w.conds("if", e.Conds)
+		w.outer(e)
+	case "query":
+		w.sub(e.Sub)
+		w.outer(e)
 	case "pct":
-		w.word("pct")
-		w.cond(&e.Conds[0])
+		w.conds("pct", e.Conds)
 	case "share":
 		w.word("share")
-		w.agg(e)
+		w.total(e)
 	case "pctof":
 		w.word("pctof")
-		w.agg(e)
-		w.cond(&e.Conds[0])
+		w.total(e)
+		w.conds("", e.Conds)
 	default:
 		w.word(e.Kind)
-		w.agg(e)
-		w.cond(&e.Conds[0])
-		w.word("vs")
-		w.cond(&e.Conds[1])
+		w.total(e)
+		w.conds("", e.Conds)
+		w.conds("vs", e.Versus)
 	}
 }
 
-func (w *writer) agg(e Expr) {
+func (w *writer) outer(e Expr) {
+	if e.Outer != "" {
+		w.word(e.Outer)
+		w.expr(*e.Second)
+	}
+}
+
+func (w *writer) sub(q *Query) {
+	w.word("(")
+	w.query(q)
+	w.word(")")
+}
+
+// total writes an aggregate without conditions.
+func (w *writer) total(e Expr) {
 	w.word(e.Func)
 	switch {
 	case e.Star:
 		w.word("*")
+	case e.Sub != nil:
+		w.sub(e.Sub)
 	case e.Inner != "":
 		w.duration(e.Inner, e)
 	default:
@@ -133,9 +148,9 @@ func (w *writer) agg(e Expr) {
 
 func (w *writer) arith(e Expr) {
 	w.ref(ColumnRef, e.Column)
-	if e.Op != "" {
-		w.word(e.Op)
-		w.ref(ColumnRef, e.Other)
+	for _, o := range e.operands() {
+		w.word(o.Op)
+		w.ref(ColumnRef, o.Column)
 	}
 }
 
@@ -150,6 +165,7 @@ func (w *writer) duration(kind string, e Expr) {
 func (w *writer) conds(section string, conds []Cond) {
 	for i := range conds {
 		switch {
+		case i == 0 && section == "":
 		case i == 0:
 			w.word(section)
 		case conds[i].Or:
@@ -172,9 +188,9 @@ func (w *writer) cond(c *Cond) {
 	w.word(c.Op)
 	switch {
 	case c.Sub != nil:
-		w.word("(")
-		w.query(c.Sub)
-		w.word(")")
+		w.sub(c.Sub)
+	case c.Right != nil:
+		w.expr(*c.Right)
 	case c.Column >= 0:
 		w.ref(ColumnRef, c.Column)
 	default:

@@ -277,7 +277,7 @@ func meaningless(q *ir.Query, cat *catalog.Catalog) bool {
 // comparesItself reports whether an expression compares a column with itself.
 func comparesItself(e ir.Expr) bool {
 	return (e.Op != "" || e.Kind == "days" || e.Inner == "days") && e.Column == e.Other || slices.ContainsFunc(e.Conds, isTrivialCond) ||
-		len(e.Conds) == 2 && reflect.DeepEqual(e.Conds[0], e.Conds[1]) || e.Second != nil && sameExpr(e, *e.Second)
+		len(e.Conds) > 0 && reflect.DeepEqual(e.Conds, e.Versus) || slices.ContainsFunc(e.Versus, isTrivialCond) || e.Second != nil && sameExpr(e, *e.Second)
 }
 
 func isTrivialCond(c ir.Cond) bool {
@@ -293,7 +293,7 @@ func isTrivialCond(c ir.Cond) bool {
 // sameExpr compares expressions without their conditions and second parts; those that
 // have conditions differ.
 func sameExpr(a, b ir.Expr) bool {
-	return len(a.Conds)+len(b.Conds) == 0 && a.Kind == b.Kind && a.Func == b.Func && a.Distinct == b.Distinct && a.Star == b.Star && a.Column == b.Column &&
+	return len(a.Conds)+len(b.Conds) == 0 && a.Sub == nil && b.Sub == nil && slices.Equal(a.Then, b.Then) && a.Kind == b.Kind && a.Func == b.Func && a.Distinct == b.Distinct && a.Star == b.Star && a.Column == b.Column &&
 		a.Other == b.Other && a.Op == b.Op && a.Inner == b.Inner
 }
 

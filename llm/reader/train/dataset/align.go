@@ -35,12 +35,9 @@ func Tokens(q *ir.Query, found []link.ValueMatch, cat *catalog.Catalog) ([]ir.To
 // normalizeFlags converts comparisons of boolean columns to boolean values, and comparisons
 // with today to today's value.
 func normalizeFlags(q *ir.Query, cat *catalog.Catalog) {
-	change := func(conds []ir.Cond) {
+	q.VisitConds(func(conds []ir.Cond) {
 		for i := range conds {
 			c := &conds[i]
-			if c.Sub != nil {
-				normalizeFlags(c.Sub, cat)
-			}
 			if len(c.Values) != 1 || c.Left.Kind != "column" || c.Left.Op != "" {
 				continue
 			}
@@ -55,17 +52,7 @@ func normalizeFlags(q *ir.Query, cat *catalog.Catalog) {
 				c.Values = []ir.Value{{Kind: ir.TodayValue, Text: "today"}}
 			}
 		}
-	}
-	change(q.Where)
-	for i := range q.Items {
-		change(q.Items[i].Conds)
-	}
-	for i := range q.Order {
-		change(q.Order[i].By.Conds)
-	}
-	if q.Right != nil {
-		normalizeFlags(q.Right, cat)
-	}
+	})
 }
 
 // matchScore rates a value of the question as the literal that is compared with left; 0 for

@@ -1,368 +1,211 @@
 package sqlread
 
 import (
-	"strings"
+	"reflect"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 )
 
-var aggregates = map[string]bool{"count": true, "sum": true, "avg": true, "median": true, "min": true, "max": true}
-
 // parts has the functions that give parts of dates.
 var parts = map[string]string{"year": "year", "quarter": "quarter", "month": "monthof", "hour": "hour", "dayname": "weekday", "monthname": "monthof",
-	"dayofweek": "weekday", "isodow": "weekday"}
+	"dayofweek": "weekday", "weekday": "weekday", "isodow": "weekday", "decade": "decade", "truncmonth": "month", "truncday": "day", "week": "week", "weekofyear": "week"}
 
-var columnOps = map[string]string{"+": "plus", "-": "less", "*": "times", "/": "over"}
+func (r *reader) isPart(n *node) bool {
+	return parts[n.text] != "" || n.text == "date_trunc"
+}
 
-// expr reads an expression.
-func (p *parser) expr() ir.Expr {
-	if p.take("*") {
+var columnOps = map[string]string{"+": "plus", "-": "less", "*": "times", "/": "over", "%": "of"}
+
+// expr translates a simplified expression.
+func (r *reader) expr(n *node) ir.Expr {
+	switch n.kind {
+	case '*':
 		return ir.Expr{Kind: "*", Column: -1, Other: -1}
+	case 'c':
+		return ir.Expr{Kind: "column", Column: r.column(n), Other: -1}
+	case 'q':
+		return ir.Expr{Kind: "query", Column: -1, Other: -1, Sub: r.query(n.sub)}
+	case 'f':
+		return r.call(n)
+	case 'k':
+		fail("CASE")
+	case 's', 'n', 'd':
+		fail("a constant")
 	}
-	if e, ok := p.percentage(); ok {
-		return e
-	}
-	if p.take("1.0", "*") || p.peek().kind == 'n' && p.peek().text == "1.0" {
-		p.at++
-		p.take("*")
-	}
-	if p.is("(") {
-		p.at++
-		e := p.expr()
-		p.need(")")
-		return e
-	}
-	t := p.peek()
-	if t.kind == 'w' && p.peekAt(1).text == "(" {
-		return p.call()
-	}
-	if p.peekAt(1).text == "." && p.peekAt(2).text == "*" {
-		p.at += 3
-		return ir.Expr{Kind: "*", Column: -1, Other: -1}
-	}
-	e := ir.Expr{Kind: "column", Column: p.column(), Other: -1}
-	p.columnOp(&e)
-	return e
-}
-
-// columnOp reads an operator and a second column.
-func (p *parser) columnOp(e *ir.Expr) {
-	if op, ok := columnOps[p.peek().text]; ok && p.peek().kind == 'o' {
-		p.at++
-		if p.peek().kind == 'n' || p.is("(") {
-			p.fail("arithmetic with a number")
+	switch n.text {
+	case "*", "/":
+		return r.product(n)
+	case "+", "-":
+		if n.args[0].kind == 'n' || n.args[1].kind == 'n' {
+			fail("arithmetic with a number")
 		}
-		e.Op, e.Other = op, p.column()
+		a, b := r.expr(n.args[0]), r.expr(n.args[1])
+		if n.text == "-" && r.isDate(a) && r.isDate(b) {
+			return ir.Expr{Kind: "days", Column: b.Column, Other: a.Column}
+		}
+		return r.calculate(a, n.text, b)
 	}
+	fail("operator %s", n.text)
+	return ir.Expr{}
 }
 
-// call reads a function.
-func (p *parser) call() ir.Expr {
-	name := p.next().text
-	p.need("(")
+func (r *reader) isDate(e ir.Expr) bool {
+	return e.Kind == "column" && e.Op == "" && r.cat.Columns[e.Column].Kind == catalog.Date
+}
+
+// product translates products, quotients and percentages.
+func (r *reader) product(n *node) ir.Expr {
+	over, under, number := factors(n)
+	percent := number > 99.999 && number < 100.001
+	if !percent && number != 1 || len(over) == 0 {
+		fail("arithmetic with a number")
+	}
+	first := r.expr(over[0])
+	if percent && len(over) == 1 && len(under) == 0 && first.Func == "avg" && first.Column >= 0 && first.Op == "" && first.Second == nil && len(first.Conds) == 0 && r.cat.Columns[first.Column].IsBoolean() {
+		return ir.Expr{Kind: "pct", Column: -1, Other: -1, Conds: []ir.Cond{r.isSet(first.Column)}}
+	}
+	if percent && len(under) == 0 {
+		fail("a fraction as a percentage")
+	}
+	for _, o := range over[1:] {
+		first = r.calculate(first, "*", r.expr(o))
+	}
+	for i, u := range under {
+		op := "/"
+		if percent && i == len(under)-1 {
+			op = "%"
+		}
+		if r.isTotal(u, first) && op == "%" {
+			first.Kind = "share"
+			return first
+		}
+		first = r.calculate(first, op, r.expr(u))
+	}
+	return first
+}
+
+// isTotal reports whether an expression is the total of an aggregate over all groups.
+func (r *reader) isTotal(n *node, of ir.Expr) bool {
+	if of.Kind != "agg" || of.Outer != "" || of.Sub != nil || len(of.Conds) > 0 {
+		return false
+	}
+	if n.window != nil {
+		if n.text != "sum" || len(n.window.partition) > 0 || len(n.args) != 1 || !reflect.DeepEqual(r.expr(n.args[0]), of) {
+			fail("a window")
+		}
+		return true
+	}
+	if n.kind != 'q' || !r.scope.grouped {
+		return false
+	}
+	sub := r.query(n.sub)
+	return len(sub.Items) == 1 && reflect.DeepEqual(sub.Items[0], of) && len(sub.Where) == len(r.scope.where) && (len(sub.Where) == 0 || reflect.DeepEqual(sub.Where, r.scope.where)) && len(sub.Group) == 0
+}
+
+// calculate joins two expressions with an operator.
+func (r *reader) calculate(a ir.Expr, op string, b ir.Expr) ir.Expr {
+	figure := func(e ir.Expr) bool { return e.Kind == "agg" || e.Kind == "query" }
 	switch {
-	case aggregates[name]:
-		return p.outer(p.aggregate(name))
-	case name == "date_trunc":
-		unit := p.next().text
-		p.need(",")
-		c := p.column()
-		p.need(")")
-		if p.take("::") {
-			p.next()
+	case a.Kind == "column" && b.Kind == "column":
+		word := columnOps[op]
+		if b.Op != "" && a.Op == "" && (op == "+" || op == "*") {
+			a, b = b, a
 		}
-		return ir.Expr{Kind: "part", Func: unit, Column: c, Other: -1}
-	case name == "date_diff" || name == "datediff":
-		e := p.days()
-		p.need(")")
-		return e
-	case name == "round":
-		e := p.expr()
-		if p.take(",") {
-			p.next()
+		switch {
+		case b.Op != "":
+			fail("a calculation in parentheses")
+		case a.Op == "":
+			a.Op, a.Other = word, b.Column
+		default:
+			a.Then = append(a.Then[:len(a.Then):len(a.Then)], ir.Operand{Op: word, Column: b.Column})
 		}
-		p.need(")")
-		return e
-	case name == "lower" || name == "trim":
-		e := ir.Expr{Kind: "column", Column: p.column(), Other: -1}
-		p.need(")")
-		return e
+		return a
+	case figure(a) && figure(b) && op != "*":
+		if b.Outer != "" && op != "+" {
+			fail("a calculation in parentheses")
+		}
+		return append1(a, op, b)
 	}
-	part, ok := parts[name]
-	if !ok {
-		p.fail("function %s", name)
-	}
-	c := p.column()
-	p.need(")")
-	return ir.Expr{Kind: "part", Func: part, Column: c, Other: -1}
+	fail("a calculation with %s and %s", a.Kind, b.Kind)
+	return a
 }
 
-// days reads the rest of date_diff('day', a, b).
-func (p *parser) days() ir.Expr {
-	if unit := p.next().text; unit != "day" {
-		p.fail("a difference in %s", unit)
+// append1 appends an operand to a chain of aggregates.
+func append1(a ir.Expr, op string, b ir.Expr) ir.Expr {
+	if a.Second != nil {
+		second := append1(*a.Second, op, b)
+		a.Second = &second
+		return a
 	}
-	p.need(",")
-	a := p.column()
-	p.need(",")
-	return ir.Expr{Kind: "days", Column: a, Other: p.column()}
+	a.Outer, a.Second = op, &b
+	return a
 }
 
-// aggregate reads the arguments of an aggregate and the closing parenthesis.
-func (p *parser) aggregate(name string) ir.Expr {
-	e := ir.Expr{Kind: "agg", Func: name, Column: -1, Other: -1}
+// call translates a function.
+func (r *reader) call(n *node) ir.Expr {
 	switch {
-	case p.take("*"):
+	case n.window != nil:
+		fail("a window")
+	case aggregates[n.text]:
+		return r.aggregate(n)
+	case n.text == "abs" && len(n.args) == 1:
+		e := r.expr(n.args[0])
+		if e.Kind == "column" && e.Op == "less" && len(e.Then) == 0 {
+			e.Op = "gap"
+			return e
+		}
+	case n.text == "asdate":
+		e := r.expr(n.args[0])
+		if e.Kind == "column" && e.Op == "" && r.cat.Columns[e.Column].HasTime {
+			return ir.Expr{Kind: "part", Func: "day", Column: e.Column, Other: -1}
+		}
+		return e
+	case n.text == "date_trunc" && len(n.args) == 2 && n.args[0].kind == 's':
+		if _, ok := map[string]bool{"year": true, "quarter": true, "month": true, "week": true, "day": true}[n.args[0].text]; ok {
+			return ir.Expr{Kind: "part", Func: n.args[0].text, Column: r.column(n.args[1]), Other: -1}
+		}
+	case (n.text == "date_diff" || n.text == "datediff" || n.text == "date_sub") && len(n.args) == 3 && n.args[1].kind == 'c' && n.args[2].kind == 'c' && n.args[0].text != "year" && n.args[0].text != "month":
+		return ir.Expr{Kind: "days", Column: r.column(n.args[1]), Other: r.column(n.args[2])}
+	case (n.text == "date_diff" || n.text == "datediff" || n.text == "date_sub") && len(n.args) == 3 && n.args[0].text == "year" && n.args[1].kind == 'c' && r.find(n.args[2], r.scope) < 0:
+		return ir.Expr{Kind: "age", Column: r.column(n.args[1]), Other: -1}
+	case n.text == "decade" && len(n.args) == 1:
+		of := n.args[0]
+		if of.kind == 'f' && of.text == "year" {
+			of = of.args[0]
+		}
+		return ir.Expr{Kind: "part", Func: "decade", Column: r.column(of), Other: -1}
+	}
+	if part := parts[n.text]; part != "" && len(n.args) == 1 {
+		return ir.Expr{Kind: "part", Func: part, Column: r.column(n.args[0]), Other: -1}
+	}
+	fail("function %s", n.text)
+	return ir.Expr{}
+}
+
+// aggregate translates an aggregate and its filter.
+func (r *reader) aggregate(n *node) ir.Expr {
+	e := ir.Expr{Kind: "agg", Func: n.text, Column: -1, Other: -1}
+	if n.sub != nil {
+		e.Inner, e.Sub = "query", r.query(n.sub)
+		return e
+	}
+	if len(n.args) != 1 {
+		fail("function %s", n.text)
+	}
+	switch of := r.expr(n.args[0]); of.Kind {
+	case "*":
 		e.Star = true
-	case p.peek().text == "date_diff" || p.peek().text == "datediff":
-		p.at++
-		p.need("(")
-		d := p.days()
-		p.need(")")
-		e.Inner, e.Column, e.Other = "days", d.Column, d.Other
-	default:
-		e.Distinct = p.take("distinct")
-		paren := p.take("(")
-		e.Column = p.column()
-		p.columnOp(&e)
-		if paren {
-			p.need(")")
+	case "column":
+		e.Column, e.Op, e.Other, e.Then, e.Distinct = of.Column, of.Op, of.Other, of.Then, n.distinct
+		if e.Op != "" && (e.Distinct || e.Func == "count") {
+			fail("a count of a calculation")
 		}
+	case "days", "age":
+		e.Inner, e.Column, e.Other = of.Kind, of.Column, of.Other
+	default:
+		fail("%s of %s", n.text, of.Kind)
 	}
-	p.need(")")
+	e.Conds = r.conds(n.filter)
 	return e
-}
-
-// outer reads an operator and a second aggregate.
-func (p *parser) outer(e ir.Expr) ir.Expr {
-	sign := p.peek().text
-	if p.peek().kind != 'o' || sign != "+" && sign != "-" && sign != "/" {
-		return e
-	}
-	next := p.peekAt(1)
-	if next.text == "nullif" {
-		p.fail("nullif")
-	}
-	if !aggregates[next.text] {
-		p.fail("arithmetic of an aggregate and %s", next.text)
-	}
-	p.at += 2
-	p.need("(")
-	second := p.aggregate(next.text)
-	e.Outer, e.Second = sign, &second
-	return e
-}
-
-// percentage reads 100.0 * agg FILTER (WHERE cond) / agg, and
-// 100.0 * agg / sum(agg) OVER ().
-func (p *parser) percentage() (ir.Expr, bool) {
-	t := p.peek()
-	if t.kind != 'n' || t.text != "100.0" && t.text != "100" || p.peekAt(1).text != "*" {
-		return ir.Expr{}, false
-	}
-	p.at += 2
-	name := p.next().text
-	if !aggregates[name] {
-		p.fail("a percentage of %s", name)
-	}
-	p.need("(")
-	e := p.aggregate(name)
-	if p.take("filter", "(", "where") {
-		conds := p.conds()
-		p.need(")")
-		p.need("/")
-		if len(conds) != 1 {
-			p.fail("a percentage with several conditions")
-		}
-		second := p.next().text
-		p.need("(")
-		if other := p.aggregate(second); other.Func != e.Func || other.Column != e.Column {
-			p.fail("a percentage of something else")
-		}
-		e.Kind, e.Conds = "pctof", conds
-		if e.Star {
-			e = ir.Expr{Kind: "pct", Column: -1, Other: -1, Conds: conds}
-		}
-		return e, true
-	}
-	p.need("/")
-	p.need("sum")
-	p.need("(")
-	inner := p.next().text
-	p.need("(")
-	p.aggregate(inner)
-	p.need(")")
-	p.need("over", "(", ")")
-	e.Kind = "share"
-	return e, true
-}
-
-// conds reads conditions. Parentheses are allowed around alternatives on one column,
-// and around everything.
-func (p *parser) conds() []ir.Cond {
-	all := p.condGroup()
-	for {
-		or := p.is("or")
-		if !or && !p.is("and") {
-			return all
-		}
-		p.at++
-		next := p.condGroup()
-		next[0].Or = or
-		all = append(all, next...)
-	}
-}
-
-// condGroup reads a condition, or several in parentheses.
-func (p *parser) condGroup() []ir.Cond {
-	if !p.is("(") {
-		return p.cond()
-	}
-	p.at++
-	all := p.conds()
-	p.need(")")
-	for _, c := range all[1:] {
-		if c.Or && (c.Left.Column != all[0].Left.Column || c.Left.Kind != all[0].Left.Kind) && (p.is("and") || p.is("or")) {
-			p.fail("alternatives on different columns in parentheses")
-		}
-	}
-	return all
-}
-
-var comparisons = map[string]bool{"=": true, "!=": true, ">": true, "<": true, ">=": true, "<=": true}
-
-// periodOps are macros of training queries that compare a date with a named period.
-var periodOps = map[string]string{"during": "=", "before": "<", "after": ">", "since": ">=", "until": "<="}
-
-func (p *parser) cond() []ir.Cond {
-	if op, ok := periodOps[p.peek().text]; ok && p.peekAt(1).text == "(" {
-		p.at += 2
-		c := ir.Cond{Left: ir.Expr{Kind: "column", Column: p.column(), Other: -1}, Op: op, Column: -1}
-		p.need(",")
-		c.Values = []ir.Value{{Kind: ir.PeriodValue, Text: p.next().text}}
-		p.need(")")
-		return []ir.Cond{c}
-	}
-	not := p.take("not")
-	c := ir.Cond{Left: p.expr(), Column: -1}
-	if c.Left.Kind == "column" && not {
-		return []ir.Cond{{Left: c.Left, Op: "=", Values: []ir.Value{{Kind: ir.BoolValue, Text: "false"}}, Column: -1}}
-	}
-	not = p.take("not") || not
-	op := p.next().text
-	switch {
-	case op == "between":
-		c.Op, c.Values = op, []ir.Value{p.value(), {}}
-		p.need("and")
-		c.Values[1] = p.value()
-	case op == "like" || op == "ilike":
-		p.like(&c, not)
-		return []ir.Cond{c}
-	case op == "is":
-		not = p.take("not") || not
-		p.need("null")
-		c.Op = "isnull"
-		if not {
-			c.Op = "notnull"
-		}
-		return []ir.Cond{c}
-	case op == "in":
-		return p.in(c, not)
-	case comparisons[op]:
-		c.Op = op
-		p.right(&c)
-	default:
-		p.at--
-		if c.Left.Kind != "column" {
-			p.fail("a condition with %s", op)
-		}
-		c.Op, c.Values = "=", []ir.Value{{Kind: ir.BoolValue, Text: "true"}}
-	}
-	if not {
-		p.fail("NOT %s", op)
-	}
-	return []ir.Cond{c}
-}
-
-// right reads the right side of a comparison.
-func (p *parser) right(c *ir.Cond) {
-	switch t := p.peek(); {
-	case p.is("("):
-		p.at++
-		c.Sub = p.query()
-		p.need(")")
-	case t.kind == 'w' && (t.text == "true" || t.text == "false"):
-		p.at++
-		c.Values = []ir.Value{{Kind: ir.BoolValue, Text: t.text}}
-	case t.kind == 'w' && t.text == "date":
-		p.fail("a date without a period")
-	case t.kind == 'w', t.kind == 'q' && p.isColumn(t.text):
-		c.Column = p.column()
-	default:
-		c.Values = []ir.Value{p.value()}
-	}
-}
-
-func (p *parser) value() ir.Value {
-	t := p.next()
-	switch {
-	case t.kind == 's' || t.kind == 'q':
-		return ir.Value{Text: t.text}
-	case t.kind == 'n':
-		return ir.Value{Kind: ir.NumberValue, Text: strings.TrimSuffix(t.text, ".0")}
-	case t.text == "-" && p.peek().kind == 'n':
-		return ir.Value{Kind: ir.NumberValue, Text: "-" + p.next().text}
-	}
-	p.fail("%q where a value should stand", t.text)
-	return ir.Value{}
-}
-
-func (p *parser) like(c *ir.Cond, not bool) {
-	v := p.value()
-	before, after := strings.HasPrefix(v.Text, "%"), strings.HasSuffix(v.Text, "%")
-	v.Text = strings.Trim(v.Text, "%")
-	switch {
-	case not && before == after:
-		c.Op = "notlike"
-	case not:
-		p.fail("NOT LIKE with one end")
-	case before && after:
-		c.Op = "like"
-	case after:
-		c.Op = "likepre"
-	case before:
-		c.Op = "likesuf"
-	default:
-		c.Op = "="
-	}
-	if strings.ContainsAny(v.Text, "%_") {
-		p.fail("a pattern")
-	}
-	c.Values = []ir.Value{v}
-}
-
-// in reads a list, as alternatives, or a subquery.
-func (p *parser) in(c ir.Cond, not bool) []ir.Cond {
-	p.need("(")
-	if p.is("select") {
-		c.Op, c.Sub = "in", p.query()
-		if not {
-			c.Op = "notin"
-		}
-		p.need(")")
-		return []ir.Cond{c}
-	}
-	var all []ir.Cond
-	for {
-		one := c
-		one.Op, one.Or, one.Values = "=", len(all) > 0, []ir.Value{p.value()}
-		if not {
-			one.Op, one.Or = "!=", false
-		}
-		all = append(all, one)
-		if !p.take(",") {
-			p.need(")")
-			return all
-		}
-	}
 }

@@ -55,7 +55,7 @@ func lex(sql string) ([]token, error) {
 			i = end
 		default:
 			n := size
-			for _, two := range []string{"<=", ">=", "!=", "<>", "==", "::"} {
+			for _, two := range []string{"<=", ">=", "!=", "<>", "==", "::", "//", "||"} {
 				if strings.HasPrefix(sql[i:], two) {
 					n = 2
 				}

@@ -9,10 +9,13 @@ import (
 
 // tables adds to the query the tables that its columns do not imply, and the link if there
 // are several.
-func (p *parser) tables(q *ir.Query) {
-	s := p.scope
+func (r *reader) tables(q *ir.Query) {
+	s := r.scope
+	if len(s.tables) == 0 {
+		return
+	}
 	counts := slices.ContainsFunc(q.Items, countsRows) || slices.ContainsFunc(q.Order, func(o ir.Sort) bool { return countsRows(o.By) }) ||
-		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return countsRows(c.Left) })
+		slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return countsRows(c.Left) || c.Right != nil && countsRows(*c.Right) })
 	var candidates [][]int
 	if !counts {
 		candidates = append(candidates, nil)
@@ -37,36 +40,36 @@ func (p *parser) tables(q *ir.Query) {
 				for _, via := range vias {
 					q.From, q.Via = from, via
 					// Prefer a join that does not repeat the counted rows.
-					if p.covers(q, exact) && (!once || !counts || !ir.Repeats(q, p.cat, from[0])) {
+					if r.covers(q, exact) && (!once || !counts || !ir.Repeats(q, r.cat, from[0])) {
 						return
 					}
 				}
 			}
 		}
 	}
-	p.fail("tables that its links do not join")
+	fail("tables that its links do not join")
 }
 
 func countsRows(e ir.Expr) bool {
-	return e.Star || e.Kind == "pct" || e.Second != nil && e.Second.Star
+	return e.Star || e.Kind == "pct" || e.Second != nil && countsRows(*e.Second)
 }
 
 // covers reports whether the query reads exactly the tables of its FROM, by the same links
 // if exact is set.
-func (p *parser) covers(q *ir.Query, exact bool) bool {
-	tables, links, err := ir.Tables(q, p.cat)
-	if err != nil || len(tables) != len(p.scope.tables) {
+func (r *reader) covers(q *ir.Query, exact bool) bool {
+	tables, links, err := ir.Tables(q, r.cat)
+	if err != nil || len(tables) != len(r.scope.tables) {
 		return false
 	}
 	for _, t := range tables {
-		if !slices.Contains(p.scope.tables, t) {
+		if !slices.Contains(r.scope.tables, t) {
 			return false
 		}
 	}
 	if !exact {
 		return q.Via < 0
 	}
-	for _, pair := range p.scope.on {
+	for _, pair := range r.scope.on {
 		if !slices.Contains(links, catalog.Link{From: pair[0], To: pair[1]}) && !slices.Contains(links, catalog.Link{From: pair[1], To: pair[0]}) {
 			return false
 		}

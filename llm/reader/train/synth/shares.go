@@ -78,7 +78,8 @@ func (m *generator) twoSides(s subject) (Question, bool) {
 			words = "average " + words
 		}
 	}
-	e.Kind, e.Conds = pick(m, []string{"ratio", "diff", "diff", "growth"}), conds
+	e.Kind, e.Conds = pick(m, []string{"ratio", "diff", "diff", "growth"}), conds[:1]
+	e.Versus = conds[1:]
 	q := query(e)
 	q.From = from
 	fill := map[string]string{"a": a, "b": b, "w": words}
