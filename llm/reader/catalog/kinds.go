@@ -65,13 +65,23 @@ func lazyRegexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// missingTexts are texts that stand for a missing value.
-var missingTexts = WordSet(`null none n/a na nan nil - – — -- ? unknown tba tbd .. ... x #null!`)
+// absentTexts are texts that are never a value, and missingTexts those that can stand for a
+// missing one.
+var (
+	absentTexts  = WordSet(`null n/a na nan nil - – — -- .. ... #null! #n/a`)
+	missingTexts = WordSet(`none ? unknown tba tbd x`)
+)
+
+// IsAbsent reports whether a cell's text is never a value.
+func IsAbsent(cell string) bool {
+	cell = strings.TrimSpace(cell)
+	return cell == "" || absentTexts[strings.ToLower(cell)]
+}
 
 // IsMissing reports whether a cell's text stands for a missing value.
 func IsMissing(cell string) bool {
 	cell = strings.TrimSpace(cell)
-	return cell == "" || missingTexts[strings.ToLower(cell)]
+	return IsAbsent(cell) || missingTexts[strings.ToLower(cell)]
 }
 
 // minKindTenths is the share of cells, in tenths, that must be of a kind for a text column

@@ -244,6 +244,8 @@ func (s *describer) direction(o Sort) string {
 	switch kind := s.kind(o.By); {
 	case o.By.Kind == "rowid":
 		words = [2]string{"as in the table", "from the end of the table"}
+	case o.By.Kind == "part" && kind == catalog.Text:
+		words = [2]string{"as in the calendar", "from the end of the calendar"}
 	case kind == catalog.Date:
 		words = [2]string{"earliest first", "latest first"}
 	case kind == catalog.Text:

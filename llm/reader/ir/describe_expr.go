@@ -84,7 +84,10 @@ func (s *describer) value(e Expr, column func(int) string) string {
 		return partWords[e.Func] + " of " + column(e.Column)
 	}
 	text := column(e.Column)
-	for _, o := range e.operands() {
+	for i, o := range e.operands() {
+		if i > 0 && (o.Op == "times" || o.Op == "over" || o.Op == "of") {
+			text = "(" + text + ")"
+		}
 		if o.Op == "gap" {
 			text = "difference between " + text
 		}
@@ -113,9 +116,15 @@ func (s *describer) expr(e Expr) phrase {
 		if e.Outer == "" {
 			return s.figure(e)
 		}
+		if e.Outer == "-" && e.Second.Outer == "" && s.isDate(e) && s.isDate(*e.Second) {
+			return phrase{"days from " + s.of(s.figure(*e.Second)) + " to " + s.of(s.figure(e)), -1}
+		}
 		signs := map[string]string{"+": " plus ", "-": " minus ", "/": " divided by ", "%": " as a percentage of "}
 		text := s.of(s.figure(e))
-		for at := e; at.Outer != ""; at = *at.Second {
+		for at, n := e, 0; at.Outer != ""; at, n = *at.Second, n+1 {
+			if n > 0 && (at.Outer == "/" || at.Outer == "%") {
+				text = "(" + text + ")"
+			}
 			text += signs[at.Outer] + s.of(s.figure(*at.Second))
 		}
 		return phrase{text, -1}
@@ -128,6 +137,9 @@ func (s *describer) expr(e Expr) phrase {
 	case "ratio":
 		return phrase{s.of(s.agg(e)) + " " + s.terms(terms(e.Conds)) + " divided by that " + s.terms(terms(e.Versus)), -1}
 	case "diff":
+		if s.isDate(e) {
+			return phrase{"days from " + s.of(s.agg(e)) + " " + s.terms(terms(e.Versus)) + " to that " + s.terms(terms(e.Conds)), -1}
+		}
 		return phrase{s.of(s.agg(e)) + " " + s.terms(terms(e.Conds)) + " minus that " + s.terms(terms(e.Versus)), -1}
 	case "growth":
 		return phrase{"change in percent of " + s.of(s.agg(e)) + " from those " + s.terms(terms(e.Conds)) + " to those " + s.terms(terms(e.Versus)), -1}
@@ -141,6 +153,11 @@ func (s *describer) rows() string {
 		return "rows"
 	}
 	return s.table(s.main)
+}
+
+// isDate reports whether an aggregate is a date.
+func (s *describer) isDate(e Expr) bool {
+	return e.Sub == nil && e.Column >= 0 && s.kind(Expr{Kind: "agg", Func: e.Func, Column: e.Column, Op: e.Op, Inner: e.Inner}) == catalog.Date
 }
 
 // figure describes an aggregate under its conditions, or a query.

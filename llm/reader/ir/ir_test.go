@@ -77,6 +77,21 @@ func TestSQL(t *testing.T) {
 			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 nth k3 each @orders.channel",
 			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") BETWEEN 3 AND 4`},
+		// Conditions of one aggregate, queries as operands, and chains of arithmetic.
+		{"select max @orders.amount - avg @orders.amount % avg @orders.amount", `SELECT (100.0 * (max("amount") - avg("amount")) / nullif(avg("amount"), 0)) AS "percent" FROM "orders"`},
+		{"select ( select sum @orders.amount ) - ( select avg @order_items.quantity )", `SELECT ((SELECT sum("amount") AS "total_amount" FROM "orders") - (SELECT avg("quantity") AS "average_quantity" FROM "order_items")) AS "difference"`},
+		{"select avg ( select count * from #orders group @orders.customer_id )", `SELECT (SELECT avg(figure) FROM (SELECT count(*) AS "count" FROM "orders" GROUP BY "customer_id") AS figures (figure)) AS "average_count"`},
+		{"select count ( select @customers.country group @customers.country having count * > k3 )", `SELECT (SELECT count(*) FROM (SELECT "country" FROM "customers" GROUP BY "country" HAVING count(*) > 3) AS found) AS "count"`},
+		{"select @customers.country group @customers.country having sum @orders.amount > ( select avg ( select sum @orders.amount group @customers.country ) )", `SELECT "customers"."country" FROM "customers" JOIN "orders" ON "orders"."customer_id" = "customers"."customer_id" GROUP BY "customers"."country" HAVING sum("orders"."amount") > (SELECT (SELECT avg(figure) FROM (SELECT sum("orders"."amount") AS "total_amount" FROM "orders" JOIN "customers" ON "orders"."customer_id" = "customers"."customer_id" GROUP BY "customers"."country") AS figures (figure)) AS "average_total_amount") ORDER BY "customers"."country"`},
+		{"select @order_items.item_id @order_items.quantity plus @order_items.unit_price plus @order_items.quantity of @order_items.unit_price", `SELECT "item_id", (100.0 * (("quantity" + "unit_price") + "quantity") / nullif("unit_price", 0)) AS "percent" FROM "order_items"`},
+		{"select avg @order_items.quantity gap @order_items.unit_price", `SELECT avg(abs("quantity" - "unit_price")) AS "average_quantity_gap_unit_price" FROM "order_items"`},
+		{"select @order_items.quantity gap @order_items.unit_price", `SELECT abs("quantity" - "unit_price") AS "difference" FROM "order_items"`},
+		{"select max @orders.ordered_at - min @orders.ordered_at", `SELECT date_diff('day', min("ordered_at"), max("ordered_at")) AS "difference" FROM "orders"`},
+		{"select count * from #orders where @orders.status isnull", `SELECT count(*) AS "count" FROM "orders" WHERE "status" IS NULL`},
+		{"select weekday @orders.ordered_at count * from #orders group weekday @orders.ordered_at order weekday @orders.ordered_at asc", `SELECT dayname("ordered_at") AS "weekday", count(*) AS "count" FROM "orders" GROUP BY dayname("ordered_at") ORDER BY min(isodow("ordered_at")) NULLS LAST`},
+		{"select sum @products.price less @order_items.unit_price times @order_items.quantity", `SELECT sum(((TRY_CAST(regexp_extract(translate(replace("products"."price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) - "order_items"."unit_price") * "order_items"."quantity")) AS "total_price_less_unit_price_times_quantity" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id"`},
+		{"select pct @customers.country = v3 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE contains(lower(CAST("customers"."country" AS VARCHAR)), 'o''brien')) / nullif(count(*), 0)) AS "percent" FROM "customers" JOIN "orders" ON "orders"."customer_id" = "customers"."customer_id"`},
+		{"select @orders.channel group @orders.channel having pct @orders.status = v3 > v2", `SELECT "channel" FROM "orders" GROUP BY "channel" HAVING (100.0 * count(*) FILTER (WHERE contains(lower(CAST("status" AS VARCHAR)), 'o''brien')) / nullif(count(*), 0)) > 12.5 ORDER BY "channel"`},
 	} {
 		tokens, err := ir.ParseText(expand(test.query))
 		if err != nil {
@@ -122,6 +137,8 @@ func TestMeaningless(t *testing.T) {
 	for _, query := range []string{
 		"select sum @customers.name", "select median @customers.name", "select year @orders.amount", "select count *", "select @orders.amount where @orders.ordered_at = k3",
 		"select @customers.name union select @customers.name @customers.city", "select @customers.name limit k2 each @customers.city", "select @customers.name limit k1 nth k2",
+		"select avg ( select @customers.name )", "select avg ( select @orders.amount @orders.order_id )", "select share count ( select @customers.city )", "select ( select @customers.name ) - ( select @customers.city )",
+		"select @orders.channel group @orders.channel having share count * > k3", "select @orders.channel group @orders.channel having max @orders.ordered_at > count *",
 	} {
 		tokens, err := ir.ParseText(expand(query))
 		if err != nil {

@@ -30,6 +30,9 @@ func (p *printer) expr(e Expr, measured bool) string {
 		return p.duration(e.Kind, e)
 	case "agg", "query":
 		text := p.term(e)
+		if p.betweenDates(e) {
+			return "date_diff('day', " + p.term(*e.Second) + ", " + text + ")"
+		}
 		for at := e; at.Outer != ""; at = *at.Second {
 			text = calculate(text, at.Outer, p.term(*at.Second))
 		}
@@ -98,7 +101,24 @@ func (p *printer) compareSides(e Expr) string {
 	case "growth":
 		return fmt.Sprintf("(100.0 * (%s - %s) / nullif(%s, 0))", b, a, a)
 	}
+	if p.betweenDates(e) {
+		return "date_diff('day', " + b + ", " + a + ")"
+	}
 	return fmt.Sprintf("(%s - %s)", a, b)
+}
+
+// betweenDates reports whether an expression is the difference of two dates, in days.
+func (p *printer) betweenDates(e Expr) bool {
+	if e.Kind == "diff" {
+		e.Kind = "agg"
+		return p.classOf(e, true) == date
+	}
+	if e.Kind != "agg" && e.Kind != "query" || e.Outer != "-" || e.Second.Outer != "" {
+		return false
+	}
+	first := e
+	first.Outer, first.Second = "", nil
+	return p.classOf(first, true) == date && p.classOf(*e.Second, true) == date
 }
 
 // agg prints an aggregate over the rows of a filter.
@@ -330,6 +350,8 @@ func (p *printer) label(e Expr) string {
 		return e.Kind
 	case e.Op == "gap" && e.Func == "":
 		return "difference"
+	case e.Func == "" && len(e.operands()) > 0 && e.operands()[len(e.Then)].Op == "of":
+		return "percent"
 	case e.Func == "count":
 		return "count"
 	case e.Kind == "agg":
@@ -344,9 +366,18 @@ func (p *printer) base(q *Query, e Expr) int {
 	switch {
 	case e.Func == "min" || e.Func == "max" || e.Distinct || e.Sub != nil:
 		return -1
+	case e.Kind == "pct" && len(q.From) > 0:
+		return q.From[0]
 	case e.Kind == "pct":
 		return p.cat.Columns[e.Conds[0].Left.Column].Table
 	case e.Column >= 0:
+		// A calculation with columns of two tables has a value for each row of the one that
+		// refers to the other.
+		for _, o := range e.operands() {
+			if t := p.cat.Columns[o.Column].Table; !p.joins.multiplies(t) {
+				return t
+			}
+		}
 		return p.cat.Columns[e.Column].Table
 	case len(q.From) > 0:
 		return q.From[0]

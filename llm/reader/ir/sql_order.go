@@ -104,6 +104,11 @@ func (p *printer) tieBreakers(q *Query) []string {
 func (p *printer) sortKeys(q *Query) (keys []string) {
 	for _, s := range q.Order {
 		key := p.expr(s.By, true)
+		if s.By.Kind == "part" && (s.By.Func == "monthof" || s.By.Func == "weekday") {
+			if key = p.partNumber(s.By); len(groupKeys(q)) > 0 {
+				key = "min(" + key + ")"
+			}
+		}
 		if s.Desc {
 			key += " DESC"
 		}

@@ -108,6 +108,9 @@ func checkGroups(q *Query) error {
 		if c.Column >= 0 {
 			return errors.New("an aggregate compared with a column")
 		}
+		if c.Left.Kind == "share" {
+			return errors.New("a condition on the share of all groups")
+		}
 	}
 	return nil
 }
@@ -134,6 +137,9 @@ func (p *printer) checkExpr(e Expr) error {
 		if (e.Func == "sum" || e.Func == "avg" || e.Func == "median") && p.classOf(e.Sub.Items[0], true) != number {
 			return fmt.Errorf("%s of a query without numbers", e.Func)
 		}
+	}
+	if p.betweenDates(e) {
+		return nil
 	}
 	computed := e.Outer != "" || e.Kind == "pctof" || e.Kind == "share" || e.Kind == "ratio" || e.Kind == "diff" || e.Kind == "growth"
 	for at := &e; computed && at != nil; at = at.Second {

@@ -164,6 +164,8 @@ func (p *printer) cond(c Cond) string {
 	switch c.Op {
 	case "isnull", "notnull":
 		return p.missing(c)
+	case "valued":
+		return p.expr(c.Left, false) + " IS NOT NULL"
 	case "in":
 		return p.expr(c.Left, false) + " IN (" + p.sub(c.Sub, false) + ")"
 	case "notin":
@@ -184,20 +186,20 @@ func (p *printer) cond(c Cond) string {
 	return p.compare(c)
 }
 
-// missing prints the test whether a value is absent. So is a text that stands for no value, or
-// that is no number or date in a column of those.
+// missing prints the test whether a value is absent. So is a text that is never a value, or that
+// is no number in a column of those.
 func (p *printer) missing(c Cond) string {
 	test := map[string]string{"isnull": " IS NULL", "notnull": " IS NOT NULL"}[c.Op]
 	if c.Left.Kind != "column" || c.Left.Op != "" || p.cat.Columns[c.Left.Column].Native && p.cat.Columns[c.Left.Column].Kind != catalog.Text {
 		return p.expr(c.Left, false) + test
 	}
 	column, ref := &p.cat.Columns[c.Left.Column], p.ref(c.Left.Column)
-	if column.Kind != catalog.Text {
+	if column.Kind == catalog.Number {
 		return p.measure(c.Left.Column) + test
 	}
 	var texts []string
 	for _, v := range column.Values {
-		if catalog.IsMissing(v) {
+		if catalog.IsAbsent(v) {
 			texts = append(texts, Literal(v))
 		}
 	}
@@ -210,14 +212,14 @@ func (p *printer) missing(c Cond) string {
 	return "(" + ref + " IS NOT NULL AND " + ref + " NOT IN (" + strings.Join(texts, ", ") + "))"
 }
 
-// withoutNull adds IS NOT NULL for the only column of a query, so that NOT IN is never
+// withoutNull adds IS NOT NULL, as the operator "valued", for the only column of a query, so that NOT IN is never
 // NULL.
 func withoutNull(q *Query) *Query {
 	if len(q.Items) != 1 || q.Items[0].Kind != "column" || q.Set != "" || hasAggregates(q) || len(q.Group) > 0 {
 		return q
 	}
 	copied := *q
-	copied.Where = append(slices.Clone(q.Where), Cond{Left: q.Items[0], Op: "notnull", Column: -1})
+	copied.Where = append(slices.Clone(q.Where), Cond{Left: q.Items[0], Op: "valued", Column: -1})
 	return &copied
 }
 

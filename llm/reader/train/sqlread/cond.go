@@ -1,6 +1,8 @@
 package sqlread
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"parley/llm/reader/catalog"
@@ -61,7 +63,7 @@ func (r *reader) alternatives(n *node, not bool) [][]unit {
 		}
 		return append(a, b...)
 	}
-	return [][]unit{r.test(n, not)}
+	return r.test(n, not)
 }
 
 // periodOps are macros of training queries that compare a date with a named period.
@@ -72,15 +74,15 @@ var opposites = map[string]string{"=": "!=", "!=": "=", ">": "<=", "<=": ">", "<
 // mirrored are the operators with the sides exchanged.
 var mirrored = map[string]string{"=": "=", "!=": "!=", ">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
-// test translates one test, as conditions that must all hold.
-func (r *reader) test(n *node, not bool) []unit {
-	one := func(c ir.Cond) []unit {
+// test translates one test.
+func (r *reader) test(n *node, not bool) [][]unit {
+	one := func(c ir.Cond) [][]unit {
 		if not {
 			if c.Op = opposites[c.Op]; c.Op == "" {
 				fail("NOT of a test")
 			}
 		}
-		return []unit{{c}}
+		return [][]unit{{{c}}}
 	}
 	if n.kind == 'f' {
 		return one(r.function(n))
@@ -93,7 +95,7 @@ func (r *reader) test(n *node, not bool) []unit {
 				c.Values = []ir.Value{{Kind: ir.NumberValue, Text: "0"}}
 			}
 		}
-		return []unit{{c}}
+		return [][]unit{{{c}}}
 	}
 	if n.kind != 'o' || len(n.args) < 2 {
 		fail("a condition with %s", n.text)
@@ -102,9 +104,29 @@ func (r *reader) test(n *node, not bool) []unit {
 	op := n.text
 	if _, literal := r.value(left); literal && mirrored[op] != "" {
 		left, right, op = right, left, mirrored[op]
+	} else if literal && op == "in" && right.kind != 'q' {
+		// A value in one of several columns.
+		var any *node
+		for _, a := range n.args[1:] {
+			test := operator("=", a, left)
+			if any == nil {
+				any = test
+			} else {
+				any = operator("or", any, test)
+			}
+		}
+		return r.alternatives(any, not)
 	}
 	if c, ok := r.outerColumn(left, op, right); ok {
-		return c
+		return [][]unit{c}
+	}
+	if factor, of, ok := multiple(right); ok && left.kind == 'c' && comparisons[op] {
+		// A multiple of a column is a ratio, or a percentage.
+		ratio := operator("/", left, of)
+		if factor < 1 {
+			factor, ratio = math.Round(factor*1e4)/100, operator("*", &node{kind: 'n', text: "100"}, ratio)
+		}
+		return r.test(operator(op, ratio, &node{kind: 'n', text: strconv.FormatFloat(factor, 'f', -1, 64)}), not)
 	}
 	if left.kind == 'f' && op == "=" && (left.text == "left" || left.text == "right" || left.text == "substr" || left.text == "substring") {
 		like := map[string]string{"left": "likepre", "right": "likesuf", "substr": "likepre", "substring": "likepre"}[left.text]
@@ -125,35 +147,54 @@ func (r *reader) test(n *node, not bool) []unit {
 		if not {
 			above := c
 			c.Op, c.Values, above.Op, above.Or, above.Values = "<", []ir.Value{low}, ">", true, []ir.Value{high}
-			return []unit{{c, above}}
+			return [][]unit{{{c, above}}}
 		}
 		c.Values = []ir.Value{low, high}
-		return []unit{{c}}
+		return [][]unit{{{c}}}
 	case "like":
 		v, ok := r.value(right)
 		if !ok {
 			fail("a pattern")
 		}
+		if inner := strings.Trim(v.Text, "%"); strings.Contains(inner, "%") && !not {
+			// The parts of a pattern, in any order.
+			var all []unit
+			for _, part := range strings.Split(inner, "%") {
+				c.Op, c.Values = "like", []ir.Value{{Text: strings.TrimSpace(part)}}
+				all = append(all, unit{c})
+			}
+			return [][]unit{all}
+		}
 		return one(like(c, v))
 	case "is":
 		switch right.text {
 		case "null":
-			return r.missing(c, not)
+			if c.Left.Kind == "column" && c.Left.Op != "" && not {
+				// A calculation has a value if its columns have.
+				var all []unit
+				left.visit(func(n *node) {
+					if n.kind == 'c' {
+						all = append(all, r.missing(ir.Cond{Left: r.expr(n), Column: -1}, true)...)
+					}
+				})
+				return [][]unit{all}
+			}
+			return [][]unit{r.missing(c, not)}
 		case "true", "false":
 			c.Op, c.Values = "=", []ir.Value{{Kind: ir.BoolValue, Text: right.text}}
 			return one(c)
 		}
 		fail("IS %s", right.text)
 	case "in":
-		return r.in(c, n.args[1:], not)
+		return [][]unit{r.in(c, n.args[1:], not)}
 	}
 	if !comparisons[op] {
 		fail("a condition with %s", op)
 	}
 	v, literal := r.value(right)
 	switch {
-	case literal && (op == "=" || op == "!=") && c.Left.Kind == "column" && v.Kind == ir.TextValue && catalog.IsMissing(v.Text):
-		return r.missing(c, not != (op == "!="))
+	case literal && (op == "=" || op == "!=") && c.Left.Kind == "column" && v.Kind == ir.TextValue && catalog.IsAbsent(v.Text):
+		return [][]unit{r.missing(c, not != (op == "!="))}
 	case literal:
 		c.Values = []ir.Value{v}
 	case right.kind == 'q':
@@ -172,6 +213,15 @@ func (r *reader) test(n *node, not bool) []unit {
 		}
 	}
 	return one(c)
+}
+
+// multiple splits a multiple of a column.
+func multiple(n *node) (factor float64, of *node, ok bool) {
+	over, under, factor := factors(n)
+	if len(over) != 1 || len(under) > 0 || over[0].kind != 'c' || factor == 1 || factor <= 0 {
+		return 0, nil, false
+	}
+	return factor, over[0], true
 }
 
 // missing translates a test for an absent value. A row of a LEFT JOIN without one is a row
@@ -298,16 +348,13 @@ func like(c ir.Cond, v ir.Value) ir.Cond {
 	default:
 		c.Op = "="
 	}
-	if strings.ContainsAny(v.Text, "%_") {
-		fail("a pattern")
-	}
 	c.Values = []ir.Value{v}
 	return c
 }
 
 // in translates a list, as alternatives, or a subquery.
 func (r *reader) in(c ir.Cond, list []*node, not bool) []unit {
-	if list[0].kind == 'q' {
+	if list[0].kind == 'q' && len(list) == 1 {
 		c.Op, c.Sub = "in", r.query(list[0].sub)
 		if not {
 			c.Op = "notin"
@@ -316,12 +363,15 @@ func (r *reader) in(c ir.Cond, list []*node, not bool) []unit {
 	}
 	var all []unit
 	for _, n := range list {
-		v, ok := r.value(n)
-		if !ok {
+		one := c
+		one.Op = "="
+		if v, ok := r.value(n); ok {
+			one.Values = []ir.Value{v}
+		} else if n.kind == 'q' {
+			one.Sub = r.query(n.sub)
+		} else {
 			fail("IN without values")
 		}
-		one := c
-		one.Op, one.Values = "=", []ir.Value{v}
 		if not {
 			one.Op = "!="
 			all = append(all, unit{one})

@@ -169,6 +169,8 @@ func (r *reader) call(n *node) ir.Expr {
 		return ir.Expr{Kind: "days", Column: r.column(n.args[1]), Other: r.column(n.args[2])}
 	case (n.text == "date_diff" || n.text == "datediff" || n.text == "date_sub") && len(n.args) == 3 && n.args[0].text == "year" && n.args[1].kind == 'c' && r.find(n.args[2], r.scope) < 0:
 		return ir.Expr{Kind: "age", Column: r.column(n.args[1]), Other: -1}
+	case (n.text == "date_diff" || n.text == "datediff") && len(n.args) == 3 && n.args[0].text == "day":
+		return r.calculate(r.expr(n.args[2]), "-", r.expr(n.args[1]))
 	case n.text == "decade" && len(n.args) == 1:
 		of := n.args[0]
 		if of.kind == 'f' && of.text == "year" {

@@ -170,9 +170,7 @@ func paired(s *statement) *statement {
 			fail("a table twice")
 		}
 	}
-	if sides[a] == nil || sides[b] == nil {
-		fail("a table twice")
-	}
+	used := map[string]bool{}
 	of := func(n *node) *node {
 		switch {
 		case n.kind != 'c' || n.text == "null":
@@ -180,6 +178,7 @@ func paired(s *statement) *statement {
 		case isKey(n):
 			return &node{kind: 'c', text: n.text}
 		}
+		used[n.of] = true
 		return &node{kind: 'f', text: "max", args: []*node{{kind: 'c', text: n.text}}, filter: sides[n.of]}
 	}
 	merged := &statement{from: []source{{table: s.from[0].table}}, where: conjunction(where), group: keys, limit: s.limit, offset: s.offset, hasLimit: s.hasLimit}
@@ -189,6 +188,11 @@ func paired(s *statement) *statement {
 	for _, o := range s.order {
 		merged.order = append(merged.order, sorted{o.by.replace(of), o.desc})
 	}
+	defer func() {
+		if sides[a] == nil || sides[b] == nil || !used[a] || !used[b] {
+			fail("a table twice")
+		}
+	}()
 	if len(s.items) == 1 && s.items[0].kind == 'f' && s.items[0].text == "count" {
 		for _, k := range keys {
 			merged.items = append(merged.items, item{node: k})

@@ -87,12 +87,24 @@ func (r *reader) query(s *statement) *ir.Query {
 		q.Items[i] = r.canonical(q.Items[i])
 	}
 	for i := range q.Order {
-		q.Order[i].By = r.canonical(q.Order[i].By)
+		by := &q.Order[i].By
+		if by.Outer == "/" && by.Second.Second == nil {
+			// The order of fractions is that of percentages.
+			percent := *by
+			percent.Outer = "%"
+			if percent = r.canonical(percent); percent.Kind != "agg" && !slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return e.Outer == "/" }) {
+				*by = percent
+			}
+		}
+		*by = r.canonical(*by)
 	}
 	for i := range q.Having {
 		q.Having[i].Left = r.canonical(q.Having[i].Left)
 	}
 	r.tables(q)
+	if len(r.scope.correlated) > 0 {
+		fail("a query that depends on the row outside")
+	}
 	r.scope = r.scope.outer
 	if s.set != "" {
 		q.Set, q.Right = s.set, r.query(s.right)
