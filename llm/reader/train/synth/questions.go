@@ -19,6 +19,7 @@ var kinds = []struct {
 	{8, (*generator).topGroup}, {5, (*generator).having}, {4, (*generator).absent}, {4, (*generator).distinct}, {4, (*generator).countDistinct}, {4, (*generator).sorted},
 	{2, (*generator).setOperation}, {4, (*generator).percentage}, {2, (*generator).share}, {3, (*generator).twoSides}, {2, (*generator).columnRatio}, {6, (*generator).byPeriod},
 	{2, (*generator).durations}, {3, (*generator).product}, {2, (*generator).howMuch}, {3, (*generator).topOfEach}, {6, (*generator).lookUp}, {8, (*generator).ofList},
+	{3, (*generator).bothSides}, {2, (*generator).together}, {3, (*generator).ofGroups}, {2, (*generator).oftener}, {1, (*generator).span}, {1, (*generator).byDecade},
 }
 
 var kindTotal = func() int {

@@ -11,7 +11,7 @@ import (
 
 func (m *generator) percentage(s subject) (Question, bool) {
 	c, ok := m.condition(s.table, nil)
-	if !ok || len(c.conds) != 1 || c.conds[0].Sub != nil {
+	if !ok || slices.ContainsFunc(c.conds, func(c ir.Cond) bool { return c.Sub != nil }) {
 		return Question{}, false
 	}
 	e := ir.Expr{Kind: "pct", Column: -1, Other: -1, Conds: c.conds}

@@ -52,7 +52,16 @@ func TestGeneratedQuestions(t *testing.T) {
 		"for a median": func(q *ir.Query) bool {
 			return slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return e.Func == "median" })
 		},
-		"with neither of two values": neither,
+		"with neither of two values":    neither,
+		"with figures under conditions": func(q *ir.Query) bool { return len(q.Items) == 2 && len(q.Items[1].Conds) > 0 },
+		"that relates two columns": func(q *ir.Query) bool {
+			return slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return e.Op == "of" || e.Op == "gap" }) ||
+				slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return s.By.Op == "of" || s.By.Op == "gap" })
+		},
+		"about groups": func(q *ir.Query) bool { return q.Items[0].Inner == "query" },
+		"with two figures compared": func(q *ir.Query) bool {
+			return slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return c.Right != nil })
+		},
 		"of a quarter of any year": func(q *ir.Query) bool {
 			return slices.ContainsFunc(q.Where, func(c ir.Cond) bool { return c.Left.Func == "quarter" })
 		},
