@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
@@ -54,10 +55,6 @@ func TestGeneratedQuestions(t *testing.T) {
 		},
 		"with neither of two values":    neither,
 		"with figures under conditions": func(q *ir.Query) bool { return len(q.Items) == 2 && len(q.Items[1].Conds) > 0 },
-		"that relates two columns": func(q *ir.Query) bool {
-			return slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return e.Op == "of" || e.Op == "gap" }) ||
-				slices.ContainsFunc(q.Order, func(s ir.Sort) bool { return s.By.Op == "of" || s.By.Op == "gap" })
-		},
 		"about groups": func(q *ir.Query) bool { return q.Items[0].Inner == "query" },
 		"with two figures compared": func(q *ir.Query) bool {
 			return slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return c.Right != nil })
@@ -86,4 +83,32 @@ func neither(q *ir.Query) bool {
 		}
 	}
 	return false
+}
+
+// TestGeneratedCalculations makes questions over a table with several numbers: some add up
+// columns, and some relate two.
+func TestGeneratedCalculations(t *testing.T) {
+	t.Parallel()
+	numbers := []string{"12.5", "3.25", "8.75", "40.5"}
+	profile := &catalog.Profile{Name: "stores", Rows: 4, Columns: []catalog.ColumnProfile{
+		{Name: "store", Type: "VARCHAR", Values: []string{"Harbour", "Market", "Mill", "Station"}, Complete: true, Distinct: 4, Filled: 4}}}
+	for _, name := range []string{"fresh", "milk", "frozen", "bakery"} {
+		profile.Columns = append(profile.Columns, catalog.ColumnProfile{Name: name, Type: "DOUBLE", Values: numbers, Complete: true, Distinct: 4, Filled: 4})
+	}
+	found := map[string]bool{}
+	for _, q := range synth.New(catalog.New([]*catalog.Profile{profile}, nil), 800, 1) {
+		exprs := slices.Clone(q.Query.Items)
+		for _, o := range q.Query.Order {
+			exprs = append(exprs, o.By)
+		}
+		for _, e := range exprs {
+			found[e.Op] = true
+			found["several"] = found["several"] || len(e.Then) > 0
+		}
+	}
+	for _, op := range []string{"plus", "of", "gap", "several"} {
+		if !found[op] {
+			t.Errorf("no question with %s", op)
+		}
+	}
 }
