@@ -55,7 +55,7 @@ func TestGeneratedQuestions(t *testing.T) {
 		},
 		"with neither of two values":    neither,
 		"with figures under conditions": func(q *ir.Query) bool { return len(q.Items) == 2 && len(q.Items[1].Conds) > 0 },
-		"about groups": func(q *ir.Query) bool { return q.Items[0].Inner == "query" },
+		"about groups":                  func(q *ir.Query) bool { return q.Items[0].Inner == "query" },
 		"with two figures compared": func(q *ir.Query) bool {
 			return slices.ContainsFunc(q.Having, func(c ir.Cond) bool { return c.Right != nil })
 		},
@@ -90,8 +90,8 @@ func neither(q *ir.Query) bool {
 func TestGeneratedCalculations(t *testing.T) {
 	t.Parallel()
 	numbers := []string{"12.5", "3.25", "8.75", "40.5"}
-	profile := &catalog.Profile{Name: "stores", Rows: 4, Columns: []catalog.ColumnProfile{
-		{Name: "store", Type: "VARCHAR", Values: []string{"Harbour", "Market", "Mill", "Station"}, Complete: true, Distinct: 4, Filled: 4}}}
+	profile := &catalog.Profile{Name: "stores", Rows: 5, Columns: []catalog.ColumnProfile{
+		{Name: "store", Type: "VARCHAR", Values: []string{"Harbour", "Market", "Mill", "Station"}, Complete: true, Distinct: 4, Filled: 5}}}
 	for _, name := range []string{"fresh", "milk", "frozen", "bakery"} {
 		profile.Columns = append(profile.Columns, catalog.ColumnProfile{Name: name, Type: "DOUBLE", Values: numbers, Complete: true, Distinct: 4, Filled: 4})
 	}
