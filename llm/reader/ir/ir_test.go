@@ -286,3 +286,39 @@ func TestDecimalComma(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// TestCells prints tests of texts that are never a value, and of members of lists.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	cat := catalog.New([]*catalog.Profile{{Name: "films", Rows: 4, Columns: []catalog.ColumnProfile{
+		{Name: "cast", Type: "VARCHAR", Values: []string{"child", "man, child", "NA", "woman"}, Complete: true, Distinct: 4, Filled: 4},
+		{Name: "budget", Type: "VARCHAR", Values: []string{"$12", "$7", "unknown", "$9"}, Complete: true, Distinct: 4, Filled: 4},
+		{Name: "year", Type: "BIGINT", Values: []string{"1987", "1994", "2001", "2008"}, Complete: true, Distinct: 4, Filled: 4, Least: "1987", Most: "2008"},
+	}}}, nil)
+	for query, want := range map[string]string{
+		"select c0 where c0 isnull":                        `WHERE ("cast" IS NULL OR "cast" IN ('NA'))`,
+		"select c0 where c0 notnull":                       `WHERE ("cast" IS NOT NULL AND "cast" NOT IN ('NA'))`,
+		"select c0 where c1 isnull":                        `AS DOUBLE) IS NULL`,
+		"select c0 where c2 notnull":                       `WHERE "year" IS NOT NULL`,
+		"select c0 where c0 like v0":                       `WHERE regexp_matches(lower(CAST("cast" AS VARCHAR)), '\bman\b')`,
+		"select c0 where c0 notlike v0":                    `WHERE NOT regexp_matches(`,
+		"select c0 where c0 like v1":                       `WHERE contains(lower(CAST("cast" AS VARCHAR)), 'child')`,
+		"select decade c2 count * from t0 group decade c2": `SELECT (CAST("year" AS INTEGER) // 10 * 10) AS "decade", count(*)`,
+	} {
+		tokens, err := ir.ParseText(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ir.Parse(tokens, []ir.Value{{Text: "man"}, {Text: "child"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ir.SQL(q, cat, now); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, %v", query, got, err)
+		}
+	}
+	state, ok := ir.Start().Next(ir.KeywordToken("select"))
+	if state, ok = state.Next(ir.KeywordToken("decade")); !ok || !state.Fits(state.Allowed(), ir.Token{Class: ir.ColumnRef, N: 2}, cat, ir.Value{}) {
+		t.Error("no decade of a year")
+	}
+}

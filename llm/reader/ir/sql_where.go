@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,11 +253,41 @@ func (p *printer) contains(c Cond) string {
 		return "starts_with(" + text + ", " + word + ")"
 	case "likesuf":
 		return "ends_with(" + text + ", " + word + ")"
-	case "notlike":
-		return "NOT contains(" + text + ", " + word + ")"
 	}
-	return "contains(" + text + ", " + word + ")"
+	test := "contains(" + text + ", " + word + ")"
+	if p.isMember(c.Left.Column, strings.ToLower(c.Values[0].Text)) {
+		test = "regexp_matches(" + text + ", " + Literal(`\b`+regexp.QuoteMeta(strings.ToLower(c.Values[0].Text))+`\b`) + ")"
+	}
+	if c.Op == "notlike" {
+		return "NOT " + test
+	}
+	return test
 }
+
+// isMember reports whether a text is a word of its own in a list of a column's cells, and within a
+// longer word in others: the man of "man, child" is not in "woman".
+func (p *printer) isMember(column int, word string) bool {
+	isASCIIWord := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+	if word == "" || !isASCIIWord(word[0]) || !isASCIIWord(word[len(word)-1]) {
+		return false
+	}
+	member, within := false, false
+	for _, v := range p.cat.Columns[column].Values {
+		v = strings.ToLower(v)
+		if !strings.Contains(v, word) {
+			continue
+		}
+		if strings.Contains(spaced(v), spaced(word)) {
+			member = member || strings.ContainsAny(v, ",;|/")
+		} else {
+			within = true
+		}
+	}
+	return member && within
+}
+
+// spaced returns the words of a text with blanks around each.
+func spaced(text string) string { return " " + strings.Join(catalog.ValueTokens(text), " ") + " " }
 
 // compare prints a comparison with values, by the kind of the column.
 func (p *printer) compare(c Cond) string {

@@ -1,6 +1,7 @@
 package link_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,32 @@ func TestValues(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%q\n got %q\nwant %q", question, got, want)
+		}
+	}
+}
+
+// TestPartsOfCells finds members of lists in cells: words that many cells have, and several words.
+func TestPartsOfCells(t *testing.T) {
+	t.Parallel()
+	var recipes []string
+	for _, other := range strings.Fields("apple barley carrot dill egg fennel garlic honey ice jam kale leek milk nut oat pea quince rice salt tea udon vinegar wine yam zest almond basil") {
+		recipes = append(recipes, other+", coconut")
+	}
+	recipes = append(recipes, "brown sugar, lemon", "lemon, brown sugar, rum")
+	slices.Sort(recipes)
+	cat := catalog.New([]*catalog.Profile{{Name: "recipes", Rows: 40, Columns: []catalog.ColumnProfile{
+		{Name: "ingredients", Type: "VARCHAR", Values: recipes, Complete: true, Distinct: int64(len(recipes)), Filled: 40}}}}, nil)
+	for question, want := range map[string]string{
+		// Too many cells to list.
+		"how many recipes use coconut": "coconut 0", "recipes with coconuts": "coconut 0",
+		"which recipes take brown sugar": "brown sugar 2",
+	} {
+		var got []string
+		for _, v := range link.Values(link.Tokenize(question), cat, now) {
+			got = append(got, fmt.Sprint(v.Text, " ", len(v.Cells[0])))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q: %q, want %q", question, got, want)
 		}
 	}
 }

@@ -93,7 +93,61 @@ func (f *valueFinder) cellsContaining(start, end int) []catalog.Cell {
 	return cells
 }
 
-// findPartsOfCells finds words that few cells contain, also in the singular.
+// findPhrases finds several words that some cells contain, also in the singular: members of lists in
+// cells, and parts of names.
+func (f *valueFinder) findPhrases() {
+	for i := 0; i+1 < len(f.tokens); i++ {
+		for end := min(i+maxPhrase, len(f.tokens)); end > i+1; end-- {
+			if !f.isPhrase(i, end) {
+				continue
+			}
+			text := f.textOf(i, end)
+			cells := f.cellsWithPhrase(text)
+			if singular, ok := strings.CutSuffix(text, "s"); ok && len(cells) == 0 {
+				text, cells = singular, f.cellsWithPhrase(singular)
+			}
+			if len(cells) > 0 {
+				v := ir.Value{Text: text}
+				if len(cells) <= maxPartCells {
+					v.Cells = cellsByColumn(cells)
+				}
+				f.add(v, i, end, PartOfCell)
+				i = end - 1
+				break
+			}
+		}
+	}
+}
+
+// isPhrase reports whether tokens can be part of a cell: words of which none is in a match, the first
+// and last no stop words, and not all in names.
+func (f *valueFinder) isPhrase(start, end int) bool {
+	named := true
+	for k := start; k < end; k++ {
+		t := f.tokens[k]
+		if f.coveredLength[k] > 0 || !isWord(t.Lower) || f.isMatched(k, k+1) || questionWords[t.Lower] {
+			return false
+		}
+		named = named && f.names[t.Stem]
+	}
+	short := func(t Token) bool { return len(t.Lower) < 3 || catalog.StopWords[t.Lower] }
+	return !named && !short(f.tokens[start]) && !short(f.tokens[end-1])
+}
+
+// cellsWithPhrase returns the cells that contain words one after the other.
+func (f *valueFinder) cellsWithPhrase(text string) []catalog.Cell {
+	words := catalog.ValueTokens(text)
+	if len(words) < 2 {
+		return nil
+	}
+	phrase := " " + strings.Join(words, " ") + " "
+	return slices.DeleteFunc(slices.Clone(f.index.FindContaining(words[len(words)-1])), func(c catalog.Cell) bool {
+		return !strings.Contains(" "+strings.Join(catalog.ValueTokens(c.Value), " ")+" ", phrase)
+	})
+}
+
+// findPartsOfCells finds words that cells contain, also in the singular. If many do, they are part of
+// the value of none.
 func (f *valueFinder) findPartsOfCells() {
 	for i, t := range f.tokens {
 		if f.coveredLength[i] > 0 || len(t.Lower) < 3 || len(t.Lower) == 3 && (questionWords[t.Lower] || shortWords[t.Lower] || f.names[t.Stem]) || catalog.StopWords[t.Lower] || !isWord(t.Lower) || f.isMatched(i, i+1) {
@@ -104,7 +158,10 @@ func (f *valueFinder) findPartsOfCells() {
 		if singular, ok := strings.CutSuffix(t.Lower, "s"); ok && len(cells) == 0 && len(singular) > 3 {
 			text, cells = singular, f.index.FindContaining(singular)
 		}
-		if len(cells) > 0 && len(cells) <= maxPartCells {
+		switch {
+		case len(cells) > maxPartCells && !f.names[t.Stem]:
+			f.add(ir.Value{Text: text}, i, i+1, PartOfCell)
+		case len(cells) > 0 && len(cells) <= maxPartCells:
 			f.add(ir.Value{Text: text, Cells: cellsByColumn(cells)}, i, i+1, PartOfCell)
 		}
 	}

@@ -37,6 +37,7 @@ const (
 	maxCells      = 40
 	maxPartCells  = 25
 	minMisspelled = 5
+	maxPhrase     = 4
 )
 
 // ValueMatch is a value that a question names. Golden files have its field names.
@@ -75,6 +76,7 @@ func Values(tokens []Token, cat *catalog.Catalog, now time.Time) []ValueMatch {
 	f.findLetters()
 	f.findMisspelled()
 	f.findCapitalized()
+	f.findPhrases()
 	f.findPartsOfCells()
 	f.findSuggestions()
 	f.dropWithinNames()
