@@ -300,7 +300,7 @@ func TestCells(t *testing.T) {
 		"select c0 where c0 notnull":                       `WHERE ("cast" IS NOT NULL AND "cast" NOT IN ('NA'))`,
 		"select c0 where c1 isnull":                        `AS DOUBLE) IS NULL`,
 		"select c0 where c2 notnull":                       `WHERE "year" IS NOT NULL`,
-		"select c0 where c0 like v0":                       `WHERE regexp_matches(lower(CAST("cast" AS VARCHAR)), '\bman\b')`,
+		"select c0 where c0 like v0":                       `WHERE regexp_matches(lower(CAST("cast" AS VARCHAR)), '\bman')`,
 		"select c0 where c0 notlike v0":                    `WHERE NOT regexp_matches(`,
 		"select c0 where c0 like v1":                       `WHERE contains(lower(CAST("cast" AS VARCHAR)), 'child')`,
 		"select decade c2 count * from t0 group decade c2": `SELECT (CAST("year" AS INTEGER) // 10 * 10) AS "decade", count(*)`,

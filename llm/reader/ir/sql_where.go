@@ -256,7 +256,7 @@ func (p *printer) contains(c Cond) string {
 	}
 	test := "contains(" + text + ", " + word + ")"
 	if p.isMember(c.Left.Column, strings.ToLower(c.Values[0].Text)) {
-		test = "regexp_matches(" + text + ", " + Literal(`\b`+regexp.QuoteMeta(strings.ToLower(c.Values[0].Text))+`\b`) + ")"
+		test = "regexp_matches(" + text + ", " + Literal(`\b`+regexp.QuoteMeta(strings.ToLower(c.Values[0].Text))) + ")"
 	}
 	if c.Op == "notlike" {
 		return "NOT " + test
@@ -264,30 +264,22 @@ func (p *printer) contains(c Cond) string {
 	return test
 }
 
-// isMember reports whether a text is a word of its own in a list of a column's cells, and within a
-// longer word in others: the man of "man, child" is not in "woman".
+// isMember reports whether a text is a member of lists in a column's cells, and the end of a longer
+// word in others: the man of "man, child" is not in "woman".
 func (p *printer) isMember(column int, word string) bool {
-	isASCIIWord := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
-	if word == "" || !isASCIIWord(word[0]) || !isASCIIWord(word[len(word)-1]) {
-		return false
-	}
 	member, within := false, false
 	for _, v := range p.cat.Columns[column].Values {
 		v = strings.ToLower(v)
-		if !strings.Contains(v, word) {
+		at := strings.Index(v, word)
+		if at < 0 {
 			continue
 		}
-		if strings.Contains(spaced(v), spaced(word)) {
-			member = member || strings.ContainsAny(v, ",;|/")
-		} else {
-			within = true
-		}
+		within = within || at > 0 && v[at-1] >= 'a' && v[at-1] <= 'z'
+		members := strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(",;|/", r) })
+		member = member || len(members) > 1 && slices.ContainsFunc(members, func(m string) bool { return strings.TrimSpace(m) == word })
 	}
 	return member && within
 }
-
-// spaced returns the words of a text with blanks around each.
-func spaced(text string) string { return " " + strings.Join(catalog.ValueTokens(text), " ") + " " }
 
 // compare prints a comparison with values, by the kind of the column.
 func (p *printer) compare(c Cond) string {

@@ -26,9 +26,12 @@ tar xzf data/public.tar.gz -C "$out/data"
 for set in "$out"/data/public/*; do
 	[ -d "$set/tables" ] || rm -r "$set"
 done
+"$out/bin/convert" links public "$out/data/public"
 "$out/bin/convert" suite public "$out/data/public" >"$out/data/public.jsonl"
 cp -r "$spider" "$out/data/spider"
-"$out/bin/convert" spider "$spider_questions" "$spider" >"$out/data/spider.jsonl"
+chmod -R u+w "$out/data/spider"
+"$out/bin/convert" links spider "$out/data/spider"
+"$out/bin/convert" spider "$spider_questions" "$out/data/spider" >"$out/data/spider.jsonl"
 # These have answers and no queries: what the last network reads right is trained on.
 cp -r "$wtq" "$out/data/wtq"
 EXAMPLES="$out/data/wtq.jsonl" "$out/bin/measure" ../weights.bin train "$wtq=wtq"

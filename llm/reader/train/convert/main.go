@@ -5,6 +5,7 @@
 //	convert suite NAME DIR > examples.jsonl     folders with tables and questions
 //	convert spider FILE DIR > examples.jsonl    Spider's questions over such folders
 //	convert wtq FILE DIR > examples.jsonl       parses of WikiTableQuestions
+//	convert links SET DIR                       links.json of training databases, by their queries' joins
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) < 4 {
-		log.Fatal("usage: convert suite|spider|wtq NAME|FILE DIR")
+		log.Fatal("usage: convert suite|spider|wtq|links NAME|FILE DIR")
 	}
 	out := bufio.NewWriter(os.Stdout)
 	c := &converter{out: json.NewEncoder(out), counts: map[string]int{}, verbose: os.Getenv("VERBOSE") != ""}
@@ -37,6 +38,8 @@ func main() {
 		err = c.suite(os.Args[2], os.Args[3])
 	case "spider":
 		err = c.spider(os.Args[2], os.Args[3])
+	case "links":
+		err = c.links(os.Args[2], os.Args[3])
 	case "wtq":
 		err = c.wtq(os.Args[2], os.Args[3])
 	}

@@ -38,7 +38,7 @@ func Catalog(dir string) (*catalog.Catalog, []*catalog.Profile, error) {
 	for _, n := range names {
 		from, to := find(cat, n[0], n[1]), find(cat, n[2], n[3])
 		if from >= 0 && to >= 0 {
-			links = append(links, catalog.Link{From: from, To: to})
+			links = append(links, catalog.Link{From: from, To: to, Many: !cat.Columns[to].Unique})
 		}
 	}
 	return catalog.New(profiles, links), profiles, nil

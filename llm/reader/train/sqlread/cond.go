@@ -128,7 +128,7 @@ func (r *reader) test(n *node, not bool) [][]unit {
 		}
 		return r.test(operator(op, ratio, &node{kind: 'n', text: strconv.FormatFloat(factor, 'f', -1, 64)}), not)
 	}
-	if left.kind == 'f' && op == "=" && (left.text == "left" || left.text == "right" || left.text == "substr" || left.text == "substring") {
+	if left.kind == 'f' && len(left.args) > 0 && op == "=" && (left.text == "left" || left.text == "right" || left.text == "substr" || left.text == "substring") {
 		like := map[string]string{"left": "likepre", "right": "likesuf", "substr": "likepre", "substring": "likepre"}[left.text]
 		v, ok := r.value(right)
 		if !ok || len(left.args) == 3 && !left.args[1].isNumber("1") {
@@ -284,7 +284,7 @@ func (r *reader) function(n *node) ir.Cond {
 			return ir.Cond{Left: r.expr(n.args[0]), Op: op, Values: []ir.Value{v}, Column: -1}
 		}
 	}
-	if n.text == "list_contains" && len(n.args) == 2 && n.args[0].kind == 'f' && strings.Contains(n.args[0].text, "split") {
+	if n.text == "list_contains" && len(n.args) == 2 && n.args[0].kind == 'f' && strings.Contains(n.args[0].text, "split") && len(n.args[0].args) > 0 {
 		if v, ok := r.value(n.args[1]); ok {
 			return ir.Cond{Left: r.expr(n.args[0].args[0]), Op: "like", Values: []ir.Value{v}, Column: -1}
 		}

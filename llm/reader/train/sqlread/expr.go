@@ -173,7 +173,7 @@ func (r *reader) call(n *node) ir.Expr {
 		return r.calculate(r.expr(n.args[2]), "-", r.expr(n.args[1]))
 	case n.text == "decade" && len(n.args) == 1:
 		of := n.args[0]
-		if of.kind == 'f' && of.text == "year" {
+		if of.kind == 'f' && of.text == "year" && len(of.args) == 1 {
 			of = of.args[0]
 		}
 		return ir.Expr{Kind: "part", Func: "decade", Column: r.column(of), Other: -1}

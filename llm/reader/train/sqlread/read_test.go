@@ -1,6 +1,7 @@
 package sqlread
 
 import (
+	"fmt"
 	"testing"
 
 	"parley/llm/reader/catalog/catalogtest"
@@ -79,9 +80,25 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s\n%v", sql, got, want, err)
 		}
 	}
-	for _, sql := range []string{"", "SELECT", "DELETE FROM orders", "SELECT * FROM (SELECT 1)", "SELECT name FROM customers c WHERE city = (SELECT max(status) FROM orders o WHERE o.customer_id = c.customer_id)", "SELECT amount * 3 FROM orders", "SELECT length(name) FROM customers", "SELECT lag(amount) OVER (ORDER BY order_id) FROM orders", "SELECT nothing FROM orders", "SELECT a.name FROM customers a JOIN customers b ON a.city = b.city", "SELECT name FROM customers, products", "SELECT 'x"} {
+	for _, sql := range []string{"", "SELECT", "DELETE FROM orders", "SELECT * FROM (SELECT 1)", "SELECT name FROM customers c WHERE city = (SELECT max(status) FROM orders o WHERE o.customer_id = c.customer_id)", "SELECT amount * 3 FROM orders", "SELECT length(name) FROM customers", "SELECT lag(amount) OVER (ORDER BY order_id) FROM orders", "SELECT count_if() FROM orders", "SELECT count(*) FROM orders WHERE left() = 'x' AND list_contains(split(), 1) AND decade(year()) = 1", "SELECT nothing FROM orders", "SELECT a.name FROM customers a JOIN customers b ON a.city = b.city", "SELECT name FROM customers, products", "SELECT 'x"} {
 		if q, err := Read(sql, cat); err == nil {
 			t.Errorf("%s was read as %+v", sql, q)
+		}
+	}
+}
+
+func TestJoins(t *testing.T) {
+	t.Parallel()
+	cat := catalogtest.Shop()
+	for sql, want := range map[string]string{
+		"SELECT name FROM customers c JOIN orders o ON o.customer_id = c.customer_id":                                                           "[[12 0]]",
+		"SELECT name FROM customers WHERE customer_id IN (SELECT o.customer_id FROM orders o JOIN order_items i ON i.order_id = o.order_id)":    "[[7 11]]",
+		"SELECT avg(n) FROM (SELECT count(*) AS n FROM orders o JOIN customers USING (customer_id) GROUP BY o.status)":                          "[[12 0]]",
+		"SELECT name FROM customers UNION SELECT title FROM products p LEFT JOIN order_items i ON i.product_id = p.product_id AND quantity > 3": "[]",
+		"SELECT": "[]",
+	} {
+		if got := fmt.Sprint(Joins(sql, cat)); got != want {
+			t.Errorf("%s: %s, want %s", sql, got, want)
 		}
 	}
 }

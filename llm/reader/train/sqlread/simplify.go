@@ -31,7 +31,7 @@ func simplify(n *node) *node {
 		return &node{kind: 'f', text: "asdate", args: n.args}
 	case n.kind == 'f' && n.text == "cast", n.kind == 'f' && wrappers[n.text] && len(n.args) > 0 && n.args[0].kind != 's':
 		return n.args[0]
-	case n.kind == 'f' && (n.text == "count_if" || n.text == "countif"):
+	case n.kind == 'f' && (n.text == "count_if" || n.text == "countif") && len(n.args) == 1:
 		return &node{kind: 'f', text: "count", args: []*node{{kind: '*'}}, filter: both(n.filter, n.args[0])}
 	case n.kind == 'f' && aggregates[n.text] && len(n.args) == 1 && n.window == nil:
 		return conditional(n)
