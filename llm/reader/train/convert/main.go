@@ -123,7 +123,7 @@ func check(d *database, question string, q *ir.Query, answer *eval.Question) (wh
 	if err != nil {
 		return "run: " + err.Error(), printed
 	}
-	if !answer.Matches(got) && !matchesForm(tree, answer, got) && !isTie(d, tree, answer) {
+	if !answer.Matches(got) && !matchesForm(tree, answer, got) && !isTransposed(tree, answer, got) && !isTie(d, tree, answer) {
 		return fmt.Sprintf("other: %d rows for %d", len(got), len(answer.Answer)), printed
 	}
 	return "ok", printed

@@ -87,3 +87,22 @@ func isTie(d *database, q *ir.Query, answer *eval.Question) bool {
 		return !slices.ContainsFunc(rows, func(row []any) bool { return fmt.Sprint(row) == fmt.Sprint(want) })
 	})
 }
+
+// isTransposed reports whether the answer has a row for each figure that a query has in one row,
+// with a label before it.
+func isTransposed(q *ir.Query, answer *eval.Question, rows [][]any) bool {
+	if len(rows) != 1 || len(answer.Answer) < 2 || slices.ContainsFunc(q.Items, func(e ir.Expr) bool { return len(e.Conds) == 0 }) {
+		return false
+	}
+	want := &eval.Question{Match: eval.MatchRows}
+	for _, row := range answer.Answer {
+		for _, cell := range row[min(1, len(row)):] {
+			want.Answer = append(want.Answer, []any{cell})
+		}
+	}
+	var got [][]any
+	for _, cell := range rows[0] {
+		got = append(got, []any{cell})
+	}
+	return want.Matches(got)
+}

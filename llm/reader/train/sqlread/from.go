@@ -204,3 +204,52 @@ func paired(s *statement) *statement {
 	}
 	return merged
 }
+
+// sideBySide returns a statement that groups by conditions with the figures of all groups in one
+// row instead.
+func sideBySide(s *statement) *statement {
+	if len(s.group) != 1 || len(s.items) < 2 || len(s.order) > 0 || s.having != nil || s.hasLimit || s.set != "" {
+		return s
+	}
+	at := slices.IndexFunc(s.items, func(i item) bool {
+		g := s.group[0]
+		return same(g, i.node) || g.kind == 'c' && i.alias != "" && strings.EqualFold(g.text, i.alias)
+	})
+	if g := s.group[0]; g.kind == 'n' {
+		at = int(value(g)) - 1
+	}
+	if at < 0 || at >= len(s.items) {
+		return s
+	}
+	var conds []*node
+	switch key := s.items[at].node; {
+	case key.kind == 'o' && comparisons[key.text]:
+		conds = []*node{key, operator("not", key)}
+	case key.kind == 'k' && len(key.args) == 3:
+		conds = []*node{key.args[0], operator("not", key.args[0])}
+	case key.kind == 'k' && len(key.args)%2 == 0:
+		for i := 0; i < len(key.args); i += 2 {
+			conds = append(conds, key.args[i])
+		}
+	default:
+		return s
+	}
+	split := *s
+	split.items, split.group = nil, nil
+	for i, one := range s.items {
+		if i == at {
+			continue
+		}
+		for _, c := range conds {
+			split.items = append(split.items, item{node: one.replace(func(n *node) *node {
+				if n.kind != 'f' || !aggregates[n.text] {
+					return nil
+				}
+				copied := *n
+				copied.filter = both(n.filter, c)
+				return &copied
+			})})
+		}
+	}
+	return &split
+}

@@ -57,7 +57,7 @@ type scope struct {
 }
 
 func (r *reader) query(s *statement) *ir.Query {
-	s = flatten(s)
+	s = sideBySide(flatten(s))
 	if len(s.from) == 0 && len(s.items) == 1 && s.items[0].kind == 'q' {
 		return r.query(s.items[0].sub)
 	}
