@@ -78,6 +78,12 @@ func (r *reader) query(s *statement) *ir.Query {
 		}
 	}
 	q.Having = r.conds(s.having)
+	for i := range q.Having {
+		// A column of the group has one value.
+		if c := &q.Having[i]; c.Column >= 0 {
+			c.Right, c.Column = &ir.Expr{Kind: "agg", Func: "max", Column: c.Column, Other: -1}, -1
+		}
+	}
 	for _, o := range s.order {
 		q.Order = append(q.Order, ir.Sort{By: r.key(o.by, q, s), Desc: o.desc})
 	}
