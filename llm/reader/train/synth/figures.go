@@ -101,9 +101,12 @@ func (m *generator) by(g group) string {
 // measure is a count of rows or another aggregate of the subject.
 func (m *generator) measure(s subject) (words string, e ir.Expr, from []int) {
 	if len(m.numbers[s.table]) == 0 || m.chance(0.5) {
-		return pick(m, []string{"number of ", "count of ", "total number of ", "amount of "}) + m.pluralName(s.table), countExpr(), []int{s.table}
+		return pick(m, []string{"number of ", "count of ", "total number of "}) + m.pluralName(s.table), countExpr(), []int{s.table}
 	}
 	words, e = m.aggregate(pick(m, m.numbers[s.table]))
+	if m.chance(0.4) {
+		words += " of " + m.pluralName(s.table) // the total amount of orders is not their number
+	}
 	return words, e, nil
 }
 
