@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/lake"
+	"parley/storage/objects"
+	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -79,7 +82,7 @@ func TestAppendToDamagedDataset(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		send(`{"data":[{"name":"`+name+`"}]}`, http.StatusServiceUnavailable, "a file of the dataset is missing or damaged, and nothing was added")
+		send(`{"data":[{"name":"`+name+`"}]}`, http.StatusServiceUnavailable, "a file of the dataset is missing or damaged: its rows cannot be read, and none can be added; the operator must restore the file")
 		has("1")
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
@@ -104,7 +107,7 @@ func TestDamagedFile(t *testing.T) {
 			t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
 		}
 	}
-	const row, sql, neutral = `{"data":[{"name":"oak"}]}`, `{"username":"self","namespace":"lab","query":"SELECT name FROM plants"}`, "cannot"
+	const row, sql, neutral = `{"data":[{"name":"oak"}]}`, `{"username":"self","namespace":"lab","query":"SELECT name FROM plants"}`, "the operator must restore the file"
 	send(http.MethodPost, add, row, http.StatusOK, "")
 	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
 	if err != nil {
@@ -132,13 +135,148 @@ func TestDamagedFile(t *testing.T) {
 	}
 	send(http.MethodPost, query, sql, http.StatusServiceUnavailable, neutral)
 	send(http.MethodGet, download, "", http.StatusServiceUnavailable, neutral)
-	send(http.MethodPost, add, row, http.StatusServiceUnavailable, "missing or damaged, and nothing was added")
+	send(http.MethodPost, add, row, http.StatusServiceUnavailable, "missing or damaged: its rows cannot be read, and none can be added; the operator must restore the file")
 	if err := os.WriteFile(path, good, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	send(http.MethodPost, query, sql, http.StatusOK, "oak")
 	send(http.MethodGet, download, "", http.StatusOK, "oak")
 	send(http.MethodPost, add, row, http.StatusOK, "")
+}
+
+// damageFile changes one bit of a text in a file of a dataset, and not its time. It returns a function that
+// restores the file.
+func damageFile(t *testing.T, path, text string) (restore func()) {
+	t.Helper()
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(content []byte) {
+		if err := errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, content, 0o644), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := bytes.Index(good, []byte(text))
+	if at < 0 {
+		t.Fatalf("no %q in the file", text)
+	}
+	wrong := bytes.Clone(good)
+	wrong[at] ^= 1 << 1
+	write(wrong)
+	return func() { write(good) }
+}
+
+// filesOf returns the paths of the files of a dataset plants.
+func filesOf(t *testing.T, plane dataPlane, store *sqlstore.Store, user string) (paths []string) {
+	t.Helper()
+	data, err := store.DatasetData(t.Context(), storage.Caller{Username: user}, storage.DatasetRef{Owner: user, Namespace: "lab", Name: "plants"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range data.Files {
+		path, err := plane.folder.Path(t.Context(), file.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// readable sends requests that need the rows of a user's plants.
+func readable(s *service, user, row string, right bool) {
+	s.t.Helper()
+	const sql = `{"username":"self","namespace":"lab","query":"SELECT name FROM plants"}`
+	for _, request := range [][3]string{
+		{http.MethodPost, "/query", sql}, {http.MethodGet, "/data/" + user + "/lab/plants/download", ""}, {http.MethodPost, "/ingest/lab/plants", `{"data":[{"name":"fern"}]}`},
+	} {
+		got := s.send(user, request[0], request[1], "application/json", request[2])
+		switch {
+		case right && got.status != http.StatusOK, right && strings.Contains(request[1]+request[2], "SELECT") && !strings.Contains(got.body, row),
+			!right && (got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "the operator must restore the file")):
+			s.t.Errorf("%s %s, right: %v: %d %s", user, request[1], right, got.status, got.body)
+		}
+	}
+}
+
+// TestDamagedWhileStopped changes files between two processes, without a change of their sizes and
+// times.
+func TestDamagedWhileStopped(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	first := newDataPlane(t, store)
+	s := newServiceOn(t, store, first)
+	restart := func() *service {
+		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
+			cfg.Objects = folderObjects{first.folder, objects.NewFolderFiles(first.folder)}
+		}))
+	}
+	var files []string
+	for user, row := range map[string]string{"alice": "oak", "bob": "elm"} {
+		if got := s.send(user, http.MethodPost, "/ingest/lab/plants", "application/json", `{"data":[{"name":"`+row+`"}]}`); got.status != http.StatusOK {
+			t.Fatal(got.body)
+		}
+		files = append(files, filesOf(t, first, store, user)...)
+	}
+	alice := filesOf(t, first, store, "alice")[0]
+	restore := damageFile(t, alice, "oak")
+	s = restart()
+	readable(s, "alice", "oak", false)
+	readable(s, "bob", "elm", true)
+	restore()
+	readable(s, "alice", "oak", true)
+
+	// The files of two users change places.
+	swap := func() {
+		t.Helper()
+		other := filepath.Join(filepath.Dir(files[0]), "other")
+		if err := errors.Join(os.Rename(files[0], other), os.Rename(files[1], files[0]), os.Rename(other, files[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	swap()
+	s = restart()
+	readable(s, "alice", "oak", false)
+	readable(s, "bob", "elm", false)
+	swap()
+	readable(s, "alice", "oak", true)
+	readable(s, "bob", "elm", true)
+}
+
+// TestCompactionOfDamagedFile changes a file that this process has used, without a change of its
+// size and time: it is not merged, but refused until it is right.
+func TestCompactionOfDamagedFile(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	plane := newDataPlane(t, store)
+	s := newServiceOn(t, store, plane)
+	add := func() []string {
+		t.Helper()
+		if got := s.send("alice", http.MethodPost, "/ingest/lab/plants", "application/json", `{"data":[{"name":"oak"}]}`); got.status != http.StatusOK {
+			t.Fatal(got.body)
+		}
+		return filesOf(t, plane, store, "alice")
+	}
+	const compacted = 32
+	files := add()
+	for len(files) < compacted-1 {
+		files = add()
+	}
+	restore := damageFile(t, files[0], "oak")
+	if files = add(); len(files) != compacted {
+		t.Errorf("a damaged file was merged: there are %d files", len(files))
+	}
+	readable(s, "alice", "oak", false)
+	restore()
+	readable(s, "alice", "oak", true)
+	if files = filesOf(t, plane, store, "alice"); len(files) != 1 {
+		t.Errorf("the right files were not merged: there are %d", len(files))
+	}
 }
 
 // TestRowsAreReadOnce counts the ingest workers that requests with rows start.

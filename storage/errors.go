@@ -29,6 +29,11 @@ var (
 	ErrRunNotCompleted = errors.New("run not completed")
 )
 
+// ErrDamaged says that a file of a dataset is not the recorded one, or missing. It is an
+// ErrUnavailable.
+var ErrDamaged = Errorf(ErrUnavailable, "a file of the dataset is missing or damaged: its rows cannot be read, and none can be added; "+
+	"the operator must restore the file from a backup, or the owner replace the rows")
+
 // Error is an error with a text for the caller. Err is one of the kinds above and decides
 // the status of the response.
 type Error struct {

@@ -157,12 +157,7 @@ func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column
 	if err := data.MayEdit(); err != nil || a.replace {
 		return data.Columns, err
 	}
-	err = d.config.Objects.Check(ctx, data.Files)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = fmt.Errorf("%w: %v", storage.Errorf(storage.ErrUnavailable,
-			"a file of the dataset is missing or damaged, and nothing was added; restore the file from a backup, or replace the rows of the dataset"), err)
-	}
-	return data.Columns, err
+	return data.Columns, asDamaged(d.config.Objects.Check(ctx, data.Files))
 }
 
 // ingestOnce makes files for a dataset with these columns.

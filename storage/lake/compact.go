@@ -64,12 +64,16 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 	defer done()
 	paths, release, err := d.config.Objects.Hold(ctx, small)
 	if err != nil {
-		return err
+		return asDamaged(err)
 	}
 	defer release()
 	file, err := d.config.Ingester.Compact(ctx, Admission{User: owner.Username}, paths, data.Columns, dir)
 	if err != nil {
 		return err
+	}
+	// After the merge they are gone: nothing else could find that the new file has wrong rows.
+	if err := d.config.Objects.Compare(ctx, small); err != nil {
+		return asDamaged(err)
 	}
 	change := storage.VersionChange{Caller: owner, DatasetID: data.ID, Have: data.Columns, Columns: data.Columns, Drop: small}
 	return d.commit(ctx, change, []ingest.File{file})

@@ -37,13 +37,15 @@ type Objects interface {
 	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
 	// Ready is Hold for files that are all here. It reports whether they are.
 	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
-	// Check reports whether files are there. It reads those that have changed or were damaged. A
+	// Check reports whether files are there. It may read them to compare them with the records. A
 	// missing or damaged one is storage.ErrNotFound.
 	Check(ctx context.Context, files []storage.DataFile) error
 	// Verify compares files with the records, now or with the next Hold, after they could not be
 	// read. A damaged one is storage.ErrNotFound; Check, Hold and Ready then refuse it until it is
 	// right.
 	Verify(ctx context.Context, files []storage.DataFile) error
+	// Compare is Verify that always reads the files, which are held.
+	Compare(ctx context.Context, files []storage.DataFile) error
 	// Source gives a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
@@ -217,23 +219,23 @@ func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 	return tables, newSource(d.config.Objects, all)
 }
 
-// asUnavailable turns ErrNotFound of a file that a dataset names into ErrUnavailable: it has
-// vanished, and nothing that the caller named is missing.
-func asUnavailable(err error) error {
+// asDamaged turns ErrNotFound of a file that a dataset names into ErrDamaged: nothing that the
+// caller named is missing.
+func asDamaged(err error) error {
 	if errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("%w: %s", storage.ErrUnavailable, err)
+		return fmt.Errorf("%w: %v", storage.ErrDamaged, err)
 	}
 	return err
 }
 
 // readError is err of work that read files, unless a damaged file is the cause: that is
-// ErrUnavailable.
+// ErrDamaged.
 func readError(ctx context.Context, err error, verify func(context.Context) error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	if damaged := verify(ctx); errors.Is(damaged, storage.ErrNotFound) {
-		return fmt.Errorf("%w: %v", asUnavailable(damaged), err)
+		return fmt.Errorf("%w: %v", asDamaged(damaged), err)
 	}
 	return err
 }

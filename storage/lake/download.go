@@ -45,7 +45,7 @@ func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref stor
 	defer done()
 	paths, release, err := d.config.Objects.Hold(ctx, data.Files)
 	if err != nil {
-		return nil, asUnavailable(err)
+		return nil, asDamaged(err)
 	}
 	defer release()
 	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, as, maxDownload, dir)

@@ -251,7 +251,7 @@ func explain(err error, timeout time.Duration) error {
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return storage.Errorf(storage.ErrUnavailable, "the server has too many files and connections open; try again shortly")
 	}
-	if known, ok := errors.AsType[*storage.Error](err); ok {
+	if known, ok := errors.AsType[*storage.Error](err); ok && known != storage.ErrDamaged {
 		return known
 	}
 	return fmt.Errorf("query: %w", err)

@@ -33,7 +33,7 @@ func (s objectSource) filesOf(tables []string) (all []storage.DataFile) {
 // each other.
 func (s objectSource) Hold(ctx context.Context, tables []string) (func(), error) {
 	_, release, err := s.objects.Hold(ctx, s.filesOf(tables))
-	return release, asUnavailable(err)
+	return release, asDamaged(err)
 }
 
 // Ready implements Source.

@@ -187,7 +187,7 @@ func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
 			continue
 		}
 		_, release, err := c.Hold(ctx, []storage.DataFile{file})
-		if errors.Is(err, errDamaged) {
+		if errors.Is(err, storage.ErrDamaged) {
 			return fmt.Errorf("%w: the file %s is damaged: %v", storage.ErrNotFound, file.Key, err)
 		}
 		if err != nil {
@@ -206,6 +206,22 @@ func (c *Cache) Verify(_ context.Context, files []storage.DataFile) error {
 	for _, file := range files {
 		if f := c.files[file.Key]; f != nil && !f.suspected {
 			f.suspected, f.verified = true, time.Time{}
+		}
+	}
+	return nil
+}
+
+// Compare compares files that are held with the records, always. The next Hold fetches a wrong one
+// again.
+func (c *Cache) Compare(_ context.Context, files []storage.DataFile) error {
+	for _, file := range files {
+		if err := c.verify(file); err != nil {
+			c.mu.Lock()
+			if f := c.files[file.Key]; f != nil {
+				f.verified = time.Time{}
+			}
+			c.mu.Unlock()
+			return fmt.Errorf("%w: the cached file %s: %w", storage.ErrUnavailable, file.Key, err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/internal/waittest"
@@ -38,10 +39,12 @@ func TestHashWithoutCaller(t *testing.T) {
 	if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	files.hashing <- struct{}{}
+	for range maxHashes {
+		files.hashing <- struct{}{}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { _, err := files.hash(ctx, all[0]); ended <- err }()
+	go func() { _, err := files.hash(ctx, all[0], false); ended <- err }()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the caller has ended: %v", err)
@@ -50,6 +53,30 @@ func TestHashWithoutCaller(t *testing.T) {
 	waittest.Until(t, "the file is ready", func() bool {
 		_, _, ok := files.Ready(all)
 		return ok
+	})
+}
+
+// A large file lets those that wait be read, after each step.
+func TestHashTakesTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slots := make(chan struct{}, 1)
+		slots <- struct{}{}
+		waited := false
+		go func() {
+			slots <- struct{}{}
+			waited = true
+			<-slots
+		}()
+		synctest.Wait()
+		large := &turnReader{Reader: bytes.NewReader([]byte("abc")), slots: slots, left: 2}
+		step := make([]byte, 2)
+		if n, err := large.Read(step); n != 2 || err != nil || waited {
+			t.Errorf("the first step: %d, %v, %v", n, err, waited)
+		}
+		if n, err := large.Read(step); n != 1 || err != nil || !waited || len(slots) != 1 {
+			t.Errorf("the second step: %d, %v, %v", n, err, waited)
+		}
 	})
 }
 

@@ -33,8 +33,6 @@ var (
 	errCacheClosed = storage.Errorf(storage.ErrUnavailable, "the server is shutting down")
 	// errWrong says that a file is not the one in the records.
 	errWrong = errors.New("not the recorded bytes")
-	// errDamaged says that the object of a file is wrong.
-	errDamaged = storage.Errorf(storage.ErrUnavailable, "the data cannot be read now; try again")
 )
 
 // startFetch checks a file in the background, and fetches it if it is missing or wrong.
@@ -87,7 +85,7 @@ func (c *Cache) obtain(file storage.DataFile) error {
 		c.mu.Lock()
 		c.damaged[file.Key] = true
 		c.mu.Unlock()
-		return errDamaged
+		return storage.ErrDamaged
 	}
 	if isFull(err) {
 		return storage.Errorf(storage.ErrUnavailable, "there is no room for the data on this server's disk; try again later")

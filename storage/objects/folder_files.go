@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -16,16 +15,13 @@ import (
 )
 
 // FolderFiles has the files of datasets in a [Folder]. It compares them with the records: their
-// sizes always, their hashes when they have changed, and by Verify when they could not be
-// read. A file whose hash is wrong is compared again at each use, until it is right. It is safe
+// sizes always, their hashes at the first use in this process and when they have changed, and
+// by Verify when they could not be read. It trusts those that it has stored. A file whose hash is wrong is compared again at each use, until it is right. It is safe
 // for concurrent use.
 type FolderFiles struct {
 	folder *Folder
-	// mu is for changes that depend on what is seen.
-	mu   sync.Mutex
-	seen *lru.Cache[string, seenFile]
-	// hashes are those that run. hashing admits one of them, so that many failures do not load the
-	// disk.
+	seen   *lru.Cache[string, seenFile]
+	// hashes are those that run. hashing admits a few of them, so that they do not load the disk.
 	hashes  singleflight.Group
 	hashing chan struct{}
 }
@@ -34,16 +30,20 @@ type FolderFiles struct {
 type seenFile struct {
 	// modified is the modification time that this is about.
 	modified time.Time
-	// hashed says that the hash was compared, damaged that it was wrong.
+	// hashed says that the hash was compared: this process has stored other files. damaged says that it was wrong.
 	hashed, damaged bool
 }
 
-// maxSeen limits the files that are known.
-const maxSeen = 100_000
+const (
+	// maxSeen limits the files that are known.
+	maxSeen = 100_000
+	// maxHashes limits the files that are read at once to compare their hashes.
+	maxHashes = 2
+)
 
 // NewFolderFiles makes a FolderFiles.
 func NewFolderFiles(folder *Folder) *FolderFiles {
-	return &FolderFiles{folder: folder, seen: lru.New[string, seenFile](maxSeen), hashing: make(chan struct{}, 1)}
+	return &FolderFiles{folder: folder, seen: lru.New[string, seenFile](maxSeen), hashing: make(chan struct{}, maxHashes)}
 }
 
 // Hold returns the paths of files, in order. A missing or damaged one is storage.ErrNotFound.
@@ -88,6 +88,16 @@ func (f *FolderFiles) Verify(ctx context.Context, files []storage.DataFile) erro
 	return nil
 }
 
+// Compare compares the hashes of files, always. A damaged one is storage.ErrNotFound.
+func (f *FolderFiles) Compare(ctx context.Context, files []storage.DataFile) error {
+	for _, file := range files {
+		if _, err := f.check(ctx, file, always); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // hashWhen says when a check compares the hash.
 type hashWhen int
 
@@ -95,6 +105,7 @@ const (
 	never hashWhen = iota
 	ifChanged
 	unlessHashed
+	always
 )
 
 func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when hashWhen) (path string, err error) {
@@ -108,20 +119,14 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 	if info.Size() != file.Bytes {
 		return "", fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, info.Size(), file.Bytes)
 	}
-	f.mu.Lock()
 	seen, known := f.seen.Get(file.Key)
-	if !known {
-		seen = seenFile{modified: info.ModTime()}
-		f.seen.Put(file.Key, seen, 1)
-	}
-	f.mu.Unlock()
-	changed := !seen.modified.Equal(info.ModTime())
+	changed := !known || !seen.modified.Equal(info.ModTime())
 	switch {
 	case changed && when == never:
-		return "", fmt.Errorf("%w: the file %s has changed", storage.ErrUnavailable, file.Key)
+		return "", fmt.Errorf("%w: the file %s is new or has changed", storage.ErrUnavailable, file.Key)
 	// A damaged file may have been restored with its time.
-	case changed, when == unlessHashed && !seen.hashed, when != never && seen.damaged:
-		if seen, err = f.hash(ctx, file); err != nil {
+	case changed, when == always, when == unlessHashed && !seen.hashed, when != never && seen.damaged:
+		if seen, err = f.hash(ctx, file, when == always); err != nil {
 			return "", err
 		}
 	}
@@ -133,22 +138,22 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 
 // hash reads a file and records whether its hash is right. It does so once for all callers, and
 // goes on when they have ended: a file that takes longer than a query may is readable for the next.
-func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile) (seenFile, error) {
-	result := f.hashes.DoChan(file.Key, func() (any, error) {
+func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile, always bool) (seenFile, error) {
+	result := f.hashes.DoChan(fmt.Sprint(always, file.Key), func() (any, error) {
 		f.hashing <- struct{}{}
 		defer func() { <-f.hashing }()
-		return f.compare(context.WithoutCancel(ctx), file)
+		return f.compare(context.WithoutCancel(ctx), file, always)
 	})
 	select {
 	case r := <-result:
 		seen, _ := r.Val.(seenFile)
 		return seen, r.Err
 	case <-ctx.Done():
-		return seenFile{}, ctx.Err()
+		return seenFile{}, waitError(ctx)
 	}
 }
 
-func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile) (seenFile, error) {
+func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile, always bool) (seenFile, error) {
 	body, _, err := f.folder.Open(ctx, file.Key)
 	if err != nil {
 		return seenFile{}, err
@@ -159,18 +164,35 @@ func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile) (seenF
 		return seenFile{}, failed(ctx, err, "find object %q", file.Key)
 	}
 	seen, known := f.seen.Get(file.Key)
-	if known && seen.hashed && !seen.damaged && seen.modified.Equal(info.ModTime()) {
+	if !always && known && seen.hashed && !seen.damaged && seen.modified.Equal(info.ModTime()) {
 		return seen, nil // by another caller
 	}
-	err = copyVerified(io.Discard, body, file)
+	err = copyVerified(io.Discard, &turnReader{Reader: body, slots: f.hashing, left: copyStep}, file)
 	if err != nil && !errors.Is(err, errWrong) {
 		return seenFile{}, failed(ctx, err, "read object %q", file.Key)
 	}
 	seen = seenFile{modified: info.ModTime(), hashed: true, damaged: err != nil}
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.seen.Put(file.Key, seen, 1)
 	return seen, nil
+}
+
+// turnReader reads while it has one of the slots. After each copyStep it waits for another, behind
+// those that wait already: a small file does not wait for all of a large one.
+type turnReader struct {
+	io.Reader
+	slots chan struct{}
+	left  int
+}
+
+func (r *turnReader) Read(to []byte) (int, error) {
+	if r.left <= 0 {
+		<-r.slots
+		r.slots <- struct{}{}
+		r.left = copyStep
+	}
+	n, err := r.Reader.Read(to)
+	r.left -= n
+	return n, err
 }
 
 // Put stores a copy of a local file.

@@ -75,14 +75,13 @@ func TestFolderFiles(t *testing.T) {
 	}
 	check("a symbolic link", storage.ErrNotFound)
 
-	// A file that is seen for the first time is read when a query could not read it.
+	// A process reads a file at the first use.
 	write(path, other, put)
 	files = objects.NewFolderFiles(folder)
-	check("never seen", nil)
+	check("never seen", storage.ErrNotFound)
 	if err := files.Verify(t.Context(), all); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Verify: %v", err)
 	}
-	check("verified", storage.ErrNotFound)
 	write(path, good, put)
 	check("restored with its time", nil)
 	write(path, good, put.Add(time.Second))
@@ -91,5 +90,14 @@ func TestFolderFiles(t *testing.T) {
 	write(path, other, put.Add(time.Second))
 	if err := files.Verify(t.Context(), all); err != nil {
 		t.Errorf("verified twice: %v", err)
+	}
+	check("not read again", nil)
+	if err := files.Compare(t.Context(), all); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("Compare: %v", err)
+	}
+	check("compared", storage.ErrNotFound)
+	write(path, good, put.Add(time.Second))
+	if err := files.Compare(t.Context(), all); err != nil {
+		t.Errorf("Compare of a right file: %v", err)
 	}
 }

@@ -257,7 +257,7 @@ func (b *backup) addObject(ctx context.Context, to *archiveWriter, folder *objec
 		return err
 	}
 	if size != object.Bytes || object.SHA256 != "" && hash != object.SHA256 {
-		return fmt.Errorf("%s is damaged: it does not match the records; replace or delete its dataset", path)
+		return fmt.Errorf("%s is damaged: it does not match the records; restore it from an earlier backup, or replace or delete its dataset", path)
 	}
 	b.copied(size)
 	return nil

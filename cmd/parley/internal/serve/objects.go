@@ -72,6 +72,7 @@ type datasetFiles interface {
 	Ready(files []storage.DataFile) ([]string, func(), bool)
 	Check(ctx context.Context, files []storage.DataFile) error
 	Verify(ctx context.Context, files []storage.DataFile) error
+	Compare(ctx context.Context, files []storage.DataFile) error
 }
 
 var _ lake.Objects = (*objectStore)(nil)
