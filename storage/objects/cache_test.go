@@ -423,6 +423,21 @@ func TestCacheVerify(t *testing.T) {
 	if n := c.fetched("a"); n != 2 {
 		t.Errorf("fetched %d times", n)
 	}
+	// Compare finds it each time.
+	if err := cache.Compare(t.Context(), []storage.DataFile{file}); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(os.Remove(paths[0]), os.WriteFile(paths[0], []byte("PAR1 wrong"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cache.Compare(t.Context(), []storage.DataFile{file}); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("Compare: %v", err)
+	}
+	_, release = c.hold(cache, file)
+	release()
+	if n := c.fetched("a"); n != 3 {
+		t.Errorf("fetched %d times", n)
+	}
 }
 
 func TestCacheLargerThanItMayBe(t *testing.T) {
