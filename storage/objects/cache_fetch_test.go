@@ -57,7 +57,7 @@ func TestHashWithoutCaller(t *testing.T) {
 }
 
 // A large file lets those that wait be read, after each step.
-func TestHashTakesTurns(t *testing.T) {
+func TestHashSharesSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slots := make(chan struct{}, 1)
@@ -69,7 +69,7 @@ func TestHashTakesTurns(t *testing.T) {
 			<-slots
 		}()
 		synctest.Wait()
-		large := &turnReader{Reader: bytes.NewReader([]byte("abc")), slots: slots, left: 2}
+		large := &slotReader{Reader: bytes.NewReader([]byte("abc")), slots: slots, left: 2}
 		step := make([]byte, 2)
 		if n, err := large.Read(step); n != 2 || err != nil || waited {
 			t.Errorf("the first step: %d, %v, %v", n, err, waited)

@@ -16,8 +16,8 @@ import (
 
 // FolderFiles has the files of datasets in a [Folder]. It compares them with the records: their
 // sizes always, their hashes at the first use in this process and when they have changed, and
-// by Verify when they could not be read. It trusts those that it has stored. A file whose hash is wrong is compared again at each use, until it is right. It is safe
-// for concurrent use.
+// by Verify when they could not be read. It trusts those that it has stored. A file whose hash is
+// wrong is compared again at each use, until it is right. It is safe for concurrent use.
 type FolderFiles struct {
 	folder *Folder
 	seen   *lru.Cache[string, seenFile]
@@ -30,7 +30,8 @@ type FolderFiles struct {
 type seenFile struct {
 	// modified is the modification time that this is about.
 	modified time.Time
-	// hashed says that the hash was compared: this process has stored other files. damaged says that it was wrong.
+	// hashed says that the hash was compared, damaged that it was wrong. Neither: this process
+	// has stored the file.
 	hashed, damaged bool
 }
 
@@ -167,7 +168,7 @@ func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile, always
 	if !always && known && seen.hashed && !seen.damaged && seen.modified.Equal(info.ModTime()) {
 		return seen, nil // by another caller
 	}
-	err = copyVerified(io.Discard, &turnReader{Reader: body, slots: f.hashing, left: copyStep}, file)
+	err = copyVerified(io.Discard, &slotReader{Reader: body, slots: f.hashing, left: copyStep}, file)
 	if err != nil && !errors.Is(err, errWrong) {
 		return seenFile{}, failed(ctx, err, "read object %q", file.Key)
 	}
@@ -176,15 +177,15 @@ func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile, always
 	return seen, nil
 }
 
-// turnReader reads while it has one of the slots. After each copyStep it waits for another, behind
+// slotReader reads while it has one of the slots. After each copyStep it waits for another, behind
 // those that wait already: a small file does not wait for all of a large one.
-type turnReader struct {
+type slotReader struct {
 	io.Reader
 	slots chan struct{}
 	left  int
 }
 
-func (r *turnReader) Read(to []byte) (int, error) {
+func (r *slotReader) Read(to []byte) (int, error) {
 	if r.left <= 0 {
 		<-r.slots
 		r.slots <- struct{}{}
