@@ -21,8 +21,9 @@ var (
 	// downloadQueue is for downloads of datasets: each is a file on the disk until it is sent.
 	downloadQueue = fair.Config{What: "downloads", Slots: 8, SlotsPerUser: 2, MaxQueued: 64, MaxQueuedPerUser: 8}
 	// resultQueue is for results of queries, which are such files too. They wait for a query
-	// worker with their slots.
-	resultQueue = fair.Config{What: "results", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
+	// worker with their slots. Clients that read slowly hold slots for minutes, so that nobody
+	// may wait for those of others: the queue of the workers and the free disk limit all users.
+	resultQueue = fair.Config{What: "results", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64, FirstImmediately: true}
 	// loadQueue is for reads of large results from the database. Each takes a processor,
 	// and one of the 8 connections of the embedded database: one user has one at a time.
 	// None is refused.

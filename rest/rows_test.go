@@ -255,6 +255,47 @@ func (l waitingLake) DownloadResult(ctx context.Context, _ storage.Caller, _ sto
 	return nil, nil, context.DeadlineExceeded
 }
 
+// heldResults has each user wait for some results, and returns their end.
+func (s *service) heldResults(t *testing.T, count int, users ...string) (wait func()) {
+	t.Helper()
+	var done sync.WaitGroup
+	for _, user := range users {
+		token := s.token(user)
+		for range count {
+			done.Go(func() {
+				body := strings.NewReader(`{"username":"alice","namespace":"shop","query":"SELECT 1"}`)
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/query", body)
+				request.Header.Set("Content-Type", "application/json")
+				request.Header.Set("Authorization", "Bearer "+token)
+				request.Header.Set("Accept", "application/x-ndjson")
+				answer := httptest.NewRecorder()
+				s.rest.ServeHTTP(answer, request)
+				if answer.Code != http.StatusServiceUnavailable {
+					t.Errorf("%d %s", answer.Code, answer.Body)
+				}
+			})
+		}
+	}
+	return done.Wait
+}
+
+// A result does not wait for those of other users, whose clients may not read them.
+func TestResultBesideHeldOnes(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = waitingLake{cfg.Lake, gate} })
+	held := s.heldResults(t, 6, "bob", "carol", "dave", "eve")
+	waittest.Until(t, "all slots are held", func() bool { got := s.rest.ResultStats(); return got.Running == 16 && got.Waiting == 8 })
+	other := s.heldResults(t, 1, "alice")
+	waittest.Until(t, "another asks", func() bool { got := s.rest.ResultStats(); return got.Running+got.Waiting == 25 })
+	if got := s.rest.ResultStats(); got.Running != 17 {
+		t.Errorf("it waits: %+v", got)
+	}
+	close(gate)
+	held()
+	other()
+}
+
 // Results that wait for a query worker, for a limited time, do not keep downloads waiting.
 func TestDownloadBesideResults(t *testing.T) {
 	t.Parallel()
@@ -262,25 +303,11 @@ func TestDownloadBesideResults(t *testing.T) {
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = waitingLake{cfg.Lake, gate} })
 	s.create("alice", "shop", "orders")
 	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"item":"plum"}]}`)
-	var done sync.WaitGroup
-	for range 8 {
-		done.Go(func() {
-			body := strings.NewReader(`{"username":"alice","namespace":"shop","query":"SELECT 1"}`)
-			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/query", body)
-			request.Header.Set("Content-Type", "application/json")
-			request.Header.Set("Authorization", "Bearer "+s.token("alice"))
-			request.Header.Set("Accept", "application/x-ndjson")
-			answer := httptest.NewRecorder()
-			s.rest.ServeHTTP(answer, request)
-			if answer.Code != http.StatusServiceUnavailable {
-				t.Errorf("%d %s", answer.Code, answer.Body)
-			}
-		})
-	}
+	held := s.heldResults(t, 8, "alice")
 	waittest.Until(t, "some wait", func() bool { return s.rest.ResultStats().Waiting > 0 })
 	if got := s.send("alice", http.MethodGet, "/data/alice/shop/orders/download", "", ""); got.status != http.StatusOK {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	close(gate)
-	done.Wait()
+	held()
 }

@@ -18,8 +18,8 @@ import (
 const (
 	maxDownload     = 16 << 30
 	downloadTimeout = 10 * time.Minute
-	// maxResult is that of a query's result, resultShare the part of the free disk that one may
-	// take.
+	// maxResult is that of a query's result, resultShare the part of the disk that one may take
+	// of what the others leave free.
 	maxResult   = 1 << 30
 	resultShare = 16
 )
@@ -71,15 +71,11 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in
 		return nil, nil, err
 	}
 	defer done()
-	free, err := worker.FreeDisk(dir)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look at the disk: %w", err)
-	}
 	file, err := os.Create(filepath.Join(dir, "result"))
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a file for a result: %w", err)
 	}
-	lines := &lineFile{file: file, limit: min(maxResult, free/resultShare)}
+	lines := &lineFile{file: file, free: func() (int64, error) { return worker.FreeDisk(dir) }}
 	result, err := d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
@@ -96,9 +92,11 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in
 
 // lineFile writes rows into a file, one a line.
 type lineFile struct {
-	file        *os.File
-	size, limit int64
-	buf         []byte
+	file *os.File
+	// free returns how much of the disk is free now: others write to it too.
+	free func() (int64, error)
+	size int64
+	buf  []byte
 }
 
 func (f *lineFile) Reset() error {
@@ -114,11 +112,15 @@ func (f *lineFile) Write(rows []json.RawMessage) error {
 	for _, row := range rows {
 		f.buf = append(append(f.buf, row...), '\n')
 	}
+	free, err := f.free()
+	if err != nil {
+		return fmt.Errorf("look at the disk: %w", err)
+	}
+	share := free/resultShare + f.size/resultShare
 	switch f.size += int64(len(f.buf)); {
-	case f.size <= f.limit:
-	case f.limit == maxResult:
-		return storage.Errorf(storage.ErrInvalid, "the result would be larger than %d MiB; ask for less at once", f.limit>>20)
-	default:
+	case f.size > maxResult:
+		return storage.Errorf(storage.ErrInvalid, "the result would be larger than %d MiB; ask for less at once", maxResult>>20)
+	case f.size > share:
 		return fmt.Errorf("write a result: %w", syscall.ENOSPC)
 	}
 	if _, err := f.file.Write(f.buf); err != nil {

@@ -252,14 +252,21 @@ func TestSink(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	query := func(sql string, limit int64) error {
-		_, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Sink: &lineFile{file: file, limit: limit}})
+	// Others write as much as this query each time.
+	free := int64(64 << 20)
+	query := func(sql string) error {
+		lines := &lineFile{file: file}
+		lines.free = func() (int64, error) { return free - 2*lines.size, nil }
+		_, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Sink: lines})
 		return err
 	}
-	if err := query("SELECT i FROM range(1000000000000) r(i)", 1<<20); !errors.Is(err, syscall.ENOSPC) {
+	if err := query("SELECT i FROM range(1000000000000) r(i)"); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("more than the disk may take: %v", err)
 	}
-	if err := query("SELECT i FROM range(3000) r(i)", 1<<20); err != nil {
+	if info, err := file.Stat(); err != nil || info.Size() > free/(resultShare+1) {
+		t.Errorf("%d bytes were written of a share of %d: %v", info.Size(), free/(resultShare+1), err)
+	}
+	if err := query("SELECT i FROM range(3000) r(i)"); err != nil {
 		t.Fatal(err)
 	}
 	info, err := file.Stat()
