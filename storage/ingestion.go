@@ -154,6 +154,8 @@ type Ingestions interface {
 	// user who has the fewest in progress and, of those, whose last one ended longest ago. It
 	// skips the users in except. ErrNotFound when there is none.
 	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
+	// ClaimSmallestIngestion is ClaimIngestion for the one with the smallest files.
+	ClaimSmallestIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
 	// RenewIngestion records the progress of a claimed ingestion and renews its lease.
 	// ErrConflict when another process claimed it.
 	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error

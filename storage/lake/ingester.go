@@ -82,7 +82,8 @@ func NewIngester(config IngesterConfig) *Ingester {
 	if config.Command == nil {
 		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker", "ingest"}, nil }
 	}
-	meter := meter{usage: fair.NewUsage(2 * time.Minute), slice: 3 * time.Second, timeout: 15 * time.Second, most: 10 * time.Second}
+	// A small table needs about 0.05 s with the start of its worker, one of 6 MB less than 0.5 s.
+	meter := meter{usage: fair.NewUsage(2 * time.Minute), slice: time.Second, timeout: 6 * time.Second, most: 3 * time.Second}
 	return &Ingester{config: config, meter: meter, wait: jobWait, queue: fair.New(fair.Config{
 		What:  "files to be made",
 		Slots: config.Jobs, SlotsPerUser: allButOne(config.Jobs),

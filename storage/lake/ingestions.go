@@ -68,6 +68,8 @@ func waitForWork(ctx context.Context, wake <-chan struct{}) bool {
 type claims struct {
 	mu    sync.Mutex
 	users map[string]int
+	// fair says that the next short ingestion is that of the next user, not the smallest.
+	fair bool
 }
 
 // claim claims an ingestion of a user who is below the limit. The caller calls done at the
@@ -91,13 +93,26 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 }
 
 // claimShort claims an ingestion of a user who has used little lately, when no usual slot is
-// free.
+// free. Small ones do not wait for those of many new users, and nobody waits for many small ones:
+// it is the smallest and that of the next user by turns.
 func (d *Datasets) claimShort(ctx context.Context, holder string) (storage.IngestionJob, error) {
 	if d.claims.count() < d.config.Ingestions {
 		return storage.IngestionJob{}, storage.ErrNotFound
 	}
 	meter := &d.config.Ingester.meter
-	return d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, meter.usage.Above(meter.most)...)
+	claim := d.config.Records.ClaimSmallestIngestion
+	if d.claims.nextIsFair() {
+		claim = d.config.Records.ClaimIngestion
+	}
+	return claim(ctx, holder, d.config.Lease, meter.usage.Above(meter.most)...)
+}
+
+// nextIsFair returns fair, and changes it.
+func (c *claims) nextIsFair() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fair = !c.fair
+	return !c.fair
 }
 
 // count is how many run.

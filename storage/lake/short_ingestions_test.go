@@ -190,3 +190,39 @@ func TestNoExtractionInAShortIngestion(t *testing.T) {
 		t.Errorf("%d calls, %+v", calls, s.state(ref))
 	}
 }
+
+// A small ingestion does not wait for those of many new users, nor a user for many small ones of
+// another.
+func TestTurnsOfShortIngestions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ users, each, padding, own int }{
+		"large ones of new users": {users: 6, each: 1, padding: 1000},
+		"small ones of a user":    {users: 1, each: 6, own: 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newIngestions(t, nil)
+			s.useSlots()
+			meter := &s.config.Ingester.meter
+			meter.slice, meter.timeout, meter.most = time.Hour, time.Hour, time.Hour // how long it takes does not matter
+			text := func(padding int) string {
+				return "a\n" + strings.Repeat("1", 5) + strings.Repeat("\n1", padding) + "\n"
+			}
+			own := func() storage.DatasetRef { return s.start("ann", "own.csv", text(c.own), storage.Definition{}) }
+			own() // others are before her in the order of users
+			s.ingestNext(t.Context(), "short", true)
+			for i := range c.users {
+				for range c.each {
+					s.start(fmt.Sprint("user", i), "other.csv", text(c.padding), storage.Definition{})
+				}
+			}
+			ref := own()
+			for range 3 {
+				s.ingestNext(t.Context(), "short", true)
+			}
+			if got := s.state(ref); got.Status != storage.IngestionCompleted {
+				t.Errorf("after three turns: %+v", got)
+			}
+		})
+	}
+}

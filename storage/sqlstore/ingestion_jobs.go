@@ -32,6 +32,23 @@ WHERE i.status IN ('pending', 'processing')
 	WHERE o.started_by = i.started_by
 		AND o.status IN ('completed', 'failed')),
 	MIN(i.created_at), i.started_by`
+	// nextIngestion is the oldest waiting ingestion of the next user, smallestIngestion that with
+	// the smallest files.
+	nextIngestion = selectJob + `
+	AND i.started_by = (
+		SELECT i.started_by` + waitingIngestions + `
+			AND i.started_by NOT IN (:except)
+		GROUP BY i.started_by
+		ORDER BY` + userOrder + `
+		LIMIT 1)
+ORDER BY i.created_at, i.id
+LIMIT 1`
+	smallestIngestion = selectJob + `
+	AND i.started_by NOT IN (:except)
+ORDER BY i.expected_bytes, i.created_at, i.id
+LIMIT 1`
+	selectJob = `
+SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.options` + waitingIngestions
 )
 
 // jobRow is an ingestion that waits for a process.
@@ -49,8 +66,17 @@ func ingestionLease(id string) string { return "ingestion/" + id }
 
 // ClaimIngestion implements storage.Ingestions.
 func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
+	return s.claimIngestion(ctx, nextIngestion, holder, ttl, except)
+}
+
+// ClaimSmallestIngestion implements storage.Ingestions.
+func (s *Store) ClaimSmallestIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
+	return s.claimIngestion(ctx, smallestIngestion, holder, ttl, except)
+}
+
+func (s *Store) claimIngestion(ctx context.Context, query, holder string, ttl time.Duration, except []string) (storage.IngestionJob, error) {
 	for {
-		job, attempts, err := s.claimIngestion(ctx, holder, ttl, except)
+		job, attempts, err := s.tryClaim(ctx, query, holder, ttl, except)
 		if err != nil || attempts <= storage.MaxIngestionAttempts {
 			return job, err
 		}
@@ -61,9 +87,9 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Dura
 	}
 }
 
-func (s *Store) claimIngestion(ctx context.Context, holder string, ttl time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
+func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
-		row, err := nextIngestion(ctx, tx, s.millis(), except)
+		row, err := waitingJob(ctx, tx, query, s.millis(), except)
 		if err != nil {
 			return err
 		}
@@ -98,18 +124,7 @@ WHERE id = $1
 	return job, attempts, err
 }
 
-// nextIngestion finds the oldest waiting ingestion of the next user.
-func nextIngestion(ctx context.Context, tx *sqlx.Tx, now int64, except []string) (row jobRow, err error) {
-	const query = `
-SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.options` + waitingIngestions + `
-	AND i.started_by = (
-		SELECT i.started_by` + waitingIngestions + `
-			AND i.started_by NOT IN (:except)
-		GROUP BY i.started_by
-		ORDER BY` + userOrder + `
-		LIMIT 1)
-ORDER BY i.created_at, i.id
-LIMIT 1`
+func waitingJob(ctx context.Context, tx *sqlx.Tx, query string, now int64, except []string) (row jobRow, err error) {
 	// No name is empty: it keeps the list from being empty.
 	text, values, err := expand(query, args{"now": now, "except": append([]string{""}, except...)})
 	if err != nil {

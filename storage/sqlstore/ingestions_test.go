@@ -228,6 +228,26 @@ func TestIngestionTakenOver(t *testing.T) {
 	})
 }
 
+func TestSmallestIngestion(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		for _, files := range []int{3, 1, 2} {
+			w.ingest(files)
+		}
+		if _, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour, "alice"); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("without its user: %v", err)
+		}
+		for _, files := range []int{1, 2, 3} {
+			job, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour)
+			w.must(err)
+			if len(job.Files) != files {
+				t.Errorf("%d files, want %d", len(job.Files), files)
+			}
+		}
+	})
+}
+
 func TestIngestionIsHandedOver(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
