@@ -17,6 +17,8 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
+
+	"parley/storage"
 )
 
 // openDocument gives the text of a Word document: its paragraphs, with the headings as
@@ -250,9 +252,12 @@ func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 	limit := r.unpackLimit()
 	text := false
 	path, err := r.WriteTemp(func(out io.Writer) (err error) {
-		text, err = writePages(ctx, reader, content, &limitedWriter{out: out, left: limit})
-		return err
+		if text, err = writePages(ctx, reader, content, &limitedWriter{out: out, left: limit}); err != nil {
+			return err
+		}
+		return checkPDF(ctx, in.Name, content, limit)
 	})
+	var damage *storage.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -260,6 +265,8 @@ func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 		return nil, refuseTooLarge(in.Name, limit)
 	case errors.Is(err, pdferrors.ErrPassword), errors.Is(err, pdferrors.ErrSecurity):
 		return nil, refuse("%s is encrypted; save it without a password and send that", in.Name)
+	case errors.As(err, &damage):
+		return nil, damage
 	case err != nil:
 		return nil, refuseDamaged(in.Name)
 	case !text:
