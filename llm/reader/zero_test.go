@@ -26,3 +26,13 @@ func TestNoneOfNumber(t *testing.T) {
 	datasets = []llm.Dataset{d.Table("weather", "city VARCHAR, day DATE, temperature DOUBLE", "('Oslo', '2024-01-01', -3), ('Rome', '2024-01-01', 12), ('Oslo', '2024-02-01', 0), ('Bern', '2024-02-01', NULL)")}
 	checkAnswered(t, d, datasets, map[string]string{"How many days have no temperature?": `{"count":1}`})
 }
+
+// TestNotAndMissing asks for rows without a value, where others have none at all.
+func TestNotAndMissing(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("customers", "customer BIGINT, name VARCHAR, city VARCHAR, country VARCHAR",
+		"(1, 'Ann', 'Berlin', 'Germany'), (2, 'Bob', 'Rome', 'Italy'), (3, 'Cy', NULL, 'Italy'), (4, 'Di', 'Berlin', 'Germany'), (5, 'Ed', 'Oslo', 'Norway')")}
+	checkRead(t, d, datasets, "How many customers are not from Berlin?", "number of customers, only those with city not “Berlin”, leaving out those without a known city")
+	checkRead(t, d, datasets, "How many customers are not from Germany?", "number of customers, only those with country not “Germany”")
+}

@@ -92,6 +92,8 @@ type Column struct {
 	Values           []string
 	Complete         bool
 	Distinct, Filled int64
+	// Missing says that some rows that were read have no value.
+	Missing bool
 	// Least and Most are the ends of a type with an order, as text; "" where they are not
 	// known.
 	Least, Most string
@@ -167,6 +169,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 	case Clock:
 		c.Unit = "second"
 	}
+	c.Missing = c.Filled > 0 && c.Filled < rows
 	c.Unique = c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
 	return c
 }

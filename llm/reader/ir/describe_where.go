@@ -17,18 +17,39 @@ func (s *describer) where(conds []Cond) []string {
 		return []string{"only those " + s.terms(all)}
 	}
 	var rest []term
-	var periods []string
+	var periods, missing []string
 	for _, t := range all {
+		if column := s.leftOut(t); column != "" {
+			missing = append(missing, column)
+		}
 		if s.isPeriod(t.conds[0]) {
 			periods = append(periods, s.term(t))
 		} else {
 			rest = append(rest, t)
 		}
 	}
+	if len(missing) > 0 {
+		periods = append(periods, "leaving out those without a known "+joinList(missing, "or"))
+	}
 	if len(rest) == 0 {
 		return periods
 	}
 	return append([]string{"only those " + s.terms(rest)}, periods...)
+}
+
+// leftOut describes the column whose missing values a negation leaves out, "" for none: “not
+// Berlin” could mean the rows without a city, too.
+func (s *describer) leftOut(t term) string {
+	column := ""
+	for _, c := range t.conds {
+		switch {
+		case c.Op == "isnull":
+			return ""
+		case (c.Op == "!=" || c.Op == "notlike") && c.Left.Kind == "column" && c.Left.Op == "" && s.cat.Columns[c.Left.Column].Missing:
+			column = s.left(c.Left)
+		}
+	}
+	return column
 }
 
 // isPeriod reports whether a condition compares the only date of the main table with a
