@@ -317,8 +317,9 @@ func TestCells(t *testing.T) {
 			t.Errorf("%s: %s, %v", query, got, err)
 		}
 	}
-	state, ok := ir.Start().Next(ir.KeywordToken("select"))
-	if state, ok = state.Next(ir.KeywordToken("decade")); !ok || !state.Fits(state.Allowed(), ir.Token{Class: ir.ColumnRef, N: 2}, cat, ir.Value{}) {
+	state, _ := ir.Start().Next(ir.KeywordToken("select"))
+	state, ok := state.Next(ir.KeywordToken("decade"))
+	if !ok || !state.Fits(state.Allowed(), ir.Token{Class: ir.ColumnRef, N: 2}, cat, ir.Value{}) {
 		t.Error("no decade of a year")
 	}
 }
