@@ -72,6 +72,14 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		minConfidence = *task.MinConfidence
 	}
 	isAnswer := language == "" && result.isReadable() && result.readings[0].Confidence >= minConfidence
+	if isAnswer && minConfidence > 0 && !rank.IsSure(result.readings[0].Confidence) {
+		// A misspelled name is corrected rather than left out.
+		questions, _, err := r.corrections(ctx, result.source, question, result.readings[0].Unread)
+		if err != nil {
+			return llm.Query{}, err
+		}
+		isAnswer = len(questions) == 0
+	}
 	if isAverage {
 		if q, ok := result.averageQuery(); ok && isAnswer {
 			return q, nil
