@@ -52,7 +52,7 @@ func TestRevokingEndsRequests(t *testing.T) {
 		}
 		first, second, elsewhere := begin(t, here, text), begin(t, here, text), begin(t, there, text)
 		others := []context.Context{begin(t, here, kept), begin(t, there, kept), begin(t, here, signed)}
-		time.Sleep(3 * time.Second)
+		time.Sleep(3500 * time.Millisecond) // between two polls
 		wantOpen(t, first)
 
 		store.revoke(token.ID)
