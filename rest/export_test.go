@@ -36,6 +36,9 @@ func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }
 // ResultStats returns the counts of the queue of results.
 func (s *Server) ResultStats() fair.Stats { return s.results.Stats() }
 
+// DownloadStats returns the counts of the queue of downloads.
+func (s *Server) DownloadStats() fair.Stats { return s.downloads.Stats() }
+
 // Took returns the route that a request without a body or a token takes, "" for
 // none, and the values of its parameters.
 func (s *Server) Took(method, path string) (string, map[string]string) {

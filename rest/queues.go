@@ -18,12 +18,11 @@ var (
 	largeQueue = fair.Config{What: "large requests", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
 	// inferQueue is for requests that wait for a model, or preview rows.
 	inferQueue = fair.Config{What: "questions about data", Slots: 32, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
-	// downloadQueue is for downloads of datasets: each is a file on the disk until it is sent.
-	downloadQueue = fair.Config{What: "downloads", Slots: 8, SlotsPerUser: 2, MaxQueued: 64, MaxQueuedPerUser: 8}
-	// resultQueue is for results of queries, which are such files too. They wait for a query
-	// worker with their slots. Clients that read slowly hold slots for minutes, so that nobody
-	// may wait for those of others: the queue of the workers and the free disk limit all users.
-	resultQueue = fair.Config{What: "results", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64, FirstImmediately: true}
+	// downloadQueue is for downloads of datasets, and another for results of queries, which wait
+	// for a query worker with their slots: each is a file on the disk until it is sent. Clients
+	// that read slowly hold slots for long, so that nobody may wait for those of others: the
+	// queues of the workers and the free disk limit all users.
+	downloadQueue = fair.Config{What: "downloads", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64, FirstImmediately: true}
 	// loadQueue is for reads of large results from the database. Each takes a processor,
 	// and one of the 8 connections of the embedded database: one user has one at a time.
 	// None is refused.
