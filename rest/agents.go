@@ -121,7 +121,7 @@ func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.c
 type agentCall func(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
 
 func (s *Server) callJSONRPC(r *request, call agentCall) error {
-	defer s.limitBody(r.Context, r.caller.Username)()
+	defer s.queueBody(r.Context, r.caller.Username)()
 	body, err := readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Server) routeHTTPBinding() {
 func (s *Server) callAgentHTTP(r *request) (err error) {
 	var body []byte
 	if r.Request.Method == http.MethodPost {
-		defer s.limitBody(r.Context, r.caller.Username)()
+		defer s.queueBody(r.Context, r.caller.Username)()
 		if body, err = readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON); err != nil {
 			return err
 		}
@@ -211,11 +211,12 @@ func (s *Server) callGRPC(c *gin.Context) error {
 	}
 	session, err := s.session(c)
 	defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+	limit := s.cfg.MaxBody // the answer to an error is a refusal
 	if err == nil {
-		defer s.limitBody(c, session.Caller.Username)()
-	} else {
-		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxBody) // the answer is a refusal
+		defer s.queueBody(c, session.Caller.Username)()
+		limit = s.cfg.MaxAgentBody
 	}
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, limit)
 	s.cfg.Agents.ServeGRPC(c.Writer, c.Request, session, err)
 	return nil
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,9 +33,21 @@ func (a *heldAgents) Call(w http.ResponseWriter, r *http.Request, _ storage.Call
 	return nil
 }
 
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	io.Reader
+	read *atomic.Int64
+}
+
+func (r countingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.read.Add(int64(n))
+	return n, err
+}
+
 // TestAgentBodiesTakeTurns sends messages with attachments. More than some of them wait for
 // a slot, which is free again when the agents have stored what they need, and small ones
-// need none.
+// need none. Of those that wait, little is read.
 func TestAgentBodiesTakeTurns(t *testing.T) {
 	t.Parallel()
 	agents := &heldAgents{release: make(chan struct{}), answer: make(chan struct{})}
@@ -44,9 +57,10 @@ func TestAgentBodiesTakeTurns(t *testing.T) {
 	})
 	s.rest.SetQueueTimeout(time.Hour)
 	token := s.token("alice")
+	var read atomic.Int64
 	send := func(size int) *httptest.ResponseRecorder {
 		// Without a length, as some clients send it.
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/a2a/nl2ql", &readBody{Reader: strings.NewReader(strings.Repeat("x", size)), read: new(atomic.Int32)})
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, rest.Root+"/a2a/nl2ql", countingReader{strings.NewReader(strings.Repeat("x", size)), &read})
 		request.Header.Set("Authorization", "Bearer "+token)
 		answer := httptest.NewRecorder()
 		s.rest.ServeHTTP(answer, request)
@@ -65,15 +79,18 @@ func TestAgentBodiesTakeTurns(t *testing.T) {
 	}
 	sendAll(atOnce+waiting, 32<<10)
 	waittest.Until(t, "turns", func() bool {
-		large, _ := s.rest.QueueStats()
-		return large.Running == atOnce && large.Waiting == waiting && agents.called.Load() == atOnce
+		bodies, _, _ := s.rest.QueueStats()
+		return bodies.Running == atOnce && bodies.Waiting == waiting && agents.called.Load() == atOnce
 	})
+	if n := read.Load(); n > atOnce*32<<10+waiting*2<<10 {
+		t.Errorf("%d bytes were read", n)
+	}
 	sendAll(small, 1<<10-1)
 	waittest.Until(t, "small messages", func() bool { return agents.called.Load() == atOnce+small })
 	close(agents.release)
 	waittest.Until(t, "free slots while the agents work", func() bool {
-		large, _ := s.rest.QueueStats()
-		return large.Running == 0 && large.Waiting == 0 && agents.called.Load() == atOnce+waiting+small
+		bodies, _, _ := s.rest.QueueStats()
+		return bodies.Running == 0 && bodies.Waiting == 0 && agents.called.Load() == atOnce+waiting+small
 	})
 	if answer := send(65 << 10); answer.Code != http.StatusRequestEntityTooLarge {
 		t.Errorf("too large: %d %s", answer.Code, answer.Body)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func readBytes(c *gin.Context, limit int64, wanted string) ([]byte, error) {
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, tooLarge
-	case errors.Is(err, storage.ErrTooMany), errors.Is(err, storage.ErrUnavailable):
+	case errors.Is(err, storage.ErrTooMany), errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return nil, err // it got no slot
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
@@ -66,6 +67,9 @@ func (r *request) body(limit int64, wanted string) []byte {
 	body, err := readBytes(r.Context, limit, wanted)
 	if err == nil && !utf8.Valid(body) {
 		err = storage.Errorf(errBadRequest, "the body is not UTF-8")
+	}
+	if err == nil && r.afterBody != nil {
+		err = r.afterBody()
 	}
 	r.failed = err
 	return body

@@ -45,14 +45,11 @@ func (s *Server) getDownload(r *request) error {
 
 // sendDownload makes a file when there is a slot, and answers with it.
 func (s *Server) sendDownload(r *request, queue *fair.Queue, mediaType, name string, download func() (*os.File, error)) error {
-	slot, err := queue.Acquire(r.caller.Username)
+	slot, err := s.acquire(r.ctx(), queue, r.caller.Username)
 	if err != nil {
 		return err
 	}
 	defer slot.Release()
-	if err := slot.WaitTimeout(r.ctx(), s.queueTimeout); err != nil {
-		return err
-	}
 	defer s.extendDeadlines(r.Context)()
 	file, err := download()
 	if err != nil {

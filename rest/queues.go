@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -13,8 +14,12 @@ import (
 )
 
 var (
-	// largeQueue is for requests with a body of up to MaxRowsBody, or a response of that
-	// size: 16 MiB each, several times that while they are processed.
+	// bodyQueue is for receiving bodies that are larger than MaxBody. Clients that send slowly
+	// hold slots for a minute, so that nobody may wait for those of others: the memory is that
+	// of Slots bodies, and of one for each user.
+	bodyQueue = fair.Config{What: "large bodies", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64, FirstImmediately: true}
+	// largeQueue is for processing a body of up to MaxRowsBody, or a response of that size:
+	// 16 MiB each, several times that while they are processed.
 	largeQueue = fair.Config{What: "large requests", Slots: 16, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
 	// inferQueue is for requests that wait for a model, or preview rows.
 	inferQueue = fair.Config{What: "questions about data", Slots: 32, SlotsPerUser: 4, MaxQueued: 256, MaxQueuedPerUser: 64}
@@ -31,42 +36,46 @@ var (
 
 const (
 	queueTimeout = 20 * time.Second
-	// queuedReadTimeout is how long the body may take to arrive once the request has its
-	// slot.
-	queuedReadTimeout = time.Minute
+	// largeReadTimeout is how long a large body may take to arrive once it has its slot.
+	largeReadTimeout = time.Minute
 )
 
-// queued makes an operation wait for a slot. Its body is not read before, so that waiting
-// requests take little memory.
+// queued makes an operation wait for a slot when its body has been read, so that clients that
+// send slowly hold none.
 func (s *Server) queued(queue *fair.Queue, run operation) operation {
 	return func(r *request) (any, error) {
-		slot, err := queue.Acquire(r.caller.Username)
-		if err != nil {
-			return nil, err
+		defer s.queueBody(r.Context, r.caller.Username)()
+		release := func() {}
+		defer func() { release() }()
+		r.afterBody = func() error {
+			slot, err := s.acquire(r.ctx(), queue, r.caller.Username)
+			if err == nil {
+				release = slot.Release
+			}
+			return err
 		}
-		if err := slot.WaitTimeout(r.ctx(), s.queueTimeout); err != nil {
-			return nil, err
-		}
-		defer slot.Release()
-		// Not every connection supports it; then the server's own limit applies.
-		_ = http.NewResponseController(r.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
 		return run(r)
 	}
 }
 
-// limitBody limits the body of a request to an agent to MaxAgentBody. What is larger than
-// MaxBody is read with a slot of the large requests, which the agents release when they have
-// stored the attachments, and end at the latest.
-func (s *Server) limitBody(c *gin.Context, user string) (end func()) {
-	body := &agentBody{
-		ReadCloser: http.MaxBytesReader(c.Writer, c.Request.Body, s.cfg.MaxAgentBody), left: s.cfg.MaxBody,
+// acquire waits for a slot.
+func (s *Server) acquire(ctx context.Context, queue *fair.Queue, user string) (*fair.Slot, error) {
+	slot, err := queue.Acquire(user)
+	if err == nil {
+		err = slot.WaitTimeout(ctx, s.queueTimeout)
+	}
+	return slot, err
+}
+
+// queueBody makes a request wait for a slot when more than MaxBody of its body has been read.
+// The agents release the slot when they have stored the attachments, and end does at the latest.
+func (s *Server) queueBody(c *gin.Context, user string) (end func()) {
+	body := &queuedBody{
+		ReadCloser: c.Request.Body, left: s.cfg.MaxBody,
 		acquire: func() (*fair.Slot, error) {
-			slot, err := s.large.Acquire(user)
-			if err == nil {
-				err = slot.WaitTimeout(c.Request.Context(), s.queueTimeout)
-			}
+			slot, err := s.acquire(c.Request.Context(), s.bodies, user)
 			// Not every connection supports it; then the server's own limit applies.
-			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(queuedReadTimeout))
+			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(largeReadTimeout))
 			return slot, err
 		},
 	}
@@ -75,8 +84,8 @@ func (s *Server) limitBody(c *gin.Context, user string) (end func()) {
 	return body.release
 }
 
-// agentBody is a body that needs a slot from some size on.
-type agentBody struct {
+// queuedBody is a body that needs a slot from some size on.
+type queuedBody struct {
 	io.ReadCloser
 	// left is how much may be read before.
 	left    int64
@@ -87,7 +96,7 @@ type agentBody struct {
 	released bool
 }
 
-func (b *agentBody) Read(p []byte) (int, error) {
+func (b *queuedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 && b.acquire != nil {
 		slot, err := b.acquire()
 		if err != nil {
@@ -102,7 +111,7 @@ func (b *agentBody) Read(p []byte) (int, error) {
 }
 
 // hold keeps a slot until release: gRPC reads bodies in another goroutine.
-func (b *agentBody) hold(slot *fair.Slot) {
+func (b *queuedBody) hold(slot *fair.Slot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.slot = slot; b.released {
@@ -110,7 +119,7 @@ func (b *agentBody) hold(slot *fair.Slot) {
 	}
 }
 
-func (b *agentBody) release() {
+func (b *queuedBody) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.released = true; b.slot != nil {
@@ -159,5 +168,7 @@ func (s *Server) load(r *request, id string, bytes int) (storage.Run, error) {
 	return s.cfg.Store.Run(r.ctx(), r.caller, id)
 }
 
-// QueueStats returns the counts of the queues of large requests and of inference.
-func (s *Server) QueueStats() (large, infer fair.Stats) { return s.large.Stats(), s.infer.Stats() }
+// QueueStats returns the counts of the queues of large bodies, large requests and inference.
+func (s *Server) QueueStats() (bodies, large, infer fair.Stats) {
+	return s.bodies.Stats(), s.large.Stats(), s.infer.Stats()
+}

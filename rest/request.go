@@ -20,8 +20,10 @@ type operation func(r *request) (any, error)
 type request struct {
 	*gin.Context
 	caller storage.Caller
-	failed error // the request cannot be read
-	wrong  []storage.FieldError
+	// afterBody waits for what the operation needs when its body has been read; it may be nil.
+	afterBody func() error
+	failed    error // the request cannot be read
+	wrong     []storage.FieldError
 }
 
 func (r *request) ctx() context.Context { return r.Request.Context() }

@@ -93,6 +93,7 @@ type Server struct {
 	engine   *gin.Engine
 	proxies  baseurl.Proxies
 	draining atomic.Bool
+	bodies   *fair.Queue
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
@@ -106,7 +107,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
-	s := &Server{cfg: cfg, engine: gin.New(), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
+	s := &Server{cfg: cfg, engine: gin.New(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -22,6 +23,73 @@ import (
 func (w *wire) request(s *service, user, line, more string) {
 	w.t.Helper()
 	w.say(line + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + s.token(user) + "\r\n" + more)
+}
+
+// TestBodiesThatDoNotCome has users send the headers of as many requests as there are slots.
+// The server reads their bodies, and others do not wait for them.
+func TestBodiesThatDoNotCome(t *testing.T) {
+	t.Parallel()
+	large := []string{"/ingest/shop/orders", "/ingest/new/orders", "/file-upload/prepare"}
+	infer := []string{"/data/self/shop/orders/ingest/tables", "/ingest/preview", "/infer/description", "/infer/schema", "/infer/preview"}
+	for name, test := range map[string]struct {
+		users int
+		paths []string
+		sent  map[string]string // by another
+	}{
+		"large": {4, large, map[string]string{large[0]: `{"data":[{"id":1}]}`, large[1]: `{"data":[{"id":1}]}`, large[2]: `{"filesToUpload":[{"filename":"a.csv","size":5}]}`}},
+		"infer": {8, infer, map[string]string{"/infer/preview": `{"data":[{"id":1}]}`, "/infer/schema": `{"sample":[{"id":1}]}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, sqlstoretest.SQLite(t))
+			s.rest.SetQueueTimeout(time.Nanosecond)
+			for user := range test.users {
+				for i := range 4 {
+					w := s.dial(t)
+					w.request(s, fmt.Sprint("user", user), "POST "+rest.Root+test.paths[(user+i)%len(test.paths)], "Content-Length: 100\r\nExpect: 100-continue\r\n\r\n")
+					// It comes when the server begins to read the body.
+					if status, err := w.answers.ReadString('\n'); err != nil || !strings.Contains(status, " 100 ") {
+						t.Fatalf("%q, %v", status, err)
+					}
+				}
+			}
+			if bodies, large, infer := s.rest.QueueStats(); bodies.Running+large.Running+infer.Running != 0 {
+				t.Errorf("slots are held: %+v, %+v, %+v", bodies, large, infer)
+			}
+			for path, body := range test.sent {
+				if got := s.send("alice", http.MethodPost, path, "application/json", body); got.status != http.StatusOK {
+					t.Errorf("%s of another: %d %s", path, got.status, got.body)
+				}
+			}
+		})
+	}
+}
+
+// TestLargeBodiesThatStall has users send the beginnings of as many large bodies as there are
+// slots. Others send theirs, large or not.
+func TestLargeBodiesThatStall(t *testing.T) {
+	t.Parallel()
+	const maxBody, size = 1 << 10, 32 << 10
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
+		cfg.MaxBody, cfg.MaxAgentBody, cfg.MaxRowsBody = maxBody, 2*size, 2*size
+	})
+	s.rest.SetQueueTimeout(time.Nanosecond)
+	for user := range 4 {
+		for _, path := range []string{"/ingest/shop/orders", "/ingest/new/orders", "/a2a/nl2ql", "/a2a/nl2ql/message:send"} {
+			s.dial(t).request(s, fmt.Sprint("user", user), "POST "+rest.Root+path, fmt.Sprintf("Content-Length: %d\r\n\r\n%s", size, strings.Repeat(" ", 2*maxBody)))
+		}
+	}
+	waittest.Until(t, "all slots are held", func() bool { bodies, _, _ := s.rest.QueueStats(); return bodies.Running == 16 })
+	rows := `{"data":[{"id":1}]}`
+	for _, body := range []string{rows, rows + strings.Repeat(" ", size)} {
+		if got := s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", body); got.status != http.StatusOK {
+			t.Errorf("%d bytes of another: %d %s", len(body), got.status, got.body)
+		}
+	}
+	s.prepare("alice", "a.csv", 5)
+	if got, _, _ := s.rest.QueueStats(); got.Running != 16 || got.Refused != 0 {
+		t.Errorf("%+v", got)
+	}
 }
 
 // largeLake has downloads that no connection can buffer, except for alice.

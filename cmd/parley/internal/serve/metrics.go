@@ -29,8 +29,9 @@ func newRegistry() *prometheus.Registry {
 // registerMetrics adds the metrics whose values are read on each scrape.
 func registerMetrics(b base, data *dataPlane, reads *fair.Queue, handler *rest.Server) {
 	queues := map[string]func() fair.Stats{
-		"large_requests": func() fair.Stats { large, _ := handler.QueueStats(); return large },
-		"inferences":     func() fair.Stats { _, infer := handler.QueueStats(); return infer },
+		"large_bodies":   func() fair.Stats { bodies, _, _ := handler.QueueStats(); return bodies },
+		"large_requests": func() fair.Stats { _, large, _ := handler.QueueStats(); return large },
+		"inferences":     func() fair.Stats { _, _, infer := handler.QueueStats(); return infer },
 		"files":          data.datasets.IngestStats,
 		"answer_bytes":   reads.Stats,
 	}
