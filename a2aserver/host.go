@@ -104,9 +104,9 @@ type Config struct {
 	// BestNamespace returns the one that fits a question best; zero if none fits. Without these
 	// two functions, the host asks the user.
 	BestNamespace func(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
-	// MaxRuns is how many runs one host has at a time; MaxWorking of them execute
-	// and the others are queued. UserRuns is how many of one user execute; a
-	// multiple of it may be queued.
+	// MaxRuns is how many runs one host has at a time, with one more for each user without
+	// any; MaxWorking of them execute and the others are queued. UserRuns is how many of one
+	// user execute; a multiple of it may be queued.
 	MaxRuns, MaxWorking, UserRuns int
 	// UserStreams is how many streams of one user are open at a time, of all bindings; 0 is no
 	// limit.

@@ -19,7 +19,8 @@ type Config struct {
 	What string
 	// Slots is how many there are, SlotsPerUser how many one user may hold.
 	Slots, SlotsPerUser int
-	// MaxQueued is how many requests may wait, MaxQueuedPerUser how many of one user.
+	// MaxQueued is how many requests may wait, MaxQueuedPerUser how many of one user. The
+	// only request of a user is not refused because others' wait.
 	MaxQueued, MaxQueuedPerUser int
 	// FreeWeight is the largest request that takes no slots and never waits.
 	FreeWeight int
@@ -71,7 +72,7 @@ type Slot struct {
 
 // Acquire takes a slot for a user, or queues the request. The error is storage.ErrTooMany
 // when too many requests of this user wait, and storage.ErrUnavailable when too many of all
-// users do.
+// users do and this is not the only one of this user.
 func (q *Queue) Acquire(name string) (*Slot, error) { return q.AcquireN(name, 1) }
 
 // AcquireN is Acquire for a request that takes several slots at once, but no more than
@@ -86,7 +87,7 @@ func (q *Queue) AcquireN(name string, weight int) (*Slot, error) {
 		return s, nil
 	case len(s.user.waiting) > q.cfg.MaxQueuedPerUser:
 		kind = storage.ErrTooMany
-	case q.stats.Waiting > q.cfg.MaxQueued:
+	case q.stats.Waiting > q.cfg.MaxQueued && (s.user.running > 0 || len(s.user.waiting) > 1):
 		kind = storage.ErrUnavailable
 	default:
 		return s, nil

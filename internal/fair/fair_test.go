@@ -85,14 +85,15 @@ func TestLimits(t *testing.T) {
 	}
 	acquire(t, queue, "carol")
 	acquire(t, queue, "carol")
+	only := acquire(t, queue, "dave") // the only one of a user is never too many
 	if _, err := queue.Acquire("dave"); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("one too many of all: %v", err)
 	}
 	late := queue.AcquireUnbounded("dave")
-	if got, want := queue.Stats(), (fair.Stats{Running: 3, Waiting: 6, Refused: 2}); got != want {
+	if got, want := queue.Stats(), (fair.Stats{Running: 3, Waiting: 7, Refused: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	for _, p := range alices {
+	for _, p := range append(alices, only) {
 		p.Release()
 		p.Release()
 	}

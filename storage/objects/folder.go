@@ -33,8 +33,9 @@ const (
 )
 
 // defaultQueue lets a user send four files at once, as clients do, and bounds the
-// memory for the parts of all users to 16 MiB.
-var defaultQueue = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64}
+// memory for the parts of all users to 16 MiB, and 64 KiB for each user beyond. Clients that send
+// slowly keep nobody else waiting.
+var defaultQueue = fair.Config{What: "parts of uploads", Slots: 256, SlotsPerUser: 16, MaxQueued: 1024, MaxQueuedPerUser: 64, FirstImmediately: true}
 
 // FolderConfig is the configuration of a Folder.
 type FolderConfig struct {
