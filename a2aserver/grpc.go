@@ -40,8 +40,10 @@ const (
 // there is no session, which is then the answer. The request's context must not end with
 // the session: gRPC answers nothing once it has.
 func (h *Host) ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error) {
-	caller := grpcCaller{session, refused}
-	h.grpc.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), grpcCallerKey{}, caller)))
+	ctx, memory := h.cfg.withReservation(r.Context())
+	memory.untilEnd = true // gRPC sends what it was given later
+	defer memory.release()
+	h.grpc.ServeHTTP(w, r.WithContext(context.WithValue(ctx, grpcCallerKey{}, grpcCaller{session, refused})))
 }
 
 type grpcCallerKey struct{}
@@ -141,13 +143,7 @@ func (h *Host) recoverGRPC(ctx context.Context, err *error) {
 type grpcCall struct {
 	transport
 	method string
-	memory *reservation
 	stop   func()
-}
-
-func (c *grpcCall) end() {
-	c.memory.release()
-	c.stop()
 }
 
 // begin gives the context of a call, and the agent that it is for, whose name it takes
@@ -159,7 +155,6 @@ func (h *Host) begin(ctx context.Context, method string, in proto.Message) (cont
 		return ctx, call, who.refused
 	}
 	ctx, call.stop = who.session.Context(auth.WithCaller(ctx, who.session.Caller))
-	ctx, call.memory = h.cfg.withReservation(ctx)
 	_, err := readVersion(metadataOf(ctx, a2a.SvcParamVersion), protocolVersion)
 	if err != nil {
 		return ctx, call, err
@@ -236,7 +231,7 @@ func answerGRPC[I proto.Message, P, R any, O proto.Message](
 	out O,
 ) (O, error) {
 	ctx, c, err := h.begin(ctx, method, in)
-	defer c.end()
+	defer c.stop()
 	var result R
 	if err == nil {
 		result, err = call(c.agent, ctx, convert(in))
@@ -260,7 +255,7 @@ func streamGRPC(
 	open func(ctx context.Context, agent service) (tail, error),
 ) error {
 	ctx, c, err := h.begin(stream.Context(), method, in)
-	defer c.end()
+	defer c.stop()
 	if err != nil {
 		return c.grpcError(ctx, method, err)
 	}

@@ -20,6 +20,9 @@ const readTimeout = 20 * time.Second
 type reservation struct {
 	queue *fair.Queue
 	slot  *fair.Slot
+	// untilEnd says that the memory is in use until the end of the call, or until another
+	// amount is taken.
+	untilEnd bool
 }
 
 type reservationKey struct{}
@@ -54,6 +57,13 @@ func (r *reservation) release() {
 	if r != nil && r.slot != nil {
 		r.slot.Release()
 		r.slot = nil
+	}
+}
+
+// sent releases what was taken, unless it is in use until the end.
+func (r *reservation) sent() {
+	if !r.untilEnd {
+		r.release()
 	}
 }
 

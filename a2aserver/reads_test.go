@@ -2,18 +2,24 @@ package a2aserver
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/protobuf/proto"
 
+	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/internal/waittest"
 	"parley/storage/sqlstore"
@@ -143,4 +149,53 @@ func TestSmallReadsNeverWait(t *testing.T) {
 			}
 		}
 	})
+}
+
+// blockedWriter is the response of a client that reads nothing.
+type blockedWriter struct {
+	*httptest.ResponseRecorder
+	unblock <-chan struct{}
+}
+
+func (w blockedWriter) Write(p []byte) (int, error) {
+	<-w.unblock
+	return len(p), nil
+}
+
+// TestUnreadGRPC has clients of gRPC that do not read: what waits to be sent to them counts as
+// their memory until the call ends.
+func TestUnreadGRPC(t *testing.T) {
+	t.Parallel()
+	reads := fair.New(fair.Config{What: "large answers", Slots: 1 << 20, SlotsPerUser: 1 << 20, MaxQueued: 9, MaxQueuedPerUser: 9, FreeWeight: 16 << 10, FirstImmediately: true})
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+		_ = yield(working(request), nil) && yield(artifact(request, "large", a2a.NewTextPart(strings.Repeat("x", 128<<10))), nil) && yield(completed(request), nil)
+	}), func(cfg *Config) { cfg.Reads = reads })
+	task := sendTask(t, h.service("echo"), alice, toShop("How many?"))
+	message := &a2apb.SendMessageRequest{Tenant: "echo/shop", Message: &a2apb.Message{MessageId: "m1", Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{{Content: &a2apb.Part_Text{Text: "How many?"}}}}}
+	for method, in := range map[string]proto.Message{
+		"GetTask": &a2apb.GetTaskRequest{Tenant: "echo", Id: string(task.ID)}, "SendStreamingMessage": message,
+	} {
+		body, err := proto.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/lf.a2a.v1.A2AService/"+method,
+			bytes.NewReader(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)))
+		r.ProtoMajor, r.ProtoMinor = 2, 0
+		r.Header.Set("Content-Type", "application/grpc")
+		r.Header.Set("A2A-Version", "1.0")
+		unblock, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			h.ServeGRPC(blockedWriter{httptest.NewRecorder(), unblock}, r, auth.Session{Caller: alice}, nil)
+		}()
+		waittest.Until(t, method+" counts", func() bool { return reads.Stats().Running > 128<<10 })
+		close(unblock)
+		<-ended
+		if left := reads.Stats().Running; left != 0 {
+			t.Errorf("%s: %d bytes are reserved after it", method, left)
+		}
+	}
 }

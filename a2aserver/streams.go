@@ -71,6 +71,9 @@ func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, err
 		return nil, err
 	}
 	t.closeStream = closeStream
+	if memory := reservationFrom(ctx); memory != nil {
+		t.reserved = memory // which may be in use for the first event
+	}
 	return t, nil
 }
 
@@ -143,9 +146,6 @@ func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTas
 	}
 	t := s.host.follow(who, stored.RunID, stored.LastEvent)
 	t.head, t.contextID = &head, task.ContextID
-	if memory := reservationFrom(ctx); memory != nil {
-		t.reserved = memory // for the head
-	}
 	return t, nil
 }
 

@@ -75,7 +75,7 @@ func (h *Host) newTail(caller storage.Caller, f *feed, after int64) *feedTail {
 }
 
 func (t *feedTail) close() {
-	t.reserved.release()
+	t.reserved.sent()
 	t.feed.mu.Lock()
 	delete(t.feed.tails, t)
 	t.feed.mu.Unlock()
@@ -92,15 +92,18 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		return head, nil
 	}
 	if len(t.page) == 0 {
-		t.reserved.release() // all that was read has been sent
+		t.reserved.sent() // all that was read
 	}
 	for {
 		if err := ctx.Err(); err != nil {
 			return storage.Event{}, err
 		}
 		event, err := t.fromMemory()
-		if errors.Is(err, errNotInMemory) {
+		switch {
+		case errors.Is(err, errNotInMemory):
 			event, err = t.fromLogWithTimeout(ctx)
+		case err == nil && t.reserved.untilEnd && len(event.Body) > largeEvent:
+			err = t.reserved.take(ctx, t.caller.Username, len(event.Body)) // for the copy that is sent
 		}
 		switch {
 		case err == nil && t.skipTasks && event.Kind == storage.EventTask && !asksForInput(event):
@@ -118,6 +121,9 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 		}
 	}
 }
+
+// largeEvent is from how many bytes on copies of events in memory are reserved for.
+const largeEvent = 64 << 10
 
 // fit limits the history of a task, and the parts of an event to those that the client
 // accepts.
