@@ -147,6 +147,10 @@ func TestUsersTakeTurns(t *testing.T) {
 // worker, and again on a usual one, where its priority becomes lower.
 func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	t.Parallel()
+	lower := slices.Max(priorities(t, os.Getpid())) - 10
+	if lower < 1 {
+		t.Skip("these tests have so low a priority themselves that the lower one is none")
+	}
 	s := newSetup(t, func(c *Config) { c.Workers = 1 })
 	s.pool.lanes.slice, s.pool.lanes.most = time.Hour, time.Hour
 	other := s.pool.lanes.usual.AcquireUnbounded("other")
@@ -168,7 +172,7 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 			if _, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: "SELECT 1", MaxBytes: sqlcheck.MaxTree}, nil); err != nil {
 				t.Fatal(err)
 			}
-			return slices.Max(priorities(t, w.PID)) == 10
+			return slices.Max(priorities(t, w.PID)) == lower
 		})
 		return true, ctx.Err()
 	})

@@ -272,8 +272,13 @@ func processorTime(pid int) time.Duration {
 // killGroup ends the processes of a worker's group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
-// lowerPriority lowers the priority of all threads of a worker, which are those of its group.
-func lowerPriority(pid int) { _ = unix.Setpriority(unix.PRIO_PGRP, pid, 10) }
+// lowerPriority gives all threads of a worker, which are those of its group, a lower priority
+// than this process has.
+func lowerPriority(pid int) {
+	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil { // 20 less the nice value
+		_ = unix.Setpriority(unix.PRIO_PGRP, pid, min(20-own+10, 19))
+	}
+}
 
 // waitExit waits until a worker has ended, and keeps its exit status and so its PID. It is false
 // where that is not possible.
