@@ -50,10 +50,10 @@ type lake struct {
 }
 
 // raced gives how many of a number of files are read: with the race detector, which makes
-// each take many times longer, one in ten.
+// each take many times longer, one in five.
 func raced(files int) int {
 	if worker.RaceEnabled {
-		return files / 10
+		return files / 5
 	}
 	return files
 }

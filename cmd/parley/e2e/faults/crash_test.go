@@ -54,7 +54,7 @@ func TestCrash(t *testing.T) {
 
 func testCrash(t *testing.T, env []string, how crashes) {
 	if e2etest.RaceDetector {
-		how.streams, how.downs, how.clients = how.streams/8, max(how.downs/4, 1), how.clients/2
+		how.streams, how.downs, how.clients = how.streams/2, how.downs/2, how.clients/2
 	}
 	dir := t.TempDir()
 	args := append([]string{"--log-level", "warn"}, how.args...)
