@@ -63,7 +63,7 @@ func TestAttachmentsLeaveMemory(t *testing.T) {
 	// Not parallel: it measures the heap.
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	const size, each = 4 << 20, 4
+	const size, each = 1 << 20, 4
 	var gate atomic.Pointer[chan struct{}]
 	var waits script = func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 		select {

@@ -157,6 +157,8 @@ type Host struct {
 	wakeTakeover chan struct{}
 	// streams counts the open streams of each user.
 	streams openStreams
+	// pageBytes ends a page of tasks early: tasks may be large.
+	pageBytes int
 	// sender sends push notifications; nil when there are none.
 	sender *push.Sender
 }
@@ -188,6 +190,7 @@ func New(cfg Config) *Host {
 		lastTries:    fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
 		inferring:    fair.New(fair.Config{What: "questions without a namespace", Slots: 4, SlotsPerUser: 1, MaxQueued: 256, MaxQueuedPerUser: 16}),
 		wakeTakeover: make(chan struct{}, 1),
+		pageBytes:    8 << 20,
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	if cfg.Push != nil {

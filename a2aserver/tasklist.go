@@ -14,11 +14,7 @@ import (
 	"parley/storage"
 )
 
-const (
-	defaultPage = 50
-	// maxPageBytes ends a page early: tasks may be large.
-	maxPageBytes = 8 << 20
-)
+const defaultPage = 50
 
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	request = orEmpty(request)
@@ -44,7 +40,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	if err != nil {
 		return nil, err
 	}
-	count, bytes := fitPage(sizes[:min(len(sizes), listed.PageSize)])
+	count, bytes := s.host.fitPage(sizes[:min(len(sizes), listed.PageSize)])
 	if err := reservationFrom(ctx).take(ctx, who.Username, bytes); err != nil {
 		return nil, err
 	}
@@ -80,9 +76,9 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 
 // fitPage gives how many tasks of these sizes fit on a page, and the bytes that they have. A
 // task larger than a page has a page of its own.
-func fitPage(sizes []int) (count, bytes int) {
+func (h *Host) fitPage(sizes []int) (count, bytes int) {
 	for _, size := range sizes {
-		if count > 0 && bytes+size > maxPageBytes {
+		if count > 0 && bytes+size > h.pageBytes {
 			break
 		}
 		count, bytes = count+1, bytes+size
@@ -101,7 +97,7 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 		}
 		sizes = append(sizes, len(task.Snapshot)+bytes)
 	}
-	count, bytes := fitPage(sizes)
+	count, bytes := s.host.fitPage(sizes)
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 

@@ -63,10 +63,12 @@ func TestListLargeTasks(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		reads := fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20})
-		server := serveHost(t, newHost(t, store, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-			message := a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("x", 3<<20)))
+		h := newHost(t, store, script(func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
+			message := a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart(strings.Repeat("x", 300<<10)))
 			yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateCompleted, message), nil)
-		}), func(cfg *Config) { cfg.Reads = reads }))
+		}), func(cfg *Config) { cfg.Reads = reads })
+		h.pageBytes = 800 << 10
+		server := serveHost(t, h)
 		post := func(method string, params any) (int, string) {
 			response := postAs(t, server, alice, rpcText(method, params))
 			text, err := io.ReadAll(response.Body)
