@@ -102,7 +102,14 @@ func TestClaimLeavesUsers(t *testing.T) {
 func TestOpenIngestionsAreBounded(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
-		w := queue(t, store, storage.MaxOpenIngestions-1, 0)
+		w := queue(t, store, 1, 0)
+		w.must(store.Exec(t.Context(), `
+WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, status, status_message,
+	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at, options)
+SELECT 'copy ' || i, dataset_id, started_by, restriction, name, mode, status, status_message,
+	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at + i, updated_at, options
+FROM ingestions, n`, storage.MaxOpenIngestions-1))
 		alice, last := user("alice"), uuid.NewString()
 		session := w.uploaded(alice, 1)
 		w.must(w.begin(alice, session, last))
