@@ -280,9 +280,14 @@ func TestNamesThatArePartsOfPaths(t *testing.T) {
 	}
 	for _, operation := range s.operations() {
 		method, path, _ := strings.Cut(operation, " ")
+		asked := map[string]bool{} // most paths have fewer than three names
 		for _, name := range names {
 			for _, called := range [][3]string{{name, "x", "x"}, {"x", name, "x"}, {"x", "x", name}, {name, name, name}} {
 				filled, want := fill(path, called[0], called[1], called[2])
+				if asked[filled] {
+					continue
+				}
+				asked[filled] = true
 				route, got := s.rest.Took(method, rest.Root+filled)
 				if route == rest.Root+rest.RowsForNew && strings.HasPrefix(filled, "/ingest/new/") {
 					continue
