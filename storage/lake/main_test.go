@@ -78,7 +78,8 @@ var plainWorker = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "lake.test")
-	out, err := exec.Command("go", "test", "-c", "-o", path, ".").CombinedOutput()
+	// Without flags for the compiler that are for race builds, it uses what others have built.
+	out, err := exec.Command("go", "test", "-c", "-gcflags=all=", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build a plain worker: %w: %s", err, out)
 	}
