@@ -203,9 +203,11 @@ func TestWorkerHasOnlyItsFiles(t *testing.T) {
 	if len(s.pool.idle) != 2 {
 		t.Errorf("%d workers", len(s.pool.idle))
 	}
+	// A worker can inherit what DuckDB in this process writes for another test.
+	folders := filepath.Dir(s.dir)
 	for _, w := range s.pool.idle {
 		for _, path := range openFiles(t, w) {
-			if strings.HasSuffix(path, ".parquet") {
+			if strings.HasPrefix(path, folders) && strings.HasSuffix(path, ".parquet") {
 				t.Errorf("%s is open", path)
 			}
 		}
