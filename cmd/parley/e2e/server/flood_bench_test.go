@@ -18,7 +18,10 @@ import (
 // BenchmarkFlood has 200 users ask a question each at once, alone and beside one
 // user with 1,000 requests, and says how much longer the slowest of the 200 wait.
 func BenchmarkFlood(b *testing.B) {
-	const users, flood = 200, 1000
+	users, flood := 200, 1000
+	if testing.Short() {
+		users, flood = 20, 100
+	}
 	secret := strings.Repeat("a shared secret ", 3)
 	p := e2etest.Serve(b, b.TempDir(), []string{"PARLEY_AUTH_SECRET=" + secret}, "--log-level", "error")
 	token := func(user string) string {
