@@ -7,6 +7,7 @@ import (
 	"parley/llm"
 	"parley/llm/reader"
 	"parley/llm/reader/ducktest"
+	"parley/llm/reader/rank"
 )
 
 // TestUnusedWords names or refuses words that only resemble what other words name, and those
@@ -39,6 +40,24 @@ func TestUnusedWords(t *testing.T) {
 		}
 	}
 	checkAnswers(t, d, datasets, map[string]string{"How many matches are there?": `{"count":4}`, "average salary per department": `{"department":"IT","average_salary":6000.0};{"department":"Sales","average_salary":4500.0}`})
+}
+
+// TestCalculations refuses, or marks, questions whose calculation or condition it does not read.
+func TestCalculations(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("sales", "city VARCHAR, amount BIGINT, day DATE, code VARCHAR",
+		"('Berlin', 7, '2024-01-01', 'a'), ('Paris', 5, '2024-01-02', 'b'), ('Berlin', 7, '2024-01-03', 'c'), ('Rome', 4, '2024-01-04', 'd')")}
+	r := reader.New()
+	for _, question := range []string{
+		"total amount only if amount is even", "total amount if price doubled", "sum of amount * 2", "total amount + 10", "amount / 0",
+	} {
+		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		if err == nil && rank.IsSure(q.Confidence) {
+			t.Errorf("%s: %s, %.2f", question, q.SQL, q.Confidence)
+		}
+	}
+	checkAnswers(t, d, datasets, map[string]string{"total amount": `{"total_amount":23}`})
 }
 
 // TestJoinColumnIsNamed says which of two references a reading follows.

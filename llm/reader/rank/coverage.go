@@ -178,7 +178,8 @@ func (q *Question) unmarkMisplaced(used []bool, tokens []ir.Token) {
 // isIgnored reports whether a token, number i, has no meaning for the query.
 func (q *Question) isIgnored(i int, t link.Token) bool {
 	r, _ := utf8.DecodeRuneInString(t.Text)
-	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" {
+	// A sign apart from the word before it computes something; "and/or" does not.
+	if !unicode.IsLetter(r) && !unicode.IsDigit(r) && t.Text != "%" && !(t.SpaceBefore && operationOf(t.Text) == "arithmetic") {
 		return true
 	}
 	return catalog.StopWords[t.Lower] && operationOf(t.Lower) != "negation" || phrasingWords[t.Lower] || genericNouns[t.Lower] && !q.hasRelation(i, 1<<link.ExactTable|1<<link.ExactColumn)

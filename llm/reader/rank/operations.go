@@ -35,6 +35,7 @@ var operations = []operation{
 	newOperation("order", "sort sorted order ordered alphabetical alphabetically ascending descending rank ranked ranking", "order"),
 	newOperation("difference", "difference differ gap minus spread", "less - diff days"),
 	newOperation("nth", "second third fourth fifth sixth seventh eighth ninth tenth 2nd 3rd 4th 5th 6th 7th 8th 9th 10th runner penultimate", "nth"),
+	newOperation("arithmetic", "* + / × ÷", "times plus over / less -"),
 	newOperation("total", "total totals sum altogether overall combined", "sum count"),
 }
 
@@ -107,7 +108,7 @@ func operationOf(word string) string {
 // phrasingWords are words of the phrasing of a question, not of its subject.
 var phrasingWords = catalog.WordSet(`could can would will shall should may might must let need want like know see look please thanks thank hi hello hey
 		also just only still yet now then so too very quite really exactly please currently ever both either together among amongst within across during
-		while after before since until till through up down out off against toward towards along via if else because but yes ok okay well
+		while after before since until till through up down out off against toward towards along via because but yes ok okay well
 		data dataset table tables row rows information info list lists result results answer figure figures breakdown overview report broken split grouped group
 		give gives given show shows shown return returns find found tell get gets got got display print select pull compute calculate determine identify
 		provide report describe compare check count have having has had be being been am is are was were do does doing did done make makes made
