@@ -62,7 +62,7 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 		if !stored.Open || stored.LastEvent == tried {
 			return nil, storage.ErrConflict
 		}
-		task, err := h.endRunAt(ctx, agent, stored, end)
+		task, err := h.endRunAt(ctx, agent, caller.Username, stored, end)
 		if !errors.Is(err, storage.ErrConflict) {
 			return task, err
 		}
@@ -72,9 +72,9 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 }
 
 // endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
-func (h *Host) endRunAt(ctx context.Context, agent *Agent, stored storage.Task, end runEnding) (*a2a.Task, error) {
+func (h *Host) endRunAt(ctx context.Context, agent *Agent, owner string, stored storage.Task, end runEnding) (*a2a.Task, error) {
 	task := h.readTask(stored)
-	change, task, err := newChange(task.TaskInfo(), task, stored.LastEvent, end.last(task))
+	change, task, err := newChange(task.TaskInfo(), owner, task, stored.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err
 	}

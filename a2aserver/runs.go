@@ -86,6 +86,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 	}
 	h.cfg.Log.Append(storage.TaskChange{
 		RunID:    request.RunID,
+		Owner:    request.Caller.Username,
 		Start:    &request,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
@@ -189,7 +190,9 @@ func (r *run) recordStart() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx) // together with its slot
 	}
-	change := storage.TaskChange{RunID: r.request.RunID, Holder: r.host.id, After: r.number, State: string(r.task.Status.State)}
+	change := storage.TaskChange{
+		RunID: r.request.RunID, Owner: r.request.Caller.Username, Holder: r.host.id, After: r.number, State: string(r.task.Status.State),
+	}
 	if at := r.task.Status.Timestamp; at != nil {
 		change.StatusAt = *at
 	}
@@ -319,7 +322,7 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 		// The agent answered with a message alone: a run has a task all the same.
 		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
 	}
-	change, folded, err := newChange(r.info(), r.task, r.number, event)
+	change, folded, err := newChange(r.info(), r.request.Caller.Username, r.task, r.number, event)
 	if err != nil {
 		return change, err
 	}
@@ -333,7 +336,7 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 }
 
 // newChange applies an event, which follows event number after, to a copy of a task.
-func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
+func newChange(run a2a.TaskInfo, owner string, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
 	stamp(event, run, time.Now())
 	stored, err := a2ajson.Encode(after+1, event)
 	if err != nil {
@@ -343,7 +346,7 @@ func newChange(run a2a.TaskInfo, task *a2a.Task, after int64, event a2a.Event) (
 	a2ajson.Fold(&folded, event)
 	text, err := a2ajson.Snapshot(&folded)
 	change := storage.TaskChange{
-		RunID: string(run.TaskID), After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
+		RunID: string(run.TaskID), Owner: owner, After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
 	}
 	if at := folded.Status.Timestamp; at != nil {
 		change.StatusAt = *at

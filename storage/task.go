@@ -51,6 +51,8 @@ type Task struct {
 // atomically.
 type TaskChange struct {
 	RunID string
+	// Owner has the run. Owners with many or large changes do not delay those of others.
+	Owner string
 	// Start, if set, creates the run. Without a namespace it waits until the user names
 	// one.
 	Start *RunRequest

@@ -15,24 +15,34 @@ import (
 )
 
 const (
-	// maxBatch and maxBatchBytes limit the changes of one transaction. A single change
-	// may be larger.
+	// maxBatch and maxBatchBytes limit the changes of one transaction, apart from the size of
+	// the first one. Other writers of the embedded database wait for a whole transaction.
 	maxBatch      = 256
-	maxBatchBytes = 4 << 20
+	maxBatchBytes = 1 << 20
 )
 
 // eventLog writes the changes of all runs in batches: changes that arrive while a batch is
-// written are the next batch. So all waiting runs share a commit, and no run waits for a
+// written are the next batches. So all waiting runs share a commit, and no run waits for a
 // batch to fill.
 type eventLog struct {
 	// write writes runs, and sets the error of each.
 	write func(runs []*runChange)
 
-	mu      sync.Mutex
-	more    sync.Cond
-	pending []appended
+	mu   sync.Mutex
+	more sync.Cond
+	// owners has those with pending changes, and turns has them in the order of their turns.
+	owners map[string]*ownerChanges
+	turns  []*ownerChanges
+	// pending counts the changes that were not taken for a batch yet.
+	pending int
 	closed  bool
 	ended   chan struct{}
+}
+
+// ownerChanges are the pending changes of one owner, in order.
+type ownerChanges struct {
+	name    string
+	changes []appended
 }
 
 // appended is a change that waits to be written.
@@ -50,7 +60,7 @@ type runChange struct {
 }
 
 func startLog(write func(runs []*runChange)) *eventLog {
-	l := &eventLog{write: write, ended: make(chan struct{})}
+	l := &eventLog{write: write, owners: map[string]*ownerChanges{}, ended: make(chan struct{})}
 	l.more.L = &l.mu
 	go l.work()
 	return l
@@ -69,7 +79,14 @@ func (l *eventLog) append(a appended) bool {
 	if l.closed {
 		return false
 	}
-	l.pending = append(l.pending, a)
+	owner := l.owners[a.change.Owner]
+	if owner == nil {
+		owner = &ownerChanges{name: a.change.Owner}
+		l.owners[owner.name] = owner
+		l.turns = append(l.turns, owner)
+	}
+	owner.changes = append(owner.changes, a)
+	l.pending++
 	l.more.Signal()
 	return true
 }
@@ -83,50 +100,53 @@ func (l *eventLog) close() {
 	<-l.ended
 }
 
-// wait waits for pending changes and gives them; none after close. Later ones are collected
-// in spare.
-func (l *eventLog) wait(spare []appended) []appended {
+// wait waits for pending changes and takes the next batch; none after close.
+func (l *eventLog) wait(batch []appended) ([]appended, []*runChange) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.pending) == 0 && !l.closed {
+	for l.pending == 0 && !l.closed {
 		l.more.Wait()
 	}
-	queue := l.pending
-	l.pending = spare
-	return queue
+	return l.take(batch)
 }
 
 func (l *eventLog) work() {
 	defer close(l.ended)
-	var spare []appended
+	var batch []appended
 	for {
-		queue := l.wait(spare)
-		if len(queue) == 0 {
+		var runs []*runChange
+		if batch, runs = l.wait(batch); len(batch) == 0 {
 			return
 		}
-		for rest := queue; len(rest) > 0; {
-			count, runs := coalesce(rest)
-			l.write(runs)
-			for _, a := range rest[:count] {
-				a.done(a.run.err)
-			}
-			rest = rest[count:]
+		l.write(runs)
+		for _, a := range batch {
+			a.done(a.run.err)
 		}
-		clear(queue)
-		spare = queue[:0]
+		clear(batch)
+		batch = batch[:0]
 	}
 }
 
-// coalesce makes a batch of the first changes of a queue, with one change for each run, and
-// gives how many it took. It ends at a change that cannot be merged with the earlier ones of
-// its run: whether it is valid is known only after these are written.
-func coalesce(queue []appended) (count int, runs []*runChange) {
-	byRun := make(map[string]*runChange, min(len(queue), maxBatch))
-	size := 0
-	for count < len(queue) && count < maxBatch && size < maxBatchBytes {
-		a := &queue[count]
+// take takes a batch of pending changes, with one change for each run. Owners take turns with
+// one change each. A change that would make the batch too large waits for the next one, but not
+// the smaller ones of other owners: they do not wait for large changes.
+func (l *eventLog) take(batch []appended) ([]appended, []*runChange) {
+	var (
+		byRun   = make(map[string]*runChange, min(l.pending, maxBatch))
+		runs    []*runChange
+		waiting []*ownerChanges
+		size    = 0
+	)
+	for len(l.turns) > 0 && len(batch) < maxBatch {
+		owner := l.turns[0]
+		l.turns = l.turns[1:]
+		a := owner.changes[0]
 		run := byRun[a.change.RunID]
+		bytes := a.bytes()
 		switch {
+		case len(batch) > 0 && size+bytes > maxBatchBytes:
+			waiting = append(waiting, owner)
+			continue
 		case !valid(&a.change):
 			a.run = &runChange{err: fmt.Errorf("append to run: %w", storage.ErrConflict)}
 		case run == nil:
@@ -136,16 +156,36 @@ func coalesce(queue []appended) (count int, runs []*runChange) {
 		case run.followedBy(&a.change):
 			a.run = run
 			run.join(&a.change)
-		default:
-			return count, runs
+		default: // whether it is valid is known only after the earlier ones are written
+			waiting = append(waiting, owner)
+			continue
 		}
-		size += len(a.change.Snapshot)
-		for i := range a.change.Events {
-			size += len(a.change.Events[i].Body)
+		if len(batch) > 0 {
+			size += bytes
 		}
-		count++
+		batch = append(batch, a)
+		l.pending--
+		owner.changes[0] = appended{}
+		if owner.changes = owner.changes[1:]; len(owner.changes) > 0 {
+			l.turns = append(l.turns, owner)
+		} else {
+			delete(l.owners, owner.name)
+		}
 	}
-	return count, runs
+	l.turns = append(waiting, l.turns...)
+	return batch, runs
+}
+
+// bytes is about how much is written for a change.
+func (a *appended) bytes() int {
+	size := len(a.change.Snapshot)
+	for i := range a.change.Events {
+		size += len(a.change.Events[i].Body)
+	}
+	if a.change.Outcome != nil {
+		size += len(a.change.Outcome.Result)
+	}
+	return size
 }
 
 // valid reports whether a change can be valid: its events are in order, and a writer that

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -53,14 +54,22 @@ func ending(change storage.TaskChange, status storage.RunStatus) storage.TaskCha
 // batch appends changes while the log's writer is held up, so that it finds them
 // all at once, and gives what came of each.
 func (w world) batch(changes ...storage.TaskChange) []error {
+	results, order := w.batches(changes...)
+	if !slices.IsSorted(order) {
+		w.t.Errorf("told of out of order: %v", order)
+	}
+	return results
+}
+
+// batches is batch for changes that the log may write in another order, which it gives too.
+func (w world) batches(changes ...storage.TaskChange) (results []error, order []int) {
 	held, release := make(chan struct{}), make(chan struct{})
 	w.Append(step(uuid.NewString(), 0, 1), func(error) {
 		close(held)
 		<-release
 	})
 	<-held
-	results := make([]error, len(changes))
-	var order []int
+	results = make([]error, len(changes))
 	var all sync.WaitGroup
 	all.Add(len(changes))
 	for i, change := range changes {
@@ -72,13 +81,43 @@ func (w world) batch(changes ...storage.TaskChange) []error {
 	}
 	close(release)
 	all.Wait()
-	for i, at := range order {
-		if i != at {
-			w.t.Errorf("told of out of order: %v", order)
-			break
+	return results, order
+}
+
+// of makes a change one of a run of an owner.
+func of(owner string, change storage.TaskChange) storage.TaskChange {
+	change.Owner = owner
+	return change
+}
+
+// TestOwnersTakeTurns: small changes do not wait for large ones of other owners that were
+// appended before, and owners of large ones take turns.
+func TestOwnersTakeTurns(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
+		var changes []storage.TaskChange
+		for range 3 {
+			event := step(uuid.NewString(), 0, 1)
+			event.Events[0].Body = large
+			changes = append(changes, of("bob", event))
 		}
-	}
-	return results
+		for range 2 {
+			result := ending(step(uuid.NewString(), 0, 1), storage.RunCompleted)
+			result.Outcome.Result = large
+			changes = append(changes, of("carol", result))
+		}
+		run := w.start("")
+		changes = append(changes, of("alice", run), of("alice", step(run.RunID, 0, 2)), of("alice", step(run.RunID, 2, 1)))
+		_, order := w.batches(changes...)
+		if want := []int{0, 5, 6, 7, 3, 1, 4, 2}; !slices.Equal(order, want) {
+			t.Errorf("written in the order %v, want %v", order, want)
+		}
+		if got := len(w.log(run.RunID)); got != 3 {
+			t.Errorf("%d events, want 3", got)
+		}
+	})
 }
 
 // log reads all events of a run as alice and checks that none is missing.

@@ -129,5 +129,5 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 func (s *Store) LogQueue() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	return len(s.log.pending)
+	return s.log.pending
 }
