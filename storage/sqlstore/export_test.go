@@ -22,6 +22,20 @@ func (s *Store) Exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
+// SentRunPlan gives the steps in which the embedded database finds the run of a message.
+func (s *Store) SentRunPlan(ctx context.Context) (steps []string, err error) {
+	text, names := selectSentRun.parsed()
+	var plan []struct {
+		ID, Parent, Notused int
+		Detail              string
+	}
+	err = s.read.SelectContext(ctx, &plan, `EXPLAIN QUERY PLAN `+text, make([]any, len(names))...)
+	for _, step := range plan {
+		steps = append(steps, step.Detail)
+	}
+	return steps, err
+}
+
 // HoldReaders takes every connection that reads go through, until the test ends.
 func (s *Store) HoldReaders(t *testing.T) {
 	t.Helper()

@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -127,4 +128,18 @@ func TestSentMessagesAtOnce(t *testing.T) {
 			t.Errorf("%d runs, want %d", written, 2*messages)
 		}
 	})
+}
+
+// TestFindMessageByIndex: the cost of finding a message does not grow with the caller's runs.
+func TestFindMessageByIndex(t *testing.T) {
+	t.Parallel()
+	plan, err := sqlstoretest.SQLite(t).SentRunPlan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, index := range []string{"runs_by_message (owner=? AND agent=? AND message=?)", "runs_by_answer (owner=? AND agent=? AND answer=?)"} {
+		if !strings.Contains(strings.Join(plan, "\n"), "SEARCH r USING INDEX "+index) {
+			t.Errorf("%s is not used: %q", index, plan)
+		}
+	}
 }

@@ -22,13 +22,11 @@ var (
 	selectRunTarget = parse(`SELECT n.id, ` + conversationCovered + ` AS covered` + fromNamespaces + namedNamespace)
 	selectNoTarget  = parse(`SELECT '' AS id, ` + conversationCovered + ` AS covered`)
 
-	selectSentRun = parse(`
-SELECT r.id, r.digest
-FROM runs r
-WHERE ` + ownRun + `
-	AND r.agent = :agent
-	AND (r.message = :message OR r.answer = :message)
-	AND r.created_at >= :since`)
+	// Not one query with OR: SQLite would read all runs of the caller.
+	selectSentRun = parse(sentRun + `
+	AND r.message = :message
+UNION ALL` + sentRun + `
+	AND r.answer = :message`)
 
 	selectTask = parse(`
 SELECT ` + taskColumns + `, ` + mayCancel + ` AS may_cancel` + fromRuns + `
@@ -59,6 +57,13 @@ SELECT r.id, r.question, r.status, ` + turnResult + fromTurns + `
 ORDER BY r.created_at DESC, r.id DESC
 LIMIT `)
 )
+
+const sentRun = `
+SELECT r.id, r.digest
+FROM runs r
+WHERE ` + ownRun + `
+	AND r.agent = :agent
+	AND r.created_at >= :since`
 
 // taskList is the statements of a list of tasks.
 type taskList struct {
