@@ -172,7 +172,7 @@ func (l *eventLog) take(batch []appended) ([]appended, []*runChange) {
 			delete(l.owners, owner.name)
 		}
 	}
-	l.turns = append(waiting, l.turns...)
+	l.turns = slices.Concat(waiting, l.turns)
 	return batch, runs
 }
 
