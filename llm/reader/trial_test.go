@@ -104,3 +104,25 @@ func TestSlowReadingIsNotCached(t *testing.T) {
 		}
 	})
 }
+
+// TestLargeDatasets asks about datasets of many rows. Over too many, no query is tried out.
+func TestLargeDatasets(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	d.Exec(`CREATE TABLE orders AS SELECT i AS id, 'customer ' || i % 50 AS customer, 'city ' || i * 31 % 20 AS city,
+		(i * 7919 % 100000) / 100.0 AS amount, DATE '2020-01-01' + CAST(i % 1500 AS INTEGER) AS day FROM range(2000) r(i)`)
+	orders := d.Dataset("orders")
+	r := reader.New()
+	for _, test := range []struct {
+		question string
+		rows     int64
+		want     string
+	}{
+		{"What is the average amount of orders for each city?", 1_000_000_000, `SELECT "city", avg("amount") AS "average_amount" FROM "orders" GROUP BY "city" ORDER BY avg("amount") DESC NULLS LAST, "city"`},
+	} {
+		orders.Rows = test.rows
+		if q, err := r.WriteQuery(t.Context(), step(d, []llm.Dataset{orders}, test.question)); err != nil || q.SQL != test.want || len(q.Readings) > 0 {
+			t.Errorf("%s %s, %v, %v", test.question, q.SQL, q.Readings, err)
+		}
+	}
+}

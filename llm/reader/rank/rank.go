@@ -150,7 +150,9 @@ func parseCandidates(question *Question, candidates []net.Candidate) []pathQuery
 	return all
 }
 
-// pool runs candidates and adds up the probabilities of those with the same result.
+// pool runs candidates and adds up the probabilities of those with the same result. Those that
+// differ only in the order of columns run once: that they are the same must not depend on a result,
+// which a large dataset does not have.
 func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, error) {
 	var all []Reading
 	byKey, bySQL := map[string]int{}, map[string]int{}
@@ -159,7 +161,9 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if err != nil {
 			continue
 		}
-		if at, ok := bySQL[sql]; ok {
+		ordered, _ := ir.SQL(withOrderedItems(m.query), question.Catalog, question.Now)
+		ordered = cmp.Or(ordered, sql)
+		if at, ok := bySQL[ordered]; ok {
 			all[at].Probability += m.probability
 			continue
 		}
@@ -172,16 +176,31 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		}
 		if at, ok := byKey[result.Key]; ok && !result.Empty && !m.ambiguous {
 			all[at].Probability += m.probability
-			bySQL[sql] = at
+			bySQL[ordered] = at
 			continue
 		}
-		bySQL[sql] = len(all)
+		bySQL[ordered] = len(all)
 		if !result.Empty {
 			byKey[result.Key] = len(all)
 		}
 		all = append(all, Reading{Tokens: m.tokens, Query: m.query, SQL: sql, Probability: m.probability, Result: result})
 	}
 	return all, nil
+}
+
+// withOrderedItems returns a query that is equal for queries that differ only in the order of their
+// columns.
+func withOrderedItems(q *ir.Query) *ir.Query {
+	// A set operation compares columns by position, and without an order the first aggregate
+	// selects the first rows.
+	if q.Set != "" || q.Limit > 0 && len(q.Order) == 0 {
+		return q
+	}
+	ordered := *q
+	ordered.Items = slices.SortedStableFunc(slices.Values(q.Items), func(a, b ir.Expr) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Func, b.Func), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Other, b.Other))
+	})
+	return &ordered
 }
 
 // degenerate reports whether a query makes no sense: it compares a column with itself, or

@@ -149,6 +149,31 @@ func TestReadings(t *testing.T) {
 	}
 }
 
+// TestOrderOfColumns looks at queries that differ in the order of their columns: they are one
+// reading without results, unless other rows come first or are compared.
+func TestOrderOfColumns(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		first, second string
+		want          int
+	}{
+		{"select customers.city count * group customers.city", "select count * customers.city group customers.city", 1},
+		{"select customers.city count * group customers.city order count * desc limit k3", "select count * customers.city group customers.city order count * desc limit k3", 1},
+		{"select customers.city count * max customers.signed_up_on group customers.city limit k3", "select customers.city max customers.signed_up_on count * group customers.city limit k3", 2},
+		{"select customers.city customers.name except select customers.city customers.name where customers.newsletter = true", "select customers.name customers.city except select customers.city customers.name where customers.newsletter = true", 2},
+	} {
+		q := ask("how many customers are there for each city")
+		runs := 0
+		readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, test.first, 0.5), candidate(t, q, test.second, 0.4)}, func(sql string) (rank.Result, bool, error) {
+			runs++
+			return rank.Result{Key: sql}, true, nil
+		})
+		if err != nil || len(readings) != test.want || runs != test.want || test.want == 1 && math.Abs(readings[0].Probability-0.9) > 1e-9 {
+			t.Errorf("%s: %d readings, %d runs, %v", test.second, len(readings), runs, err)
+		}
+	}
+}
+
 // TestContradictions looks at conditions that no row can meet together.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
