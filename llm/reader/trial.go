@@ -18,8 +18,9 @@ import (
 
 // Limits of trial runs of queries.
 const (
-	// maxTrialRows limits the rows of all tables of a query.
-	maxTrialRows = 2_000_000
+	// maxTrialRows limits the rows of all tables of a query. The slowest queries over so many
+	// need half of maxTrialTime, so that the readings depend on the data, not on the machine.
+	maxTrialRows = 10_000_000
 	// maxTrialTime limits the processor time of one trial run, and maxTrialsTime that of all of
 	// a job.
 	maxTrialTime  = 5 * time.Second

@@ -105,7 +105,8 @@ func TestSlowReadingIsNotCached(t *testing.T) {
 	})
 }
 
-// TestLargeDatasets asks about datasets of many rows. Over too many, no query is tried out.
+// TestLargeDatasets asks about datasets of many rows. Over more than ten million, no query is
+// tried out.
 func TestLargeDatasets(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
@@ -118,6 +119,7 @@ func TestLargeDatasets(t *testing.T) {
 		rows     int64
 		want     string
 	}{
+		{"What is the largest amount of orders in city 7?", 10_000_000, `SELECT max("amount") AS "highest_amount" FROM "orders" WHERE "city" = 'city 7'`},
 		{"What is the average amount of orders for each city?", 1_000_000_000, `SELECT "city", avg("amount") AS "average_amount" FROM "orders" GROUP BY "city" ORDER BY avg("amount") DESC NULLS LAST, "city"`},
 	} {
 		orders.Rows = test.rows
