@@ -183,11 +183,7 @@ func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []strin
 			columns = append(columns, c)
 		}
 	}
-	for _, raw := range rows.Rows {
-		var row map[string]json.RawMessage
-		if json.Unmarshal(raw, &row) != nil {
-			continue
-		}
+	for _, row := range rowMembers(rows) {
 		texts := make([]string, len(columns))
 		for i, c := range columns {
 			texts[i] = text(row[c])

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/jsonscan"
 	"parley/internal/locale"
 	"parley/llm"
 	"parley/llm/reader/catalog"
@@ -44,13 +45,7 @@ type answerResult struct {
 // newAnswerResult reads the rows of a step.
 func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	r := answerResult{format: numbers, truncated: s.Rows.Truncated, total: s.Rows.Total}
-	rows := make([]map[string]json.RawMessage, 0, len(s.Rows.Rows))
-	for _, raw := range s.Rows.Rows {
-		var row map[string]json.RawMessage
-		if json.Unmarshal(raw, &row) == nil {
-			rows = append(rows, row)
-		}
-	}
+	rows := rowMembers(s.Rows)
 	r.rows = len(rows)
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
 	if r.rows > 0 {
@@ -74,6 +69,18 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		r.columns = append(r.columns, c)
 	}
 	return r
+}
+
+// rowMembers returns the values of each row by column. It does not decode them: a result can be large.
+func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
+	all := make([]map[string]json.RawMessage, len(rows.Rows))
+	for i, row := range rows.Rows {
+		all[i] = make(map[string]json.RawMessage, len(rows.Columns))
+		for name, value := range jsonscan.Members(row) {
+			all[i][string(name)] = value
+		}
+	}
+	return all
 }
 
 // measureName returns the first internal column of a row that is a measure.
