@@ -18,8 +18,8 @@ import (
 
 // Limits of trial runs of queries.
 const (
-	// maxTrialRows limits the rows of all tables of a query. The slowest queries over so many
-	// need half of maxTrialTime, so that the readings depend on the data, not on the machine.
+	// maxTrialRows limits the rows of all tables of a query. The slowest measured queries
+	// over so many need half of maxTrialTime: readings should depend on the data, not on the machine.
 	maxTrialRows = 10_000_000
 	// maxTrialTime limits the processor time of one trial run, and maxTrialsTime that of all of
 	// a job.
