@@ -28,6 +28,8 @@ type limitedConn struct {
 	budget  *atomic.Int64 // shared by all connections
 	// over says that it is over the limit.
 	over bool
+	// earlyResets counts the requests that were reset before their handlers started.
+	earlyResets atomic.Int32
 
 	mu sync.Mutex
 	// reading says that headers are being read, and read how much of them; taken is
