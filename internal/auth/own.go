@@ -54,7 +54,8 @@ func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) 
 	if err != nil {
 		return verified{}, unauthorized("the token is malformed", fmt.Errorf("read jti: %w", err))
 	}
-	return verified{ownID: id.String(), expires: expiry(claims)}, nil
+	name, _ := claims["sub"].(string)
+	return verified{username: name, ownID: id.String(), expires: expiry(claims)}, nil
 }
 
 // caller reads the caller of a token from the store for each request, so that a revoked

@@ -28,8 +28,8 @@ type limitedConn struct {
 	budget  *atomic.Int64 // shared by all connections
 	// over says that it is over the limit.
 	over bool
-	// earlyResets counts the requests that were reset before their handlers started.
-	earlyResets atomic.Int32
+	// resets is how many more requests were reset than answered.
+	resets atomic.Int32
 
 	mu sync.Mutex
 	// reading says that headers are being read, and read how much of them; taken is
@@ -86,6 +86,15 @@ func (c *limitedConn) active() {
 	c.mu.Unlock()
 	if http2 {
 		c.headers(false)
+	}
+}
+
+// countReset counts a request of HTTP/2 that has ended.
+func (c *limitedConn) countReset(reset bool) {
+	if reset {
+		c.resets.Add(1)
+	} else if n := c.resets.Load(); n > 0 {
+		c.resets.CompareAndSwap(n, n-1) // if another one changes it at the same time, about right
 	}
 }
 

@@ -3,6 +3,7 @@ package connlimit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -60,9 +61,9 @@ func TestBodiesOfHTTP2(t *testing.T) {
 	}
 }
 
-// TestEarlyResets resets requests before their handlers start: none is handled, and the
-// connection is closed.
-func TestEarlyResets(t *testing.T) {
+// TestResets resets requests before their handlers start: none is handled, and the connection
+// is closed when more are reset than answered.
+func TestResets(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,17 +72,19 @@ func TestEarlyResets(t *testing.T) {
 	limited := newListener(listener.(*net.TCPListener), 64, slog.New(slog.DiscardHandler))
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	handled := make(chan string, 1)
 	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		handled <- r.URL.Path
+		if r.URL.Path == "/reset" {
+			t.Error("a reset request was handled")
+		}
 	})}
 	limited.Install(server, func(*http.Request) bool { return false })
-	next := server.Handler
+	next, ended := server.Handler, make(chan struct{})
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/reset" {
 			<-r.Context().Done() // as if it had waited for a processor until then
 		}
 		next.ServeHTTP(w, r)
+		ended <- struct{}{}
 	})
 	go func() { _ = server.Serve(limited) }()
 	t.Cleanup(func() { _ = server.Close() })
@@ -93,46 +96,44 @@ func TestEarlyResets(t *testing.T) {
 	if err := conn.SetDeadline(time.Now().Add(waittest.Limit)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
-		t.Fatal(err)
-	}
+	_, _ = io.WriteString(conn, http2.ClientPreface)
 	framer := http2.NewFramer(conn, conn)
-	if err := framer.WriteSettings(); err != nil {
-		t.Fatal(err)
-	}
+	_ = framer.WriteSettings()
 	var headers bytes.Buffer
 	encoder := hpack.NewEncoder(&headers)
 	stream := uint32(1)
-	open := func(path string) {
+	send := func(path string) {
 		headers.Reset()
 		for _, field := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "parley"}, {":path", path}} {
 			_ = encoder.WriteField(hpack.HeaderField{Name: field[0], Value: field[1]})
 		}
-		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+		err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: headers.Bytes(), EndStream: true, EndHeaders: true})
+		if path == "/reset" {
+			err = errors.Join(err, framer.WriteRSTStream(stream, http2.ErrCodeCancel))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
+		<-ended
 		stream += 2
 	}
-	for range maxEarlyResets {
-		open("/reset")
-		if err := framer.WriteRSTStream(stream-2, http2.ErrCodeCancel); err != nil {
-			t.Fatal(err)
-		}
+	for range 2 * maxResets {
+		send("/reset")
+		send("/asked")
 	}
-	open("/asked")
-	if path := <-handled; path != "/asked" {
-		t.Fatalf("%s was handled", path)
-	}
-	open("/reset")
-	if err := framer.WriteRSTStream(stream-2, http2.ErrCodeCancel); err != nil {
-		t.Fatal(err)
+	answered := stream
+	for range maxResets + 1 {
+		send("/reset")
 	}
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
 			t.Fatalf("no GOAWAY: %v", err)
 		}
-		if _, ok := frame.(*http2.GoAwayFrame); ok {
+		if goAway, ok := frame.(*http2.GoAwayFrame); ok {
+			if goAway.LastStreamID <= answered {
+				t.Errorf("closed after stream %d, before %d", goAway.LastStreamID, answered)
+			}
 			return
 		}
 	}

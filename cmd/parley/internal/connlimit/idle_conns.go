@@ -55,14 +55,13 @@ func (c *idleConns) take(conn *limitedConn) bool {
 
 type connKey struct{}
 
-// maxEarlyResets is how many requests of an HTTP/2 connection may be reset before their
-// handlers start. Clients that wait for answers reset few.
-const maxEarlyResets = 100
+// maxResets is how many more requests of an HTTP/2 connection may be reset than answered.
+const maxResets = 100
 
 // Install makes a server report the state of its connections: when the headers of a
 // request have been read, when those of the next one begin, and which are idle. A request
-// that was reset before its handler starts is not handled, and a connection with many of them
-// is closed when its other requests end. On a
+// that was reset before its handler starts is not handled, and a connection whose client
+// resets more than it lets be answered is closed when its open requests end. On a
 // connection over the limit, it answers only one request, and only a health check of HTTP/1
 // without a body: others can hold the connection after their answer.
 func (l *Listener) Install(server *http.Server, isHealthCheck func(*http.Request) bool) {
@@ -89,11 +88,14 @@ func (l *Listener) Install(server *http.Server, isHealthCheck func(*http.Request
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok {
 			c.headers(false)
-			if r.ProtoMajor == 2 && r.Context().Err() != nil {
-				if c.earlyResets.Add(1) > maxEarlyResets {
+			if r.ProtoMajor == 2 {
+				defer func() { c.countReset(r.Context().Err() != nil) }()
+				if c.resets.Load() >= maxResets {
 					w.Header().Set("Connection", "close") // net/http sends GOAWAY
 				}
-				return
+				if r.Context().Err() != nil {
+					return
+				}
 			}
 			if c.over && !l.unread.take(c) {
 				panic(http.ErrAbortHandler) // it has been refused, or has had its request
