@@ -6,6 +6,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/modes"
@@ -77,6 +78,9 @@ func checkList(request *a2a.ListTasksRequest) error {
 	}
 	if _, known := a2apb.TaskState_value[request.Status.String()]; !known {
 		return invalidField("status", "must be the name of a task's state, such as %s", a2a.TaskStateWorking)
+	}
+	if after := request.StatusTimestampAfter; after != nil && timestamppb.New(*after).CheckValid() != nil {
+		return invalidField("statusTimestampAfter", "must be a time such as 2006-01-02T15:04:05Z") // gRPC has others
 	}
 	return checkHistory("historyLength", request.HistoryLength)
 }

@@ -89,6 +89,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 	}
 	for _, list := range []*a2a.ListTasksRequest{
 		{PageSize: -1}, {PageSize: 1 << 30}, {PageToken: long}, {Status: "TASK_STATE_GONE"}, {HistoryLength: minus},
+		{StatusTimestampAfter: new(time.Unix(1<<40, 0))}, // only gRPC can send it
 	} {
 		add("ListTasks", func(ctx context.Context) error { _, err := agent.ListTasks(ctx, list); return err })
 	}

@@ -30,7 +30,7 @@ func TestRefusedClaims(t *testing.T) {
 		"expired":                              {map[string]any{"exp": in(-time.Hour)}, "the token has expired"},
 		"expired just now":                     {map[string]any{"exp": in(-time.Second)}, "the token has expired"},
 		"expired before it was":                {map[string]any{"exp": -5}, "the token has expired"},
-		"expires beyond time":                  {map[string]any{"exp": 1e300}, "the token has expired"},
+		"expires beyond time":                  {map[string]any{"exp": 1e300}, "the token's exp is too large; it is in seconds since 1970"},
 		"without expiry":                       {map[string]any{"exp": nil}, lacking},
 		"expiry zero":                          {map[string]any{"exp": 0}, lacking},
 		"expiry as text":                       {map[string]any{"exp": "9999999999"}, wrongType},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -52,6 +53,9 @@ func (v verifier) verify(t unverified, key jwt.Keyfunc) (jwt.MapClaims, error) {
 	}
 	claims := jwt.MapClaims{}
 	if _, err := v.parser.ParseWithClaims(t.text, claims, key); err != nil {
+		if exp, ok := claims["exp"].(float64); ok && exp > math.MaxInt64 && errors.Is(err, jwt.ErrTokenExpired) {
+			return nil, fmt.Errorf("%w: exp is %g", errTooLate, exp) // for the library it is before 1970
+		}
 		return nil, err
 	}
 	if !v.now().Before(expiry(claims)) {
@@ -103,6 +107,7 @@ var (
 	errAlgorithm  = errors.New("algorithm not accepted")
 	errMisfit     = errors.New("algorithm does not fit the key")
 	errUnknownKey = errors.New("no such key")
+	errTooLate    = errors.New("later than any time")
 )
 
 // refusals are the messages to clients. The first match counts: errors of the signature come
@@ -114,6 +119,7 @@ var refusals = []struct {
 	{errAlgorithm, "the token's algorithm is not accepted"},
 	{errMisfit, "the token's algorithm does not fit its key"},
 	{errUnknownKey, "the token is signed with an unknown key"},
+	{errTooLate, "the token's exp is too large; it is in seconds since 1970"},
 	{jwt.ErrTokenMalformed, "the token is malformed"},
 	{jwt.ErrTokenSignatureInvalid, "the token's signature is not valid"},
 	{jwt.ErrTokenExpired, "the token has expired"},
