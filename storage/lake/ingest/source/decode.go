@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	letter "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -166,24 +167,35 @@ func looksLikeUTF16(head []byte) bool {
 	return min(zeros[0], zeros[1])*10 <= max(zeros[0], zeros[1]) && max(zeros[0], zeros[1]) > len(head)/3
 }
 
+// minRun is the shortest run of bytes beyond ASCII that is unusual in Windows-1252: words such as
+// "Größe" have two.
+const minRun = 3
+
 // DecodeWindows1252 writes a text in Windows-1252 as UTF-8. It is not ok for a
 // text that cannot be that: a damaged UTF-8 text, which has many characters of
 // several bytes beside wrong bytes, or one with bytes that Windows-1252 has not. Doubtful
-// says that most letters are beyond ASCII, as in no language that is written in it.
+// says that most letters beyond ASCII are in runs of such bytes, as in no language that is written
+// in it, but in the encodings of Asian, Cyrillic and Greek texts.
 func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err error) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	var raw, out []byte
-	characters, wrong, undefined, plain, beyond := 0, 0, 0, 0, 0
+	characters, wrong, undefined := 0, 0, 0
+	run, runLetters, letters, inRuns := 0, 0, 0, 0
+	endRun := func() {
+		letters += runLetters
+		if run >= minRun {
+			inRuns += runLetters
+		}
+		run, runLetters = 0, 0
+	}
 	for {
 		c, size, err := in.ReadRune()
 		if err == io.EOF {
-			return characters*10 <= wrong && undefined == 0, beyond > plain, nil
+			endRun()
+			return characters*10 <= wrong && undefined == 0, inRuns*2 > letters, nil
 		}
 		if err != nil {
 			return false, false, err
-		}
-		if c|0x20 >= 'a' && c|0x20 <= 'z' {
-			plain++
 		}
 		raw = utf8.AppendRune(raw[:0], c)
 		if c == utf8.RuneError && size == 1 {
@@ -191,16 +203,25 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err err
 			in.UnreadRune() //nolint:errcheck // it was just read
 			b, _ := in.ReadByte()
 			raw = append(raw[:0], b)
-			if b >= 0xc0 {
-				beyond++
-			}
 		} else if size > 1 {
 			characters++
+		} else {
+			endRun()
 		}
 		out = out[:0]
 		for _, b := range raw {
 			undefined += bytes.Count([]byte("\x81\x8d\x8f\x90\x9d"), []byte{b})
-			out = utf8.AppendRune(out, charmap.Windows1252.DecodeByte(b))
+			decoded := charmap.Windows1252.DecodeByte(b)
+			if b >= utf8.RuneSelf {
+				run++
+				switch {
+				case decoded == 'ƒ': // in no word; katakana in Shift_JIS begin with it
+					letters, inRuns = letters+1, inRuns+1
+				case letter.IsLetter(decoded):
+					runLetters++
+				}
+			}
+			out = utf8.AppendRune(out, decoded)
 		}
 		if _, err := to.Write(out); err != nil {
 			return false, false, err
