@@ -141,5 +141,13 @@ func TestAskInConversationNotCovered(t *testing.T) {
 				t.Errorf("got %v, %v", err, said)
 			}
 		}
+		// Over A2A, one that never was is created.
+		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("?"))
+		message.ContextID, message.Metadata = asked.ConversationID, map[string]any{"namespace": "alice/other"}
+		_, err = h.services["echo"].SendMessage(as(t, restricted), &a2a.SendMessageRequest{Message: message})
+		var said *storage.Error
+		if !errors.As(err, &said) || len(said.Fields) != 1 || said.Fields[0].Field != "message.contextId" {
+			t.Errorf("over A2A: %v", err)
+		}
 	})
 }

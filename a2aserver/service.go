@@ -113,8 +113,11 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	return r, namespaceError(err)
 }
 
-// namespaceError gives the error for a question whose namespace was not found.
+// namespaceError returns the error for a question whose namespace or conversation was not found.
 func namespaceError(err error) error {
+	if errors.Is(err, storage.ErrNoConversation) {
+		return invalidField("message.contextId", "is not found, or your token does not cover it")
+	}
 	if errors.Is(err, storage.ErrNotFound) {
 		return errNoNamespace
 	}

@@ -29,6 +29,9 @@ var (
 	ErrRunNotCompleted = errors.New("run not completed")
 )
 
+// ErrNoConversation is the ErrNotFound of a conversation.
+var ErrNoConversation = fmt.Errorf("conversation: %w", ErrNotFound)
+
 // ErrDamaged says that a file of a dataset is not the recorded one, or missing. It is an
 // ErrUnavailable.
 var ErrDamaged = Errorf(ErrUnavailable, "a file of the dataset is missing or damaged: its rows cannot be read, and none can be added; "+

@@ -98,7 +98,7 @@ type TaskFilter struct {
 type Tasks interface {
 	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
 	// the caller may read, if it names one, and in a conversation, or a new one if its id is "". A
-	// conversation that the caller's token does not cover is ErrNotFound; one that does not
+	// conversation that the caller's token does not cover is ErrNoConversation; one that does not
 	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
 	// SentRun gives the id of the run that a message of the caller has made or answered, and

@@ -120,7 +120,7 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}
 	if err == nil && found.Covered.Valid && found.Covered.Int64 == 0 {
-		err = storage.ErrNotFound
+		err = storage.ErrNoConversation
 	}
 	if err != nil {
 		return wrap("find where to ask", err)
