@@ -28,17 +28,16 @@ const violations = `(async (runOnly) => {
 	return found.violations.flatMap((rule) => rule.nodes.map((node) => rule.id + ': ' + node.target.join(' ') + ': ' + node.failureSummary)).join('\n')
 })(%s)`
 
-// schemes are the color schemes with the widths and the rules that axe-core applies. The
-// dark one differs from the light one in colors alone, and those not between tablets and
-// wide windows.
-var schemes = []struct {
-	name   string
-	widths []int64
-	rules  string
-}{
-	{"light", []int64{1440, 390, 768}, `['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']`},
-	{"dark", []int64{1440, 390}, `['color-contrast', 'link-in-text-block']`},
+// schemes are the color schemes with the rules that axe-core applies. The dark one differs from
+// the light one in colors alone.
+var schemes = []struct{ name, rules string }{
+	{"light", `['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']`},
+	{"dark", `['color-contrast', 'link-in-text-block']`},
 }
+
+// widths are those of wide windows and of phones. Windows of tablets show the same elements as
+// wide ones: only whether they fit is looked at.
+var widths, tablet = []int64{1440, 390}, int64(768)
 
 // awaited evaluates an expression that is a promise of a text.
 func awaited(b *tab, expression string) string {
@@ -53,8 +52,8 @@ func awaited(b *tab, expression string) string {
 }
 
 // accessible gives a way to have axe-core look at a view that the page shows, light and
-// dark, in several widths. In usual runs every second view is looked at dark, and each in one
-// of the first two widths, which take turns.
+// dark, in several widths. In usual runs each view is looked at once: schemes and widths take
+// turns.
 func accessible(b *tab) (looks func(view string)) {
 	b.t.Helper()
 	dir, err := nodetest.Packages(b.t, "testdata/axe")
@@ -68,23 +67,17 @@ func accessible(b *tab) (looks func(view string)) {
 	views := 0
 	return func(view string) {
 		b.t.Helper()
-		dark, turn := views%2 == 0 || fulltest.Full(), views/2%2
-		views++
 		if get[bool](b, `typeof axe === 'undefined'`) {
 			b.is(strings.TrimSuffix(string(source), ";") + `, true`)
 		}
-		for _, scheme := range schemes {
-			if scheme.name == "dark" && !dark {
-				continue
-			}
-			call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-				{Name: "prefers-color-scheme", Value: scheme.name}, {Name: "prefers-reduced-motion", Value: "reduce"},
-			}})
-			widths := scheme.widths
-			if !fulltest.Full() {
-				widths = widths[turn : turn+1]
-			}
-			for _, width := range widths {
+		for i, scheme := range schemes {
+			for j, width := range widths {
+				if !fulltest.Full() && (i != views%2 || j != views/2%2) {
+					continue
+				}
+				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: scheme.name}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				}})
 				b.do(chromedp.EmulateViewport(width, 900))
 				b.fits(view)
 				found := ""
@@ -98,6 +91,11 @@ func accessible(b *tab) (looks func(view string)) {
 				}
 			}
 		}
+		if fulltest.Full() {
+			b.do(chromedp.EmulateViewport(tablet, 900))
+			b.fits(view)
+		}
+		views++
 		b.do(chromedp.EmulateViewport(1440, 900))
 		b.is(`innerWidth === 1440`)
 	}
