@@ -19,15 +19,22 @@ import (
 	"parley/llm/reader/link"
 )
 
-// smallWeights makes a file of random weights for a network of few.
+// smallWeights makes a file of random weights for a network of few, some of them int8.
 func smallWeights() []byte {
 	const d, heads = 16, 2
 	type shape struct {
 		Name  string `json:"name"`
 		Shape []int  `json:"shape"`
+		Type  string `json:"type,omitempty"`
 	}
 	var tensors []shape
-	add := func(name string, size ...int) { tensors = append(tensors, shape{name, size}) }
+	add := func(name string, size ...int) {
+		kind := ""
+		if strings.HasPrefix(name, "decoder") || name == "own.weight" {
+			kind = "int8"
+		}
+		tensors = append(tensors, shape{name, size, kind})
+	}
 	linear := func(name string, in, out int) { add(name+".weight", out, in); add(name+".bias", out) }
 	norm := func(name string) { add(name+".weight", d); add(name+".bias", d) }
 	for name, in := range map[string]int{"word": 100, "cell": 100, "pointed": d, "point": d, "item": d, "judge": 2 * d} {
@@ -67,6 +74,15 @@ func smallWeights() []byte {
 		n := 1
 		for _, s := range t.Shape {
 			n *= s
+		}
+		if t.Type == "int8" {
+			for range t.Shape[0] {
+				file = binary.LittleEndian.AppendUint32(file, math.Float32bits(0.5/127))
+			}
+			for range n {
+				file = append(file, byte(rng.IntN(255)-127))
+			}
+			continue
 		}
 		for range n {
 			// Between a quarter and a half, of either sign.
@@ -161,6 +177,8 @@ var badHeads = map[string]func(head map[string]any){
 	"no tensors":      func(h map[string]any) { h["tensors"] = nil },
 	"huge tensor":     func(h map[string]any) { shapeOf(h)["shape"] = []int{1 << 20, 1 << 20, 1 << 20, 1 << 20} },
 	"negative tensor": func(h map[string]any) { shapeOf(h)["shape"] = []int{-1, -100} },
+	"unknown type":    func(h map[string]any) { shapeOf(h)["type"] = "int4" },
+	"another type":    func(h map[string]any) { shapeOf(h)["type"] = "int8" },
 	"flat tensor":     func(h map[string]any) { shapeOf(h)["shape"] = []int{1600} },
 	"another tensor":  func(h map[string]any) { shapeOf(h)["name"] = "other" },
 }
@@ -192,7 +210,8 @@ func TestLoadHeads(t *testing.T) { // measures memory: not beside other tests
 	}
 }
 
-// TestLoadNotFinite has a number that is not finite in each tensor, first or last.
+// TestLoadNotFinite has a number or a scale that is not finite in each tensor, first or
+// last.
 func TestLoadNotFinite(t *testing.T) {
 	t.Parallel()
 	good := smallWeights()
@@ -202,18 +221,56 @@ func TestLoadNotFinite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, tensor := range head.Tensors {
-		size := 2
+		size := 1
 		for _, d := range tensor.Shape {
 			size *= d
 		}
-		for _, place := range []int{at, at + size - 2} {
+		end, places := at+2*size, []int{at, at + 2*size - 2}
+		if tensor.Type == "int8" {
+			end, places = at+4*tensor.Shape[0]+size, []int{at, at + 4*tensor.Shape[0] - 4}
+		}
+		for _, place := range places {
 			bad := slices.Clone(good)
-			binary.LittleEndian.PutUint16(bad[place:], []uint16{0x7c00, 0xfc00, 0x7e01}[i%3])
+			if tensor.Type == "int8" {
+				binary.LittleEndian.PutUint32(bad[place:], []uint32{0x7f800000, 0xff800000, 0x7fc00001, math.Float32bits(3e38)}[i%4])
+			} else {
+				binary.LittleEndian.PutUint16(bad[place:], []uint16{0x7c00, 0xfc00, 0x7e01}[i%3])
+			}
 			if _, err := Load(bad); err == nil || !strings.Contains(err.Error(), tensor.Name) {
 				t.Errorf("%s with a number that is not finite: %v", tensor.Name, err)
 			}
 		}
-		at += size
+		at = end
+	}
+}
+
+// TestInt8 reads a tensor of two rows of int8: numbers times the scale of their row, and
+// weights that are not rounded again.
+func TestInt8(t *testing.T) {
+	t.Parallel()
+	n := &Net{}
+	if err := json.Unmarshal([]byte(`{"tensors":[{"name":"a.weight","shape":[2,3],"type":"int8"},{"name":"a.bias","shape":[2]}]}`), &n.header); err != nil {
+		t.Fatal(err)
+	}
+	tensors, err := n.tensors([]byte{0, 0, 0, 0x3f, 0, 0, 0, 0xc0, 127, 0x81, 0, 3, 0xff, 0x80, 0, 0, 0, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &loader{tensors: tensors}
+	want := []float32{63.5, -63.5, 0, -6, 2, 256}
+	if got := l.take("a.weight", 2, 3); !slices.Equal(got, want) {
+		t.Errorf("the numbers are %v, want %v", got, want)
+	}
+	layer := l.linear("a", 3, 2)
+	if l.err != nil {
+		t.Fatal(l.err)
+	}
+	for k := range 3 {
+		x := newMatrix(1, 3)
+		x.data[k] = 2
+		if got := layer.apply(x, new(scratch)).data; !slices.Equal(got, []float32{2 * want[k], 2 * want[3+k]}) {
+			t.Errorf("the outputs for input %d are %v", k, got)
+		}
 	}
 }
 

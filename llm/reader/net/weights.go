@@ -40,6 +40,8 @@ type header struct {
 	Tensors     []struct {
 		Name  string `json:"name"`
 		Shape []int  `json:"shape"`
+		// Type is "int8", or empty for float16.
+		Type string `json:"type"`
 	} `json:"tensors"`
 }
 
@@ -79,7 +81,8 @@ type Net struct {
 }
 
 // Load reads a file of weights: "PRLR", the length of the JSON header in four bytes, the
-// header, and each tensor of its list as float16. All numbers are little endian.
+// header, and each tensor of its list as float16, or as a float32 for each row, its scale,
+// and int8. All numbers are little endian. The network refers to the file, which must not change.
 func Load(file []byte) (*Net, error) {
 	if len(file) < 8 || string(file[:4]) != "PRLR" {
 		return nil, errors.New("not a file of weights")
@@ -125,32 +128,86 @@ func (n *Net) check() error {
 	return nil
 }
 
-// tensor has its numbers as they are in the file.
+// tensor has its numbers as they are in the file. A row is what has the same first index.
 type tensor struct {
-	shape  []int
-	halves []byte
+	shape []int
+	rows  int
+	width int
+	// scales has a float32 for each row of int8 numbers; nil for float16.
+	scales []byte
+	data   []byte
 }
 
 func (n *Net) tensors(data []byte) (map[string]tensor, error) {
 	all := make(map[string]tensor, len(n.Tensors))
-	for _, t := range n.Tensors {
+	for _, h := range n.Tensors {
 		size := 1
-		for _, d := range t.Shape {
+		for _, d := range h.Shape {
 			if d <= 0 || d > maxNumbers/size {
-				return nil, fmt.Errorf("tensor %s of shape %v", t.Name, t.Shape)
+				return nil, fmt.Errorf("tensor %s of shape %v", h.Name, h.Shape)
 			}
 			size *= d
 		}
-		if len(data) < 2*size {
-			return nil, fmt.Errorf("the weights end in tensor %s", t.Name)
+		t := tensor{shape: h.Shape, rows: 1}
+		if len(h.Shape) > 0 {
+			t.rows = h.Shape[0]
 		}
-		all[t.Name] = tensor{t.Shape, data[:2*size]}
-		data = data[2*size:]
+		t.width = size / t.rows
+		scales, length := 0, 2*size
+		switch h.Type {
+		case "":
+		case "int8":
+			scales, length = 4*t.rows, size
+		default:
+			return nil, fmt.Errorf("tensor %s of type %q", h.Name, h.Type)
+		}
+		if len(data) < scales+length {
+			return nil, fmt.Errorf("the weights end in tensor %s", h.Name)
+		}
+		t.scales, t.data = data[:scales], data[scales:scales+length]
+		all[h.Name], data = t, data[scales+length:]
 	}
 	if len(data) > 0 {
 		return nil, errors.New("the weights go on after their last tensor")
 	}
 	return all, nil
+}
+
+// scale returns the scale of a row of int8 numbers.
+func (t *tensor) scale(row int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(t.scales[4*row:]))
+}
+
+// floats sets to the numbers of a row. It reports whether all of them are finite.
+func (t *tensor) floats(to []float32, row int) (finite bool) {
+	if len(t.scales) == 0 {
+		return fromHalves(to, t.data[2*row*t.width:])
+	}
+	scale := t.scale(row)
+	for i, b := range t.data[row*t.width : (row+1)*t.width] {
+		to[i] = float32(int8(b)) * scale
+	}
+	return finiteScale(scale)
+}
+
+// integers sets to the numbers of a row, rounded if they are not int8, and returns their
+// scale. It uses buffer, which has the length of a row.
+func (t *tensor) integers(to []int16, buffer []float32, row int) (scale float32, finite bool) {
+	if len(t.scales) == 0 {
+		finite = t.floats(buffer, row)
+		clear(to)
+		return quantize(to, buffer, maxWeight), finite
+	}
+	for i, b := range t.data[row*t.width : (row+1)*t.width] {
+		to[i] = int16(int8(b))
+	}
+	scale = t.scale(row)
+	return scale, finiteScale(scale)
+}
+
+// finiteScale reports whether all products of a scale with an int8 are finite.
+func finiteScale(scale float32) bool {
+	return !math.IsNaN(float64(scale)) && !math.IsInf(float64(scale*math.MinInt8), 0)
 }
 
 // fromHalves converts numbers from float16. It reports whether all of them are finite.
@@ -179,9 +236,8 @@ type loader struct {
 	err     error
 }
 
-// find gives the numbers of a tensor as they are in the file. After the first error it
-// gives nil.
-func (l *loader) find(name string, shape ...int) []byte {
+// find returns a tensor as it is in the file. After the first error it returns nil.
+func (l *loader) find(name string, shape ...int) *tensor {
 	t := l.tensors[name]
 	if !slices.Equal(t.shape, shape) && l.err == nil {
 		l.err = fmt.Errorf("tensor %s has the shape %v, not %v", name, t.shape, shape)
@@ -189,41 +245,41 @@ func (l *loader) find(name string, shape ...int) []byte {
 	if l.err != nil {
 		return nil
 	}
-	return t.halves
+	return &t
 }
 
-// convert converts numbers of a tensor.
-func (l *loader) convert(name string, to []float32, halves []byte) {
-	if !fromHalves(to, halves) && l.err == nil {
+// check records an error if numbers of a tensor are not finite.
+func (l *loader) check(name string, finite bool) {
+	if !finite && l.err == nil {
 		l.err = fmt.Errorf("tensor %s has numbers that are not finite", name)
 	}
 }
 
-// take gives the numbers of a tensor. Once there was an error it gives nil.
+// take returns the numbers of a tensor. Once there was an error it returns nil.
 func (l *loader) take(name string, shape ...int) []float32 {
-	halves := l.find(name, shape...)
-	if l.err != nil {
+	t := l.find(name, shape...)
+	if t == nil {
 		return nil
 	}
-	numbers := make([]float32, len(halves)/2)
-	l.convert(name, numbers, halves)
+	numbers := make([]float32, t.rows*t.width)
+	for i := range t.rows {
+		l.check(name, t.floats(numbers[i*t.width:(i+1)*t.width], i))
+	}
 	return numbers
 }
 
 func (l *loader) linear(name string, in, out int) linear {
 	bias := l.take(name+".bias", out)
 	name += ".weight"
-	weight := l.find(name, out, in)
-	if l.err != nil {
+	t := l.find(name, out, in)
+	if t == nil {
 		return linear{}
 	}
-	row, rounded := make([]float32, in), make([]int16, in)
-	packed := newPackedMatrix(in, out)
+	packed, row, buffer := newPackedMatrix(in, out), make([]int16, in), make([]float32, in)
 	for o := range out {
-		l.convert(name, row, weight[2*in*o:])
-		clear(rounded)
-		scale := quantize(rounded, row, maxWeight)
-		packed.set(o, rounded, scale)
+		scale, finite := t.integers(row, buffer, o)
+		l.check(name, finite)
+		packed.set(o, row, scale)
 	}
 	return linear{packed, bias}
 }
