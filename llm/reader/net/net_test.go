@@ -30,7 +30,7 @@ func smallWeights() []byte {
 	var tensors []shape
 	add := func(name string, size ...int) {
 		kind := ""
-		if strings.HasPrefix(name, "decoder") || name == "own.weight" {
+		if strings.HasPrefix(name, "decoder") || strings.HasPrefix(name, "language.piece") || name == "own.weight" {
 			kind = "int8"
 		}
 		tensors = append(tensors, shape{name, size, kind})
@@ -62,7 +62,9 @@ func smallWeights() []byte {
 			norm(fmt.Sprintf("encoder.0.norm%d", i))
 		}
 	}
-	head, err := json.Marshal(map[string]any{"d": d, "heads": heads, "encoder": 1, "decoder": 1, "vocabulary": []string{"", "how", "many"}, "keywords": ir.Keywords,
+	language := languageHeader{D: 8, Heads: 2, Layers: 1}
+	languageTensors(language, 3, add)
+	head, err := json.Marshal(map[string]any{"language": language, "pieces": []string{"[UNK]", "how", "##s"}, "d": d, "heads": heads, "encoder": 1, "decoder": 1, "vocabulary": []string{"", "how", "many"}, "keywords": ir.Keywords,
 		"relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "vectorScale": 1, "tensors": tensors})
 	if err != nil {
 		panic(err)
@@ -174,6 +176,9 @@ var badHeads = map[string]func(head map[string]any){
 	"keywords":        func(h map[string]any) { h["keywords"] = []string{"select"} },
 	"relations":       func(h map[string]any) { h["relations"] = 64 },
 	"vocabulary":      func(h map[string]any) { h["vocabulary"] = []string{""} },
+	"pieces":          func(h map[string]any) { h["pieces"] = []string{"a"} },
+	"no pieces":       func(h map[string]any) { delete(h, "pieces") },
+	"no language":     func(h map[string]any) { h["language"] = map[string]any{} },
 	"no tensors":      func(h map[string]any) { h["tensors"] = nil },
 	"huge tensor":     func(h map[string]any) { shapeOf(h)["shape"] = []int{1 << 20, 1 << 20, 1 << 20, 1 << 20} },
 	"negative tensor": func(h map[string]any) { shapeOf(h)["shape"] = []int{-1, -100} },

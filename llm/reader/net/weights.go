@@ -37,7 +37,10 @@ type header struct {
 	Kinds       int      `json:"kinds"`
 	Buckets     int      `json:"buckets"`
 	VectorScale float32  `json:"vectorScale"`
-	Tensors     []struct {
+	// Language is nil without a language encoder; Pieces are its vocabulary.
+	Language *languageHeader `json:"language"`
+	Pieces   []string        `json:"pieces"`
+	Tensors  []struct {
 		Name  string `json:"name"`
 		Shape []int  `json:"shape"`
 		// Type is "int8", or empty for float16.
@@ -78,6 +81,7 @@ type Net struct {
 	encoderLayers []encoderLayer
 	decoderLayers []decoderLayer
 	norm, last    norm
+	language      *language
 }
 
 // Load reads a file of weights: "PRLR", the length of the JSON header in four bytes, the
@@ -124,6 +128,8 @@ func (n *Net) check() error {
 		return errors.New("the weights are for another language")
 	case n.Relations != int(link.Relations) || n.Kinds != link.Kinds || n.Buckets != link.Buckets:
 		return errors.New("the weights are for other inputs")
+	case n.Language != nil:
+		return n.Language.check(len(n.Pieces))
 	}
 	return nil
 }
@@ -314,6 +320,9 @@ func (n *Net) build(l *loader) {
 	n.say = l.linear("say", d, len(n.Keywords))
 	n.judge, n.answerable = l.linear("judge", 2*d, d), l.linear("answerable", d, 1)
 	n.norm, n.last = l.norm("norm", d), l.norm("last", d)
+	if n.Language != nil {
+		n.language = l.language(*n.Language, len(n.Pieces))
+	}
 	for i := range n.Encoder {
 		at := fmt.Sprintf("encoder.%d.", i)
 		n.encoderLayers = append(n.encoderLayers, encoderLayer{
