@@ -37,7 +37,7 @@ type (
 
 // sumIntegers multiplies rows of in quantized inputs with the weights of a group, and
 // returns the number of rows it took. There must be at least tileRows.
-func sumIntegers(sums *integerSums, x []int16, in int, w []int16) (rows int) {
+func sumIntegers(sums *integerSums, x []int16, in int, w []int8) (rows int) {
 	if rows := vectorSums(sums, x, in, w); rows > 0 {
 		return rows
 	}
@@ -124,7 +124,7 @@ func maxAbs(x []float32) float32 {
 }
 
 // quantize rounds numbers to integers of at most limit, which is at most the largest
-// int16, and returns the quantization step: 0 for no number but 0, when it leaves to alone.
+// int16, and returns the quantization step.
 func quantize(to []int16, x []float32, limit float32) (unit float32) {
 	const (
 		minMagnitude = 1e-30   // counts as zero
@@ -132,6 +132,7 @@ func quantize(to []int16, x []float32, limit float32) (unit float32) {
 	)
 	most := maxAbs(x)
 	if most < minMagnitude {
+		clear(to)
 		return 0
 	}
 	by := limit / most

@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 func supported() instructionSet {
 	switch {
-	case cpu.X86.HasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI:
+	case cpu.X86.HasAVX2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI:
 		return vnni
 	case cpu.X86.HasAVX2:
 		return avx2
@@ -16,13 +16,13 @@ func supported() instructionSet {
 // and a step is a pair of inputs; the number of steps is even.
 
 //go:noescape
-func sums4AVX2(x *int16, stride int, w *int16, steps int, sums *int32)
+func sums4AVX2(x *int16, stride int, w *int8, steps int, sums *int32)
 
 //go:noescape
-func sums4VNNI(x *int16, stride int, w *int16, steps int, sums *int32)
+func sums4VNNI(x *int16, stride int, w *int8, steps int, sums *int32)
 
 //go:noescape
-func sums12VNNI(x *int16, stride int, w *int16, steps int, sums *int32)
+func sums12VNNI(x *int16, stride int, w *int8, steps int, sums *int32)
 
 // product4AVX2 has the sums of 4 rows with a group of float32.
 //
@@ -58,7 +58,7 @@ func squaresAVX2(x *float32, n int, mean float32, lanes *[8]float32)
 //go:noescape
 func normalizeAVX2(to, x, weight, bias *float32, n int, mean, scale float32)
 
-func vectorSums(sums *integerSums, x []int16, in int, w []int16) (rows int) {
+func vectorSums(sums *integerSums, x []int16, in int, w []int8) (rows int) {
 	const tall = len(sums) / group
 	steps := len(w) / (2 * group)
 	switch {

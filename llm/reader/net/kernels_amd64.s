@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// A step takes a pair of inputs of some rows, and its two weights of 16 outputs in 64
+// A step takes a pair of inputs of some rows, and its two weights of 16 outputs in 32
 // bytes. Rows are a number of bytes apart, which is in BX.
 
 // PRODUCTS adds a pair of inputs of a row, at x, to the sums of its outputs.
@@ -11,7 +11,7 @@
 	VPADDD       Y11, low, low \
 	VPADDD       Y12, high, high
 
-// func sums4AVX2(x *int16, stride int, w *int16, steps int, sums *int32)
+// func sums4AVX2(x *int16, stride int, w *int8, steps int, sums *int32)
 TEXT ·sums4AVX2(SB), NOSPLIT, $0-40
 	MOVQ  x+0(FP), SI
 	MOVQ  stride+8(FP), BX
@@ -29,17 +29,23 @@ TEXT ·sums4AVX2(SB), NOSPLIT, $0-40
 	VPXOR Y7, Y7, Y7
 
 step:
-	VMOVDQU (DI), Y8
-	VMOVDQU 32(DI), Y9
+	VPMOVSXBW (DI), Y8
+	VPMOVSXBW 16(DI), Y9
 	PRODUCTS((SI), Y0, Y1)
 	PRODUCTS((SI)(BX*1), Y2, Y3)
 	PRODUCTS((R8), Y4, Y5)
 	PRODUCTS((R8)(BX*1), Y6, Y7)
-	ADDQ $4, SI
-	ADDQ $4, R8
-	ADDQ $64, DI
-	DECQ CX
-	JNZ  step
+	VPMOVSXBW 32(DI), Y8
+	VPMOVSXBW 48(DI), Y9
+	PRODUCTS(4(SI), Y0, Y1)
+	PRODUCTS(4(SI)(BX*1), Y2, Y3)
+	PRODUCTS(4(R8), Y4, Y5)
+	PRODUCTS(4(R8)(BX*1), Y6, Y7)
+	ADDQ      $8, SI
+	ADDQ      $8, R8
+	ADDQ      $64, DI
+	SUBQ      $2, CX
+	JNZ       step
 
 	VMOVDQU Y0, (DX)
 	VMOVDQU Y1, 32(DX)
@@ -52,7 +58,7 @@ step:
 	VZEROUPPER
 	RET
 
-// func sums4VNNI(x *int16, stride int, w *int16, steps int, sums *int32)
+// func sums4VNNI(x *int16, stride int, w *int8, steps int, sums *int32)
 //
 // VPDPWSSD waits for the sum of the one before, so odd steps have sums of their own.
 TEXT ·sums4VNNI(SB), NOSPLIT, $0-40
@@ -72,8 +78,8 @@ TEXT ·sums4VNNI(SB), NOSPLIT, $0-40
 	VPXORD Z7, Z7, Z7
 
 step:
-	VMOVDQU32     (DI), Z12
-	VMOVDQU32     64(DI), Z13
+	VPMOVSXBW     (DI), Z12
+	VPMOVSXBW     32(DI), Z13
 	VPDPWSSD.BCST (SI), Z12, Z0
 	VPDPWSSD.BCST (SI)(BX*1), Z12, Z1
 	VPDPWSSD.BCST (R8), Z12, Z2
@@ -84,7 +90,7 @@ step:
 	VPDPWSSD.BCST 4(R8)(BX*1), Z13, Z7
 	ADDQ          $8, SI
 	ADDQ          $8, R8
-	ADDQ          $128, DI
+	ADDQ          $64, DI
 	SUBQ          $2, CX
 	JNZ           step
 
@@ -114,7 +120,7 @@ step:
 	VPDPWSSD.BCST at(R10)(BX*1), Z12, Z10  \
 	VPDPWSSD.BCST at(R10)(BX*2), Z12, Z11
 
-// func sums12VNNI(x *int16, stride int, w *int16, steps int, sums *int32)
+// func sums12VNNI(x *int16, stride int, w *int8, steps int, sums *int32)
 TEXT ·sums12VNNI(SB), NOSPLIT, $0-40
 	MOVQ   x+0(FP), SI
 	MOVQ   stride+8(FP), BX
@@ -139,15 +145,15 @@ TEXT ·sums12VNNI(SB), NOSPLIT, $0-40
 	VPXORD Z11, Z11, Z11
 
 step:
-	VMOVDQU32 (DI), Z12
+	VPMOVSXBW (DI), Z12
 	PRODUCTS12(0)
-	VMOVDQU32 64(DI), Z12
+	VPMOVSXBW 32(DI), Z12
 	PRODUCTS12(4)
 	ADDQ      $8, SI
 	ADDQ      $8, R8
 	ADDQ      $8, R9
 	ADDQ      $8, R10
-	ADDQ      $128, DI
+	ADDQ      $64, DI
 	SUBQ      $2, CX
 	JNZ       step
 

@@ -4,7 +4,7 @@ package net
 
 func supported() instructionSet { return plainGo }
 
-func vectorSums(*integerSums, []int16, int, []int16) int                            { return 0 }
+func vectorSums(*integerSums, []int16, int, []int8) int                             { return 0 }
 func vectorProduct(*floatSums, []float32, int, []float32) bool                      { return false }
 func vectorOutputs(matrix, int, []float32, []float32, *integerSums, []float32) bool { return false }
 func vectorMaxAbs([]float32, *[8]float32) int                                       { return 0 }

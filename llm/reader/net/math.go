@@ -57,12 +57,11 @@ func (s *scratch) alloc(n int) []float32 {
 	return part
 }
 
-// allocInt16 returns n zeros, valid until the next call.
+// allocInt16 returns n numbers, valid until the next call.
 func (s *scratch) allocInt16(n int) []int16 {
 	if n > len(s.integers) {
 		s.integers = make([]int16, 2*n)
 	}
-	clear(s.integers[:n])
 	return s.integers[:n]
 }
 
@@ -77,23 +76,15 @@ type groups struct {
 	out  int
 }
 
-func newGroups(data []float32, in, out int) groups {
-	return groups{data, in, out}
-}
-
 func groupsSize(in, out int) int { return in * roundUp(out, group) }
-
-// set sets the number of an output.
-func (g *groups) set(k, out int, v float32) {
-	g.data[(out/group*g.in+k)*group+out%group] = v
-}
 
 // rowGroups packs a factor whose outputs are the rows of a matrix, by some columns.
 func rowGroups(data []float32, x matrix, from, in int) groups {
-	g := newGroups(data, in, x.rows)
+	g := groups{data, in, x.rows}
 	for o := range x.rows {
+		to := g.data[o/group*group*in+o%group:]
 		for k, v := range x.row(o)[from : from+in] {
-			g.set(k, o, v)
+			to[k*group] = v
 		}
 	}
 	return g
@@ -101,10 +92,11 @@ func rowGroups(data []float32, x matrix, from, in int) groups {
 
 // columnGroups packs a factor whose outputs are some columns of a matrix.
 func columnGroups(data []float32, x matrix, from, out int) groups {
-	g := newGroups(data, x.rows, out)
+	g := groups{data, x.rows, out}
 	for k := range x.rows {
-		for o, v := range x.row(k)[from : from+out] {
-			g.set(k, o, v)
+		row := x.row(k)[from : from+out]
+		for o := 0; o < out; o += group {
+			copy(g.data[(o/group*g.in+k)*group:], row[o:min(o+group, out)])
 		}
 	}
 	return g
@@ -138,6 +130,7 @@ func (l *linear) add(to, x matrix, s *scratch) {
 	w := &l.weight
 	before := s.used
 	units := s.alloc(x.rows)
+	// Numbers that are not set are in rows without output, or are multiplied by 0.
 	packed := s.allocInt16(roundUp(x.rows, tileRows) * w.in)
 	for i := range x.rows {
 		units[i] = quantize(packed[i*w.in:(i+1)*w.in], x.row(i), w.limit)

@@ -5,12 +5,12 @@ import "math"
 // packedMatrix is a matrix of quantized weights. Inputs are quantized too, so that sums of
 // products are exact in int32, and equal on every processor.
 //
-// A weight is rounded to one of 511 values per output, or of 255 in a file of int8; an
-// input to one of up to 32,767 per row.
+// A weight is one of 255 values per output: memory is slower than the processor, so weights
+// are smaller than inputs, of which each row has up to 32,767 values.
 type packedMatrix struct {
 	// data has, for each group of outputs and each pair of inputs, the two weights of each
 	// output.
-	data []int16
+	data []int8
 	// scales has the quantization step of each output.
 	scales []float32
 	// limit is the largest quantized input.
@@ -20,22 +20,22 @@ type packedMatrix struct {
 }
 
 const (
-	maxWeight = 255
+	maxWeight = 127
 	maxInput  = 1<<14 - 1
 )
 
 func newPackedMatrix(in, out int) packedMatrix {
 	in = roundUp(in, inputStep)
-	return packedMatrix{data: make([]int16, roundUp(out, group)*in), scales: make([]float32, out), limit: maxInput, in: in, out: out}
+	return packedMatrix{data: make([]int8, roundUp(out, group)*in), scales: make([]float32, out), limit: maxInput, in: in, out: out}
 }
 
-// set sets the weights of an output.
+// set sets the weights of an output, which are integers of int8.
 func (m *packedMatrix) set(output int, weights []int16, scale float32) {
 	m.scales[output] = scale
 	at := m.data[output/group*group*m.in+output%group*2:]
 	most := 0
 	for k, w := range weights {
-		at[k/2*2*group+k%2] = w
+		at[k/2*2*group+k%2] = int8(w)
 		most += max(int(w), -int(w))
 	}
 	m.limit = min(m.limit, float32(math.MaxInt32/max(most, 1)))

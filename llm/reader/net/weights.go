@@ -201,7 +201,6 @@ func (t *tensor) floats(to []float32, row int) (finite bool) {
 func (t *tensor) integers(to []int16, buffer []float32, row int) (scale float32, finite bool) {
 	if len(t.scales) == 0 {
 		finite = t.floats(buffer, row)
-		clear(to)
 		return quantize(to, buffer, maxWeight), finite
 	}
 	for i, b := range t.data[row*t.width : (row+1)*t.width] {
