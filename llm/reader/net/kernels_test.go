@@ -51,9 +51,9 @@ func kernelResults() (all [][]float32) {
 		return x
 	}
 	s := new(scratch)
-	for _, in := range []int{1, 2, 3, 7, 8, 9, 16, 31, 33, 100, 384} {
-		for _, out := range []int{1, 15, 16, 17, 50} {
-			for _, rows := range []int{1, 3, 4, 5, 11, 12, 14, 24, 29} {
+	for _, in := range []int{1, 3, 8, 9, 31, 33, 100} {
+		for _, out := range []int{1, 16, 17, 50} {
+			for _, rows := range []int{1, 3, 4, 5, 12, 14, 29} {
 				x, weight := matrix{random(rows*in, 1), rows, in}, random(in*out, 1)
 				to := matrix{random(rows*out, 1), rows, out}
 				(&linear{packed(in, out, weight), random(out, 1)}).add(to, x, s)
@@ -102,26 +102,21 @@ func TestSumsOfSigns(t *testing.T) {
 	})
 }
 
-// TestNetworkEqual reads questions with each set of instructions: numbers and queries are
+// TestNetworkEqual reads a question with each set of instructions: numbers and queries are
 // the same to the last bit.
 func TestNetworkEqual(t *testing.T) {
 	n := builtIn(t)
-	type result struct {
-		memory     []float32
-		candidates []Candidate
-	}
-	questions := []string{benchQuestion, "How many orders are there?"}
-	want := map[string]result{}
+	in, cat := ask(benchQuestion)
+	var memory []float32
+	var candidates []Candidate
 	withEach(t, func(t *testing.T) {
-		for _, question := range questions {
-			in, cat := ask(question)
-			e := n.Encode(in)
-			got := result{e.memory.data, n.Decode(e, cat)}
-			if instructions == plainGo {
-				want[question] = got
-			} else if !reflect.DeepEqual(got, want[question]) {
-				t.Errorf("%s: another result than that of plain Go", question)
-			}
+		e := n.Encode(in)
+		found := n.Decode(e, cat)
+		if memory == nil {
+			memory, candidates = e.memory.data, found
+		}
+		if !slices.Equal(e.memory.data, memory) || !reflect.DeepEqual(found, candidates) {
+			t.Error("another result than that of plain Go")
 		}
 	})
 }

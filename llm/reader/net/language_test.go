@@ -133,7 +133,7 @@ func TestLanguageEqual(t *testing.T) {
 	l := smallLanguage(t)
 	_, sequences := goldenSequences(t)
 	sequences = append(sequences, nil)
-	for range 5 {
+	for range 2 {
 		sequences = append(sequences, sequences...)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -123,7 +123,7 @@ func addProduct(to matrix, column int, x matrix, from int, w *groups) {
 }
 
 // minParallelWork is the minimum number of multiplications for several goroutines.
-const minParallelWork = 1 << 18
+const minParallelWork = 1 << 20
 
 // add adds the output of the layer for x to a matrix.
 func (l *linear) add(to, x matrix, s *scratch) {
