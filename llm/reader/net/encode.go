@@ -34,7 +34,7 @@ type heads struct{ keys, values []groups }
 
 // newHeads packs keys and values, which are in x from a column on.
 func newHeads(x matrix, column, count int, take func(n int) []float32) heads {
-	var all heads
+	all := heads{make([]groups, 0, count), make([]groups, 0, count)}
 	d := (x.cols - column) / 2
 	width := d / count
 	for h := range count {
