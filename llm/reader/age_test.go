@@ -31,7 +31,7 @@ func TestAges(t *testing.T) {
 	checkAnswered(t, d, datasets, map[string]string{
 		"How many people are older than 60?":    `{"count":2}`,
 		"How many people are younger than 40?":  `{"count":1}`,
-		"Who is the oldest person?":             `{"person":"Ann","__date_of_birth":"1950-03-04"}`,
+		"Who is the oldest person?":             `{"person":"Ann","town":"Berlin","date_of_birth":"1950-03-04"}`,
 		"How many people were born in the 90s?": `{"count":1}`,
 	})
 }

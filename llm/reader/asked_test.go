@@ -32,8 +32,8 @@ func TestNamesOfRows(t *testing.T) {
 	d := ducktest.New(t)
 	datasets := []llm.Dataset{d.Table("teams", "team VARCHAR, city VARCHAR, won BIGINT", "('Lions', 'Bern', 6), ('Bears', 'Basel', 4), ('Wolves', 'Zug', 5)")}
 	checkAnswers(t, d, datasets, map[string]string{
-		"list teams":              `{"team":"Lions"};{"team":"Bears"};{"team":"Wolves"}`,
+		"list the teams":          `{"team":"Lions"};{"team":"Bears"};{"team":"Wolves"}`,
 		"team with the most wins": `{"team":"Lions","__won":6}`,
-		"Which team won most?":    `{"team":"Lions","__won":6}`,
+		"Which team won most?":    `{"team":"Lions","__total_won":6}`,
 	})
 }

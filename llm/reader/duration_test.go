@@ -35,7 +35,7 @@ func TestDurations(t *testing.T) {
 	} {
 		datasets := []llm.Dataset{d.Table(table, "id BIGINT, channel VARCHAR, opened_at "+test.kind+", closed_at "+test.kind, test.rows)}
 		for question, want := range test.questions {
-			q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+			q, err := r.WriteQuery(t.Context(), likely(d, datasets, question))
 			if err != nil {
 				t.Errorf("%s: %s: %v", table, question, err)
 				continue

@@ -27,7 +27,7 @@ func checkAnswers(t *testing.T, d *ducktest.Duck, datasets []llm.Dataset, answer
 	t.Helper()
 	r, queries := reader.New(), map[string]llm.Query{}
 	for question, want := range answers {
-		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		q, err := r.WriteQuery(t.Context(), likely(d, datasets, question))
 		if err != nil {
 			t.Errorf("%s: %v", question, err)
 			continue

@@ -40,6 +40,14 @@ func step(data llm.Data, datasets []llm.Dataset, question string) llm.QueryTask 
 	return llm.QueryTask{Task: llm.Task{Question: question, Datasets: datasets, Data: data, Now: now}, Instruction: question}
 }
 
+// likely is a step that a likely reading answers too: for tests of how a query is written, not of
+// the confidence.
+func likely(data llm.Data, datasets []llm.Dataset, question string) llm.QueryTask {
+	task, least := step(data, datasets, question), llm.LikelyConfidence
+	task.MinConfidence = &least
+	return task
+}
+
 // TestWriteQuery reads questions about real tables, twice each.
 func TestWriteQuery(t *testing.T) {
 	t.Parallel()
@@ -212,7 +220,7 @@ func TestFollowUpOnAnotherDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := step(d, datasets, "and poodles?")
+	task := step(d, datasets, "what about poodles?")
 	task.Now = now.AddDate(0, 0, 1)
 	task.Earlier = []llm.Turn{{Question: first.Instruction, Queries: []string{q.SQL}}}
 	next, err := r.WriteQuery(t.Context(), task)

@@ -34,7 +34,7 @@ func checkAnswered(t *testing.T, d *ducktest.Duck, datasets []llm.Dataset, want 
 	t.Helper()
 	r := reader.New()
 	for question, rows := range want {
-		q, err := r.WriteQuery(t.Context(), step(d, datasets, question))
+		q, err := r.WriteQuery(t.Context(), likely(d, datasets, question))
 		if err != nil {
 			t.Errorf("%s: %v", question, err)
 			continue

@@ -18,8 +18,8 @@ func TestWholeRows(t *testing.T) {
 	const bob = `{"order_id":2,"customer":"Bob","amount":180.0,"ordered_on":"2024-01-09","status":"open"}`
 	const third = `{"order_id":3,"customer":"Ann","amount":250.25,"ordered_on":"2024-02-11","status":"paid"}`
 	for question, q := range checkAnswers(t, d, datasets, map[string]string{
-		"Which orders have an amount over 150?": bob + ";" + third,
-		"orders with amount > 150":              bob + ";" + third,
+		"all orders with an amount over 150": bob + ";" + third,
+		"show orders over 150":               bob + ";" + third,
 	}) {
 		if !strings.Contains(q.Reasoning, "all columns of orders") {
 			t.Errorf("%s: %s", question, q.Reasoning)

@@ -78,6 +78,8 @@ type Item struct {
 	// Cells are words of a column's values, and Bucket is their size class.
 	Cells  []string
 	Bucket int
+	// Keyword is one more than the number of an earlier query's keyword.
+	Keyword int
 }
 
 // Input is the input of the network for one question. Golden files have its field names.
@@ -240,9 +242,9 @@ func (b *builder) addItems(earlier *EarlierQuery) {
 		return
 	}
 	for _, t := range earlier.Tokens[:min(len(earlier.Tokens), maxEarlierTokens)] {
-		item := Item{Words: []string{"<" + t.String() + ">"}, Kind: kindEarlier}
+		item := Item{Keyword: t.N + 1, Kind: kindEarlier}
 		if t.Class != ir.Keyword {
-			item = Item{Words: []string{[]string{"", "table", "column", "value"}[t.Class]}, Kind: kindEarlier + 1}
+			item = Item{Kind: kindEarlier + 1}
 		}
 		b.Items = append(b.Items, item)
 		b.Earlier++

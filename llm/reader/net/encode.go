@@ -3,10 +3,9 @@ package net
 import (
 	"math"
 	"math/bits"
+	"slices"
 
-	"parley/llm/reader/catalog"
 	"parley/llm/reader/link"
-	"parley/llm/reader/vectors"
 )
 
 // Numbers of positions of words and of steps of queries with weights; later ones use the
@@ -49,9 +48,13 @@ func (n *Net) Encode(in *link.Input) *Encoded {
 	s := getScratch()
 	defer scratchPool.Put(s)
 	x := n.embed(in, s)
+	relations := slices.Clone(in.Relations)
+	for i := range relations {
+		relations[i] &= n.used
+	}
 	for i := range n.encoderLayers {
 		before := s.used
-		n.encoderLayers[i].apply(x, in, n, i, s)
+		n.encoderLayers[i].apply(x, relations, n, i, s)
 		s.used = before
 	}
 	e := &Encoded{in: in, memory: n.norm.apply(x, newMatrix(x.rows, x.cols)), pointed: newMatrix(x.rows, x.cols)}
@@ -68,25 +71,27 @@ func (n *Net) Encode(in *link.Input) *Encoded {
 	return e
 }
 
-// embed returns the sum of the embeddings of each item's words, kind, cells and position.
+// embed returns the sum of the embeddings of each item's text, kind, values and position.
 func (n *Net) embed(in *link.Input, s *scratch) matrix {
+	p := PiecesOf(n.pieces, in)
 	size := len(in.Items)
-	meaning, contents := s.matrix(size, vectors.Dim), s.matrix(size, vectors.Dim)
-	for i := range in.Items {
-		n.meanOf(meaning.row(i), in.Items[i].Words, link.MaxWords, true)
-		n.meanOf(contents.row(i), in.Items[i].Cells, link.MaxCells, false)
+	meanings, contents := s.matrix(size, n.language.D), s.matrix(size, n.language.D)
+	n.language.addMeanings(meanings, p)
+	for i, bag := range p.Bags {
+		for _, piece := range bag {
+			addScaled(contents.row(i), n.language.pieceRow(piece, s), n.BagScale/float32(len(bag)))
+		}
 	}
-	x := n.word.apply(meaning, s)
+	x := n.word.apply(meanings, s)
 	cells := n.cell.apply(contents, s)
 	for i := range in.Items {
 		item, row := &in.Items[i], x.row(i)
-		words := item.Words[:min(len(item.Words), link.MaxWords)]
-		for _, w := range words {
-			addScaled(row, n.own[int(n.numbers[w])*n.D:], 1/float32(len(words)))
-		}
 		addTo(row, n.kind[item.Kind*n.D:(item.Kind+1)*n.D])
-		if n.hasVector(item.Cells) {
+		if len(p.Bags[i]) > 0 {
 			addTo(row, cells.row(i))
+		}
+		if item.Keyword > 0 && item.Keyword <= len(n.Keywords) {
+			addTo(row, n.earlier[(item.Keyword-1)*n.D:item.Keyword*n.D])
 		}
 		if item.Bucket > 0 {
 			addTo(row, n.bucket[item.Bucket*n.D:(item.Bucket+1)*n.D])
@@ -99,45 +104,9 @@ func (n *Net) embed(in *link.Input, s *scratch) matrix {
 	return x
 }
 
-// vectorNumber returns the number of the vector of a word, or of its stem; -1 for none.
-func (n *Net) vectorNumber(word string) int32 {
-	if i := n.vec.Number(word); i >= 0 {
-		return i
-	}
-	return n.vec.Number(catalog.Stem(word))
-}
-
-func (n *Net) hasVector(words []string) bool {
-	for _, w := range words {
-		if n.vectorNumber(w) >= 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// meanOf adds the mean of words' vectors to a row. Words without one count as zero,
-// or not at all.
-func (n *Net) meanOf(row []float32, words []string, most int, unknown bool) {
-	count := 0
-	for _, w := range words {
-		i := n.vectorNumber(w)
-		if i < 0 && !unknown || count == most {
-			continue
-		}
-		count++
-		if i >= 0 {
-			n.vec.AddTo(row, i)
-		}
-	}
-	for k := range row {
-		row[k] *= n.VectorScale / float32(max(count, 1))
-	}
-}
-
 // apply runs one layer: self-attention with relations between items, and a feed-forward
 // network.
-func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *scratch) {
+func (l *encoderLayer) apply(x matrix, relations []uint64, n *Net, number int, s *scratch) {
 	qkv := l.qkv.apply(l.norm1.apply(x, s.matrix(x.rows, x.cols)), s)
 	out := s.matrix(x.rows, n.D)
 	packed := newHeads(qkv, n.D, n.Heads, s.alloc)
@@ -146,7 +115,7 @@ func (l *encoderLayer) apply(x matrix, in *link.Input, n *Net, number int, s *sc
 		defer scratchPool.Put(s)
 		for h := from; h < to; h++ {
 			bias := n.bias[(number*n.Heads+h)*n.Relations:][:n.Relations]
-			l.attend(out, h, qkv, packed, in.Relations, bias, s)
+			l.attend(out, h, qkv, packed, relations, bias, s)
 			s.used = 0
 		}
 	})

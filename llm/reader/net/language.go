@@ -1,9 +1,19 @@
 package net
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
 
-// maxPieces is the most pieces of a sequence; later ones are cut off.
-const maxPieces = 128
+	"parley/internal/lru"
+)
+
+const (
+	// maxPieces is the most pieces of a sequence; later ones are cut off.
+	maxPieces = 128
+	// maxNames is how many names the network remembers the meanings of.
+	maxNames = 8192
+)
 
 // languageHeader has the sizes of the language encoder in the header of a file of weights.
 type languageHeader struct {
@@ -12,14 +22,12 @@ type languageHeader struct {
 	Layers int `json:"layers"`
 }
 
-func (h *languageHeader) check(pieces int) error {
+func (h *languageHeader) check() error {
 	switch {
 	case h.D <= 0 || h.D > maxWidth || h.Heads <= 0 || h.D%h.Heads != 0:
 		return fmt.Errorf("a language encoder of width %d with %d heads", h.D, h.Heads)
 	case h.Layers <= 0 || h.Layers > maxLayers:
 		return fmt.Errorf("a language encoder of %d layers", h.Layers)
-	case pieces == 0:
-		return fmt.Errorf("a language encoder without pieces")
 	}
 	return nil
 }
@@ -33,6 +41,8 @@ type language struct {
 	place  []float32
 	norm   norm
 	layers []languageLayer
+	// names has the meanings of names, by their pieces.
+	names *lru.Cache[string, []float32]
 }
 
 type languageLayer struct {
@@ -43,7 +53,7 @@ type languageLayer struct {
 func (l *loader) language(h languageHeader, pieces int) *language {
 	const name = "language.piece.weight"
 	n := &language{
-		languageHeader: h, piece: l.find(name, pieces, h.D),
+		languageHeader: h, names: lru.New[string, []float32](maxNames), piece: l.find(name, pieces, h.D),
 		place: l.take("language.place.weight", maxPieces, h.D), norm: l.norm("language.norm", h.D),
 	}
 	row := make([]float32, h.D)
@@ -58,6 +68,60 @@ func (l *loader) language(h languageHeader, pieces int) *language {
 		})
 	}
 	return n
+}
+
+// pieceRow returns the vector of a piece.
+func (l *language) pieceRow(piece int32, s *scratch) []float32 {
+	before := s.used
+	row := s.alloc(l.D)
+	s.used = before
+	l.piece.floats(row, int(piece))
+	return row
+}
+
+// addMeanings adds the meaning of each word of a question, and of each name, to their rows:
+// the mean of its pieces.
+func (l *language) addMeanings(to matrix, p *Pieces) {
+	sequences := [][]int32{p.Question}
+	var fresh []int // the items of the other sequences
+	for i, name := range p.Names {
+		if name == nil {
+			continue
+		}
+		if known, ok := l.names.Get(key(name)); ok {
+			addTo(to.row(i), known)
+			continue
+		}
+		sequences, fresh = append(sequences, name), append(fresh, i)
+	}
+	encoded := l.encode(sequences)
+	count := make([]float32, to.rows)
+	for _, item := range p.Words {
+		if item >= 0 {
+			count[item]++
+		}
+	}
+	for i, item := range p.Words {
+		if item >= 0 {
+			addScaled(to.row(item), encoded[0].row(i), 1/count[item])
+		}
+	}
+	for i, item := range fresh {
+		rows, row := encoded[i+1], to.row(item)
+		for k := 1; k < rows.rows-1; k++ {
+			addScaled(row, rows.row(k), 1/float32(rows.rows-2))
+		}
+		l.names.Put(key(p.Names[item]), slices.Clone(row), 1)
+	}
+}
+
+// key returns the pieces of a name as a key.
+func key(name []int32) string {
+	text := make([]byte, 0, 4*len(name))
+	for _, piece := range name {
+		text = binary.LittleEndian.AppendUint32(text, uint32(piece))
+	}
+	return string(text)
 }
 
 // encode returns a row for each piece of each sequence, up to maxPieces. It does not depend

@@ -30,19 +30,20 @@ func smallWeights() []byte {
 	var tensors []shape
 	add := func(name string, size ...int) {
 		kind := ""
-		if strings.HasPrefix(name, "decoder") || strings.HasPrefix(name, "language.piece") || name == "own.weight" {
+		if strings.HasPrefix(name, "decoder") || strings.HasPrefix(name, "language.piece") || name == "earlier.weight" {
 			kind = "int8"
 		}
 		tensors = append(tensors, shape{name, size, kind})
 	}
 	linear := func(name string, in, out int) { add(name+".weight", out, in); add(name+".bias", out) }
 	norm := func(name string) { add(name+".weight", d); add(name+".bias", d) }
-	for name, in := range map[string]int{"word": 100, "cell": 100, "pointed": d, "point": d, "item": d, "judge": 2 * d} {
+	language := languageHeader{D: 8, Heads: 2, Layers: 1}
+	for name, in := range map[string]int{"word": language.D, "cell": language.D, "pointed": d, "point": d, "item": d, "judge": 2 * d} {
 		linear(name, in, d)
 	}
 	linear("say", d, len(ir.Keywords))
 	linear("answerable", d, 1)
-	for name, rows := range map[string]int{"own": 3, "kind": link.Kinds, "bucket": link.Buckets, "place": maxPositions, "step": maxSteps, "keyword": len(ir.Keywords) + 1} {
+	for name, rows := range map[string]int{"earlier": len(ir.Keywords), "kind": link.Kinds, "bucket": link.Buckets, "place": maxPositions, "step": maxSteps, "keyword": len(ir.Keywords) + 1} {
 		add(name+".weight", rows, d)
 	}
 	add("bias.weight", heads, int(link.Relations))
@@ -62,10 +63,10 @@ func smallWeights() []byte {
 			norm(fmt.Sprintf("encoder.0.norm%d", i))
 		}
 	}
-	language := languageHeader{D: 8, Heads: 2, Layers: 1}
-	languageTensors(language, 3, add)
-	head, err := json.Marshal(map[string]any{"language": language, "pieces": []string{"[UNK]", "how", "##s"}, "d": d, "heads": heads, "encoder": 1, "decoder": 1, "vocabulary": []string{"", "how", "many"}, "keywords": ir.Keywords,
-		"relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "vectorScale": 1, "tensors": tensors})
+	words := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "how", "order", "##s"}
+	languageTensors(language, len(words), add)
+	head, err := json.Marshal(map[string]any{"language": language, "pieces": words, "d": d, "heads": heads, "encoder": 1, "decoder": 1, "keywords": ir.Keywords,
+		"relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "bagScale": 1, "tensors": tensors})
 	if err != nil {
 		panic(err)
 	}
@@ -175,7 +176,6 @@ var badHeads = map[string]func(head map[string]any){
 	"negative layers": func(h map[string]any) { h["decoder"] = -1 },
 	"keywords":        func(h map[string]any) { h["keywords"] = []string{"select"} },
 	"relations":       func(h map[string]any) { h["relations"] = 64 },
-	"vocabulary":      func(h map[string]any) { h["vocabulary"] = []string{""} },
 	"pieces":          func(h map[string]any) { h["pieces"] = []string{"a"} },
 	"no pieces":       func(h map[string]any) { delete(h, "pieces") },
 	"no language":     func(h map[string]any) { h["language"] = map[string]any{} },

@@ -14,7 +14,7 @@ import (
 
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
-	"parley/llm/reader/vectors"
+	"parley/llm/reader/pieces"
 )
 
 // Limits of a file of weights.
@@ -27,20 +27,22 @@ const (
 
 // header is the JSON header of a file of weights.
 type header struct {
-	D           int      `json:"d"`
-	Heads       int      `json:"heads"`
-	Encoder     int      `json:"encoder"`
-	Decoder     int      `json:"decoder"`
-	Vocabulary  []string `json:"vocabulary"`
-	Keywords    []string `json:"keywords"`
-	Relations   int      `json:"relations"`
-	Kinds       int      `json:"kinds"`
-	Buckets     int      `json:"buckets"`
-	VectorScale float32  `json:"vectorScale"`
-	// Language is nil without a language encoder; Pieces are its vocabulary.
-	Language *languageHeader `json:"language"`
-	Pieces   []string        `json:"pieces"`
-	Tensors  []struct {
+	D         int      `json:"d"`
+	Heads     int      `json:"heads"`
+	Encoder   int      `json:"encoder"`
+	Decoder   int      `json:"decoder"`
+	Keywords  []string `json:"keywords"`
+	Relations int      `json:"relations"`
+	// Hidden are the relations that the network does not use.
+	Hidden  []int `json:"hidden"`
+	Kinds   int   `json:"kinds"`
+	Buckets int   `json:"buckets"`
+	// BagScale multiplies the pieces of values.
+	BagScale float32        `json:"bagScale"`
+	Language languageHeader `json:"language"`
+	// Pieces is the vocabulary of the language encoder.
+	Pieces  []string `json:"pieces"`
+	Tensors []struct {
 		Name  string `json:"name"`
 		Shape []int  `json:"shape"`
 		// Type is "int8", or empty for float16.
@@ -71,17 +73,18 @@ type decoderLayer struct {
 // Net is the network with its weights. It is safe for concurrent use.
 type Net struct {
 	header
-	numbers map[string]int32
-	vec     *vectors.Vectors
+	pieces   *pieces.Vocabulary
+	language *language
 
 	word, cell, pointed, say, point, item, judge, answerable linear
-	own, kind, bucket, place, keyword, step                  []float32
+	earlier, kind, bucket, place, keyword, step              []float32
 	// bias has, for each head of each encoder layer, a number for each relation.
-	bias          []float32
+	bias []float32
+	// used has the bits of the relations that the network uses.
+	used          uint64
 	encoderLayers []encoderLayer
 	decoderLayers []decoderLayer
 	norm, last    norm
-	language      *language
 }
 
 // Load reads a file of weights: "PRLR", the length of the JSON header in four bytes, the
@@ -95,19 +98,24 @@ func Load(file []byte) (*Net, error) {
 	if length > maxHeader || length > len(file)-8 {
 		return nil, errors.New("the head of the weights is too long")
 	}
-	n := &Net{vec: vectors.Load(), numbers: map[string]int32{}}
+	n := &Net{}
 	if err := json.Unmarshal(file[8:8+length], &n.header); err != nil {
 		return nil, fmt.Errorf("read the head of the weights: %w", err)
 	}
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	for i, w := range n.Vocabulary {
-		n.numbers[w] = int32(i)
+	var err error
+	if n.pieces, err = pieces.New(n.Pieces); err != nil {
+		return nil, err
 	}
 	tensors, err := n.tensors(file[8+length:])
 	if err != nil {
 		return nil, err
+	}
+	n.used = math.MaxUint64
+	for _, r := range n.Hidden {
+		n.used &^= 1 << r
 	}
 	l := &loader{tensors: tensors}
 	if n.build(l); l.err != nil {
@@ -128,10 +136,10 @@ func (n *Net) check() error {
 		return errors.New("the weights are for another language")
 	case n.Relations != int(link.Relations) || n.Kinds != link.Kinds || n.Buckets != link.Buckets:
 		return errors.New("the weights are for other inputs")
-	case n.Language != nil:
-		return n.Language.check(len(n.Pieces))
+	case slices.ContainsFunc(n.Hidden, func(r int) bool { return r < 0 || r >= n.Relations }):
+		return errors.New("the weights do not use a relation that does not exist")
 	}
-	return nil
+	return n.Language.check()
 }
 
 // tensor has its numbers as they are in the file. A row is what has the same first index.
@@ -309,8 +317,9 @@ func (l *loader) norm(name string, d int) norm {
 
 func (n *Net) build(l *loader) {
 	d := n.D
-	n.word, n.cell = l.linear("word", vectors.Dim, d), l.linear("cell", vectors.Dim, d)
-	n.own = l.take("own.weight", len(n.Vocabulary), d)
+	n.language = l.language(n.Language, len(n.Pieces))
+	n.word, n.cell = l.linear("word", n.Language.D, d), l.linear("cell", n.Language.D, d)
+	n.earlier = l.take("earlier.weight", len(n.Keywords), d)
 	n.kind, n.bucket = l.take("kind.weight", n.Kinds, d), l.take("bucket.weight", n.Buckets, d)
 	n.place, n.step = l.take("place.weight", maxPositions, d), l.take("step.weight", maxSteps, d)
 	n.keyword = l.take("keyword.weight", len(n.Keywords)+1, d)
@@ -319,9 +328,6 @@ func (n *Net) build(l *loader) {
 	n.say = l.linear("say", d, len(n.Keywords))
 	n.judge, n.answerable = l.linear("judge", 2*d, d), l.linear("answerable", d, 1)
 	n.norm, n.last = l.norm("norm", d), l.norm("last", d)
-	if n.Language != nil {
-		n.language = l.language(*n.Language, len(n.Pieces))
-	}
 	for i := range n.Encoder {
 		at := fmt.Sprintf("encoder.%d.", i)
 		n.encoderLayers = append(n.encoderLayers, encoderLayer{

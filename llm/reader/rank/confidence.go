@@ -9,25 +9,19 @@ import (
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
-	"parley/llm/reader/link"
 )
 
 // Features are the numbers by which readings are compared, in the order of [FeatureNames].
 type Features []float64
 
 // FeatureNames name the features by which readings are compared.
-var FeatureNames = []string{"probability", "values left out", "names left out", "words unread", "words weakly read", "operations unmet", "negation unmet",
-	"operations unasked", "empty", "repeated rows", "weak values", "value not in column", "length", "many rows",
-	"words similar", "columns unnamed", "later dates", "none missing"}
+var FeatureNames = []string{"probability", "values left out", "names left out", "words unread", "words weakly read", "empty", "repeated rows", "length", "many rows"}
 
 // featuresOf computes the features of a reading.
-func featuresOf(q *Question, r *Reading, c coverage) Features {
-	weak, missing := valuesOf(q, r)
-	d := countDoubts(q, r)
+func featuresOf(r *Reading, c coverage) Features {
 	return Features{
-		math.Log(max(r.Probability, 1e-6)), capped(c.values, 3), capped(c.names, 3), capped(len(c.unread)-c.names, 4), capped(c.weak, 4), capped(c.unmet, 3), indicator(c.negation),
-		capped(c.unasked, 3), indicator(r.Empty), indicator(r.Repeated), capped(weak, 3), capped(missing, 2), float64(len(r.Tokens)) / 10, indicator(r.Rows > 100),
-		capped(c.similar, 3), capped(d.unnamed, 3), capped(d.laterDates, 2), capped(d.nullTests, 2),
+		math.Log(max(r.Probability, 1e-6)), capped(c.values, 3), capped(c.names, 3), capped(len(c.unread)-c.names, 4), capped(c.weak, 4),
+		indicator(r.Empty), indicator(r.Repeated), float64(len(r.Tokens)) / 10, indicator(r.Rows > 100),
 	}
 }
 
@@ -38,27 +32,6 @@ func indicator(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// valuesOf counts the values of a query with a weak match, and the texts that are compared
-// with a column without them.
-func valuesOf(q *Question, r *Reading) (weak, missing int) {
-	column := -1
-	for _, t := range r.Tokens {
-		switch t.Class {
-		case ir.ColumnRef:
-			column = t.N
-		case ir.ValueRef:
-			v := q.Input.Values[t.N]
-			if v.How == link.Suggested || v.How == link.Misspelled || v.How == link.PartOfCell {
-				weak++
-			}
-			if v.Kind == ir.TextValue && column >= 0 && len(v.Cells[column]) == 0 {
-				missing++
-			}
-		}
-	}
-	return weak, missing
 }
 
 // Calibration has the weights of features, fitted on questions that the network was not
@@ -72,7 +45,7 @@ type Calibration struct {
 }
 
 // ConfidenceNames name the further features of the confidence.
-var ConfidenceNames = []string{"share", "lead over the second", "answerable", "follows", "one table", "by position", "texts read as numbers"}
+var ConfidenceNames = []string{"share", "lead over the second", "answerable", "odds", "follows", "one table", "by position", "texts read as numbers"}
 
 // Threshold is the confidence from which on a reading is a sure answer: on validation databases of
 // Spider more than nine of ten answers are right with it, on everyday questions five of six.
@@ -128,7 +101,7 @@ func setConfidence(q *Question, all []Reading) {
 				second = max(second, all[k].Share)
 			}
 		}
-		x := slices.Concat(all[i].Features, ConfidenceFeatures(all[i].Share, second, q.Answerable), all[i].Circumstances, Features{1})
+		x := slices.Concat(all[i].Features, ConfidenceFeatures(all[i].Features, all[i].Share, second, q.Answerable), all[i].Circumstances, Features{1})
 		all[i].Confidence = 1 / (1 + math.Exp(-weightedSum(calibration.Confidence, x)))
 		if all[i].guessed || all[i].Unreadable >= 0 || all[i].uncounted && all[i].Confidence < minCount {
 			all[i].Confidence = min(all[i].Confidence, maxGuess)
@@ -140,10 +113,15 @@ func setConfidence(q *Question, all []Reading) {
 }
 
 // ConfidenceFeatures returns the first of [ConfidenceNames]: those that depend on the
-// ranking.
-func ConfidenceFeatures(share, second, answerable float64) Features {
-	answerable = min(max(answerable, 1e-4), 1-1e-4)
-	return Features{share, math.Log(max(share, 1e-4)) - math.Log(max(second, 1e-4)), math.Log(answerable / (1 - answerable))}
+// ranking and on probabilities.
+func ConfidenceFeatures(reading Features, share, second, answerable float64) Features {
+	return Features{share, math.Log(max(share, 1e-4)) - math.Log(max(second, 1e-4)), logOdds(answerable, 1e-4), logOdds(math.Exp(reading[0]), 1e-3)}
+}
+
+// logOdds returns the logit of a probability, which is at least least and at most 1-least.
+func logOdds(probability, least float64) float64 {
+	p := min(max(probability, least), 1-least)
+	return math.Log(p / (1 - p))
 }
 
 // circumstances returns the other features of [ConfidenceNames].

@@ -15,15 +15,9 @@ type coverage struct {
 	// unread are the tokens that nothing in the query reflects, and extra those that only
 	// resemble what other words name already.
 	unread, extra []int
-	// similar and weak count words that only resemble names in the query, more or less;
-	// names those that name something else, and values the values that the query leaves
-	// out.
-	similar, weak, names, values int
-	// unmet counts operations that words ask for and the query does not do; unasked
-	// those that it does and no word asks for. negation says that a "not" is among the
-	// unmet.
-	unmet, unasked int
-	negation       bool
+	// weak counts words that only resemble names in the query; names those that name something
+	// else, and values the values that the query leaves out.
+	weak, names, values int
 	// guessed says that nothing in the query stands for what should be computed, and uncounted
 	// the same of what should be counted.
 	guessed, uncounted bool
@@ -46,22 +40,6 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	q.unmarkMisplaced(used, tokens)
 	keywords := keywordsOf(tokens)
 	words := normalizeCues(q.Tokens)
-	for i := range operations {
-		o := &operations[i]
-		asked, done := o.askedBy(words), o.doneBy(keywords)
-		if o.name == "nth" && asked && !done {
-			asked = q.ordinalUnread(o, used, keywords)
-		}
-		switch {
-		case asked && !done:
-			c.unmet++
-			c.negation = c.negation || o.name == "negation"
-		case done && !asked && (o.name == "average" || o.name == "median" || o.name == "share" || o.name == "distinct" || o.name == "extreme"):
-			c.unasked++
-		case done && !asked && o.name == "nth" && !namesRank(q.Tokens):
-			c.names++ // the first is asked for, whatever unmet operations weigh
-		}
-	}
 	left := make([]bool, len(q.Input.Values))
 	// Suppliers are not customers, and diabetics not smokers.
 	strict := len(tokens) <= maxCountTokens && keywords["count"] || q.testsUnnamedBoolean(tokens)
@@ -89,8 +67,6 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 			if how == matchElsewhere {
 				c.names++
 			}
-		case how == matchSimilar:
-			c.similar++
 		case how == matchWeak:
 			c.weak++
 		}
@@ -109,18 +85,6 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 		}
 	}
 	return c
-}
-
-// ordinalUnread reports whether a question has an ordinal that no value of the query
-// reflects.
-func (q *Question) ordinalUnread(o *operation, used []bool, keywords map[string]bool) bool {
-	left := make([]bool, len(q.Input.Values))
-	for i, t := range q.Tokens {
-		if o.words[t.Lower] && q.matchWord(i, used, left, keywords) != matchNamed {
-			return true
-		}
-	}
-	return false
 }
 
 func operationMet(name string, keywords map[string]bool) bool {

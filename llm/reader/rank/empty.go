@@ -19,8 +19,7 @@ func withoutRows(question *Question, all []Reading) []Reading {
 		return nil
 	}
 	likeliest := slices.MaxFunc(all, func(a, b Reading) int { return cmp.Compare(a.Probability, b.Probability) })
-	_, missing := valuesOf(question, &likeliest)
-	if !likeliest.Empty || len(likeliest.Unread) > 0 || missing > 0 || !question.isOutOfRange(likeliest.Query) {
+	if !likeliest.Empty || len(likeliest.Unread) > 0 || question.isElsewhere(&likeliest) || !question.isOutOfRange(likeliest.Query) {
 		return nil
 	}
 	likeliest.Features = slices.Clone(likeliest.Features)
@@ -91,4 +90,20 @@ func excludesAll(c ir.Cond, cat *catalog.Catalog) bool {
 		return from > most
 	}
 	return (c.Op == "=" || c.Op == "between") && (to < least || from > most)
+}
+
+// isElsewhere reports whether a reading compares a column with a text that it does not have.
+func (q *Question) isElsewhere(r *Reading) bool {
+	column := -1
+	for _, t := range r.Tokens {
+		switch t.Class {
+		case ir.ColumnRef:
+			column = t.N
+		case ir.ValueRef:
+			if v := &q.Input.Values[t.N]; v.Kind == ir.TextValue && column >= 0 && len(v.Cells[column]) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -7,7 +7,6 @@ import (
 
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
-	"parley/llm/reader/link"
 )
 
 // operation is an operation of a query, with the words that ask for it.
@@ -51,27 +50,6 @@ func ordinalKeyword(word string) string {
 		return "k" + strconv.Itoa(i+2)
 	}
 	return ""
-}
-
-// namesRank reports whether a question names a rank without an ordinal: number two.
-func namesRank(tokens []link.Token) bool {
-	return slices.ContainsFunc(tokens, func(t link.Token) bool {
-		switch t.Lower {
-		case "number", "no", "rank", "ranked", "ranks", "place", "position", "#":
-			return true
-		}
-		return false
-	})
-}
-
-// askedBy reports whether a question has a word that asks for the operation.
-func (o *operation) askedBy(tokens []link.Token) bool {
-	for _, t := range tokens {
-		if o.words[t.Lower] {
-			return true
-		}
-	}
-	return false
 }
 
 // doneBy reports whether a query has one of the operation's keywords.

@@ -79,7 +79,7 @@ func Readings(question Question, candidates []net.Candidate, run Run) ([]Reading
 		return nil, err
 	}
 	score(&question, all)
-	if IsSure(all[0].Confidence) {
+	if IsSure(all[0].Confidence) && !question.showsKey(&all[0]) {
 		return all, nil
 	}
 	merged, err := withWholeRows(&question, all, run)
@@ -111,7 +111,7 @@ func score(question *Question, all []Reading) {
 		c := computeCoverage(question, r.Tokens)
 		r.Unread, r.Extra = question.texts(c.unread), question.texts(c.extra)
 		r.guessed, r.uncounted = c.guessed, c.uncounted
-		r.Features, r.Circumstances = featuresOf(question, r, c), circumstances(question, r)
+		r.Features, r.Circumstances = featuresOf(r, c), circumstances(question, r)
 	}
 	rate(question, all)
 }

@@ -233,19 +233,6 @@ func TestJoinPaths(t *testing.T) {
 	}
 }
 
-// TestNoneMissing doubts searches for missing values where none is missing.
-func TestNoneMissing(t *testing.T) {
-	t.Parallel()
-	q := ask("customers without a city")
-	readings, err := rank.Readings(q, []net.Candidate{candidate(t, q, "select customers.name where customers.city isnull", 0.9)}, func(sql string) (rank.Result, bool, error) {
-		return rank.Result{Key: sql, Rows: 1}, true, nil
-	})
-	at := slices.Index(rank.FeatureNames, "none missing")
-	if err != nil || len(readings) != 1 || readings[0].Features[at] != 1 {
-		t.Errorf("%+v, %v", readings, err)
-	}
-}
-
 // TestUnits reads the unit of a column, and no other.
 func TestUnits(t *testing.T) {
 	t.Parallel()

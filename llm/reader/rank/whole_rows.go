@@ -3,6 +3,7 @@ package rank
 import (
 	"slices"
 
+	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 )
@@ -64,6 +65,16 @@ func (q *Question) wholeRows(r *Reading) ([]ir.Token, bool) {
 	tokens := []ir.Token{ir.KeywordToken("select"), ir.KeywordToken("*"), ir.KeywordToken("from"), {Class: ir.TableRef, N: tables[0]}}
 	tokens = append(tokens, rest...)
 	return tokens, ir.Valid(tokens)
+}
+
+// showsKey reports whether a reading shows nothing but the numbers that identify the rows of a table.
+func (q *Question) showsKey(r *Reading) bool {
+	if len(r.Query.Items) != 1 || r.Query.Items[0].Kind != "column" || r.Query.Items[0].Op != "" {
+		return false
+	}
+	n := r.Query.Items[0].Column
+	c := &q.Catalog.Columns[n]
+	return c.Kind == catalog.Number && q.Catalog.Tables[c.Table].Key == n
 }
 
 // namesTable reports whether a word names a table.

@@ -6,7 +6,7 @@
 # SPIDER_QUESTIONS is a file of questions with SQL (a JSON object a line: db, question, sql),
 # SPIDER and WTQ are folders with DB/tables/*.csv and DB/questions.jsonl. SPIDER/DB/links.json may declare
 # links. The project's own questions are in data/own.tar.gz and data/public.tar.gz; sets of the latter
-# without tables are left out.
+# without tables are left out. OUT/pieces.txt is from pretrained.py.
 set -euo pipefail
 spider_questions=$(realpath "$1") spider=$(realpath "$2") wtq=$(realpath "$3")
 mkdir -p "$4/data" "$4/bin"
@@ -36,4 +36,4 @@ chmod -R u+w "$out/data/spider"
 cp -r "$wtq" "$out/data/wtq"
 EXAMPLES="$out/data/wtq.jsonl" "$out/bin/measure" ../weights.bin train "$wtq=wtq"
 chmod -R u+w "$out/data"
-"$out/bin/export" "$out/data" "$out/features"
+"$out/bin/export" "$out/data" "$out/pieces.txt" "$out/features"

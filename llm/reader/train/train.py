@@ -1,11 +1,11 @@
 """Trains the reader's network on the tensors that `export` writes.
 
-    python3 train.py DATA OUT [--minutes 6] [--seed 1] ...
+    python3 train.py DATA PRETRAINED OUT [--minutes 6] [--seed 1] ...
 
-DATA is the folder of export. OUT gets weights.bin in the format that package net
-documents, and golden.json.gz: some examples with what the network gives for them, for
-the test of package net. Everything that the network reads was computed in Go; this
-file knows arrays only.
+DATA is the folder of export, and PRETRAINED the file of pretrained.py, or earlier weights to go on from. OUT gets weights.bin
+in the format that package net documents, and golden.json.gz: some examples with what the
+network gives for them, for the test of package net. Everything that the network reads was
+computed in Go; this file knows arrays only.
 """
 import argparse
 import gzip
@@ -13,7 +13,6 @@ import hashlib
 import json
 import math
 import os
-import struct
 import time
 
 import numpy as np
@@ -21,20 +20,27 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from language import Language, read, tensors_of, write
+
 args = argparse.ArgumentParser()
 args.add_argument("data")
+args.add_argument("pretrained")
 args.add_argument("out")
 args.add_argument("--minutes", type=float, default=6)
 args.add_argument("--seed", type=int, default=1)
-args.add_argument("--d", type=int, default=192)
-args.add_argument("--encoder", type=int, default=6)
+args.add_argument("--d", type=int, default=256)
+args.add_argument("--encoder", type=int, default=4)
 args.add_argument("--decoder", type=int, default=2)
 args.add_argument("--heads", type=int, default=8)
 args.add_argument("--drop", type=float, default=0.15)
 args.add_argument("--lr", type=float, default=7e-4)
+args.add_argument("--language-lr", type=float, default=1e-4, help="learning rate of the pretrained encoder")
 args.add_argument("--items", type=int, default=24000, help="items in a batch")
 args.add_argument("--made", type=float, default=0.45, help="share of questions made by templates")
 args.add_argument("--without", help="a set of databases that is not trained on")
+args.add_argument("--fold", type=int, help="half of the databases that is not trained on: 0 or 1")
+args.add_argument("--hide", type=int, nargs="*", default=[], help="relations that are not used")
+args.add_argument("--public", type=float, default=2.0, help="weight of questions about published tables")
 args.add_argument("--steps", type=int, default=0, help="at most so many steps, for a dry run")
 args.add_argument("--checkpoint", help="file to stop at after --slice minutes, and to go on from where it exists")
 args.add_argument("--slice", type=float, default=9)
@@ -53,7 +59,11 @@ def log(*words):
 
 head = json.load(open(os.path.join(args.data, "head.json")))
 KEYWORDS, RELATIONS = len(head["keywords"]), head["relations"]
+HIDDEN = sum(1 << r for r in args.hide)
 LINKS = sum(1 << r for r in range(9, 20))  # relations that training hides now and then
+NAME_LENGTHS = [(0, 4), (4, 6), (6, 9), (9, 16)]  # names of similar lengths are encoded together
+END = 3  # the last of the special word pieces
+BAG_SCALE = 20  # word pieces have small numbers
 TRAIN, DEV, VALIDATION = 0, 1, 2
 PEOPLE, TEMPLATE, ELSEWHERE = 0, 1, 2
 
@@ -66,20 +76,26 @@ class Data:
             a = np.fromfile(os.path.join(path, name), dtype=kind)
             return a.reshape(-1, width) if width else a
 
-        meta = array("meta.i32", np.int32, 6)
-        self.n, self.m, self.part, self.source, self.db, self.none = (meta[:, i].astype(np.int64) for i in range(6))
+        meta = array("meta.i32", np.int32, 7)
+        self.n, self.m, self.part, self.source, self.db, self.none, self.q = (meta[:, i].astype(np.int64) for i in range(7))
         load = lambda a, kind: torch.from_numpy(a).to(device).to(kind)
-        self.words = load(array("words.i32", np.int32, head["words"]), torch.int32)
-        self.own = load(array("own.i32", np.int32, head["words"]), torch.int32)
-        self.cells = load(array("cells.i32", np.int32, head["cells"]), torch.int32)
+        self.question = load(array("question.u16", np.uint16).astype(np.int16), torch.int16)
+        self.words = load(array("words.i16", np.int16), torch.int16)
+        self.names = load(array("names.i32", np.int32), torch.int32)
+        self.bags = load(array("bags.u16", np.uint16, head["bag"]).astype(np.int16), torch.int16)
+        self.keywords = load(array("keywords.u8", np.uint8), torch.uint8)
+        # The pieces of all names, filled up to the same length.
+        lengths = array("name_lengths.i32", np.int32)
+        padded = np.zeros((len(lengths), lengths.max()), np.int64)
+        padded[np.arange(lengths.max())[None] < lengths[:, None]] = array("name_pieces.u16", np.uint16)
+        self.name_pieces, self.name_lengths = load(padded, torch.int64), load(lengths, torch.int64)
         self.kinds = load(array("kinds.u8", np.uint8), torch.int64)
         self.buckets = load(array("buckets.u8", np.uint8), torch.int64)
         self.relations = load(array("relations.u64", np.int64), torch.int64)
         self.targets = load(array("targets.i32", np.int32), torch.int64)
-        self.vectors = load(array("vectors.f32", np.float32, head["dim"]), torch.float32)
         offsets = lambda sizes: torch.from_numpy(np.concatenate([[0], np.cumsum(sizes)[:-1]])).to(device)
-        self.at, self.rat, self.tat = offsets(self.n), offsets(self.n**2), offsets(self.m)
-        self.nt, self.mt = torch.from_numpy(self.n).to(device), torch.from_numpy(self.m).to(device)
+        self.at, self.rat, self.tat, self.qat = offsets(self.n), offsets(self.n**2), offsets(self.m), offsets(self.q)
+        self.nt, self.mt, self.qt = (torch.from_numpy(a).to(device) for a in (self.n, self.m, self.q))
         self.nonet = torch.from_numpy(self.none).to(device)
 
     def batch(self, index):
@@ -95,13 +111,25 @@ class Data:
         step = torch.arange(length, device=device)
         has = step[None] < self.mt[i][:, None]
         target = torch.where(has, self.targets[torch.where(has, self.tat[i][:, None] + step[None], 0)], -1)
+        piece = torch.arange(int(self.q[index].max()), device=device)
+        asked = piece[None] < self.qt[i][:, None]
+        qp = torch.where(asked, self.qat[i][:, None] + piece[None], 0)
+        names = torch.where(ok, self.names[p].long(), -1)
+        used, name = torch.unique(names, return_inverse=True)  # the first is -1, for items without a name
+        lengths = self.name_lengths[used[1:]]
+        of_length = [torch.nonzero((lengths > a) & (lengths <= b))[:, 0] for a, b in NAME_LENGTHS]
         return dict(
-            words=self.words[p].long(),
-            own=self.own[p].long(),
-            cells=self.cells[p].long(),
+            question=torch.where(asked, self.question[qp].long(), 0),
+            words=torch.where(asked, self.words[qp].long(), -1),
+            asked=asked,
+            name=name,
+            name_pieces=[self.name_pieces[used[1:][at], :b] for at, (_, b) in zip(of_length, NAME_LENGTHS)],
+            name_order=torch.argsort(torch.cat(of_length)),
+            bags=self.bags[p].long(),
+            keywords=torch.where(ok, self.keywords[p].long(), 0),
             kinds=torch.where(ok, self.kinds[p], 0),
             buckets=torch.where(ok, self.buckets[p], 0),
-            relations=torch.where(both, self.relations[torch.where(both, rp, 0)], 0),
+            relations=torch.where(both, self.relations[torch.where(both, rp, 0)], 0) & ~HIDDEN,
             ok=ok,
             target=target,
             none=self.nonet[i],
@@ -154,18 +182,19 @@ class DecoderLayer(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, d, encoder, decoder, heads, drop, vectors):
+    def __init__(self, d, encoder, decoder, heads, drop, pretrained):
         super().__init__()
         self.d, self.heads = d, heads
-        self.register_buffer("vectors", vectors / vectors[1:].std(), persistent=False)
+        about, weights = read(pretrained)
+        self.language = Language(weights)
 
         def table(n, std):
             e = nn.Embedding(n, d)
             nn.init.normal_(e.weight, std=std)
             return e
 
-        self.word, self.own = nn.Linear(head["dim"], d), table(len(head["vocabulary"]), 0.3)
-        self.kind, self.bucket, self.cell = table(head["kinds"], 0.5), table(head["buckets"], 0.3), nn.Linear(head["dim"], d)
+        self.word, self.earlier = nn.Linear(self.language.d, d), table(KEYWORDS, 0.3)
+        self.kind, self.bucket, self.cell = table(head["kinds"], 0.5), table(head["buckets"], 0.3), nn.Linear(self.language.d, d)
         self.place = table(64, 0.2)
         self.bias = nn.Linear(RELATIONS, encoder * heads, bias=False)
         self.encoder = nn.ModuleList(EncoderLayer(d, heads, drop) for _ in range(encoder))
@@ -175,26 +204,61 @@ class Net(nn.Module):
         self.say, self.point, self.item = nn.Linear(d, KEYWORDS), nn.Linear(d, d), nn.Linear(d, d)
         self.judge, self.answerable = nn.Linear(2 * d, d), nn.Linear(d, 1)
         self.drop = nn.Dropout(drop)
+        self.go_on(about.get("keywords", []), weights)
 
-    def mean(self, table, index):
-        has = (index >= 0)[..., None]
-        # embedding, not an index: its gradient is fast where many indices are the same.
-        return (F.embedding(index.clamp(min=0), table) * has).sum(2) / has.sum(2).clamp(min=1), has.any(2)
+    def go_on(self, keywords, weights):
+        """Begins with earlier weights, which may have fewer keywords."""
+        state, known = self.state_dict(), torch.tensor([head["keywords"].index(k) for k in keywords], dtype=torch.int64)
+        for name, a in weights.items():
+            a = torch.from_numpy(a)
+            if name in ("earlier.weight", "say.weight", "say.bias"):
+                state[name][known] = a
+            elif name == "keyword.weight":  # the last one begins
+                state[name][known], state[name][-1] = a[:-1], a[-1]
+            else:
+                state[name].copy_(a)
+
+    def named(self, pieces):
+        """The pretrained encoder's vectors of names. Training computes gradients for some of them only, which is as good and faster."""
+        if self.training:
+            taught = torch.randperm(len(pieces), device=device) < 0.3 * len(pieces)
+            order = torch.argsort(torch.cat([torch.nonzero(taught)[:, 0], torch.nonzero(~taught)[:, 0]]))
+            with torch.no_grad():
+                others = self.mean_of(pieces[~taught])
+            return torch.cat([self.mean_of(pieces[taught]), others])[order]
+        return self.mean_of(pieces)
+
+    def mean_of(self, pieces):
+        if not len(pieces):
+            return torch.zeros(0, self.language.d, device=device)
+        inside = (pieces > END)[..., None]
+        return (self.language(pieces, pieces > 0) * inside).float().sum(1) / inside.sum(1).clamp(min=1)
+
+    def meanings(self, b):
+        """The pretrained encoder's vector of each question word, and of each name."""
+        size, d = b["ok"].shape, self.language.d
+        words = b["words"]
+        item = (torch.arange(size[0], device=device)[:, None] * size[1] + words)[words >= 0]
+        x = self.language(b["question"], b["asked"])[words >= 0].float()
+        asked = torch.zeros(size[0] * size[1], d, device=device).index_add(0, item, x)
+        count = torch.zeros(size[0] * size[1], device=device).index_add(0, item, torch.ones_like(item, dtype=torch.float32))
+        names = torch.cat([self.named(pieces) for pieces in b["name_pieces"] if len(pieces)])[b["name_order"]]
+        names = torch.cat([torch.zeros_like(names[:1]), names])
+        return (asked / count.clamp(min=1)[:, None]).view(*size, d) + F.embedding(b["name"], names)
 
     def encode(self, b):
-        own, cells, relations = b["own"], b["cells"], b["relations"]
+        bags, relations = b["bags"], b["relations"]
         if self.training:
-            own = torch.where(torch.rand(own.shape, device=device) < 0.15, own.clamp(max=0), own)
-            lost = torch.rand(relations.shape[:2], device=device) < 0.08
+            lost = torch.rand(relations.shape[:2], device=device) < 0.1
             relations = torch.where(lost[:, :, None] | lost[:, None, :], relations & ~LINKS, relations)
-            cells = torch.where(torch.rand(cells.shape, device=device) < 0.2, -1, cells)
-            cells = torch.where(torch.rand(cells.shape[:2], device=device)[..., None] < 0.15, -1, cells)
-        meaning, _ = self.mean(self.vectors, b["words"])
-        own_mean, _ = self.mean(self.own.weight, own)
-        has = (b["words"] >= 0).any(2)[..., None]
-        x = self.word(meaning) * has + own_mean + self.kind(b["kinds"])
-        contents, filled = self.mean(self.vectors, cells)
-        x = x + self.cell(contents) * filled + self.bucket(b["buckets"]) * (b["buckets"] > 0)[..., None]
+            bags = torch.where(torch.rand(bags.shape, device=device) < 0.15, 0, bags)
+            bags = torch.where(torch.rand(bags.shape[:2], device=device)[..., None] < 0.1, 0, bags)
+        x = self.word(self.meanings(b)) + self.kind(b["kinds"])
+        has = (bags > 0)[..., None]
+        contents = (self.language.piece(bags) * has).sum(2) / has.sum(2).clamp(min=1)
+        x = x + self.cell(contents * BAG_SCALE) * has.any(2)
+        keywords = b["keywords"]
+        x = x + self.earlier((keywords - 1).clamp(min=0)) * (keywords > 0)[..., None] + self.bucket(b["buckets"]) * (b["buckets"] > 0)[..., None]
         place = torch.arange(x.shape[1], device=device).clamp(max=63)
         question = (b["kinds"] == 0) & b["ok"]
         x = self.drop(x + self.place(place)[None] * question[..., None])
@@ -261,14 +325,22 @@ def evaluate(net, data, index):
 data = Data(args.data)
 log(len(data.n), "examples,", int(data.n.sum()), "items")
 sets = np.array([name.split("/")[0] for name in head["databases"]])[data.db]
-train = np.nonzero((data.part == TRAIN) & (sets != args.without))[0]
+train = np.nonzero((data.part == TRAIN) & (sets != args.without) & (np.array(head["folds"])[data.db] != args.fold))[0]
 groups = [train[data.source[train] == s] for s in (PEOPLE, TEMPLATE, ELSEWHERE)]
+weights = [np.where(sets[g] == "public", args.public, 1.0) for g in groups]
+weights = [np.cumsum(w) / w.sum() for w in weights]
 dev = np.nonzero((data.part == DEV))[0]
 dev = dev[np.argsort(data.n[dev], kind="stable")]
 log("people", len(groups[0]), "template", len(groups[1]), "elsewhere", len(groups[2]), "dev", len(dev))
-net = Net(args.d, args.encoder, args.decoder, args.heads, args.drop, data.vectors).to(device)
+net = Net(args.d, args.encoder, args.decoder, args.heads, args.drop, args.pretrained).to(device)
+trained = [p for p in net.parameters() if p.requires_grad]
 log(sum(p.numel() for p in net.parameters()), "parameters")
-optimizer = torch.optim.AdamW(net.parameters(), lr=args.lr, betas=(0.9, 0.98), weight_decay=0.02, fused=device == "cuda")
+language = [p for p in net.language.parameters() if p.requires_grad]
+others = [p for name, p in net.named_parameters() if not name.startswith("language.")]
+optimizer = torch.optim.AdamW(
+    [dict(params=others, share=1.0), dict(params=language, share=args.language_lr / args.lr)],
+    lr=args.lr, betas=(0.9, 0.98), weight_decay=0.02, fused=device == "cuda",
+)
 amp = torch.autocast("cuda", dtype=torch.bfloat16, enabled=device == "cuda")
 
 
@@ -277,7 +349,7 @@ def batches():
     while True:
         total = 40000
         shares = [1 - args.made - 0.08, args.made, 0.08]
-        chosen = np.concatenate([rng.choice(g, int(total * s)) for g, s in zip(groups, shares) if len(g)])
+        chosen = np.concatenate([g[np.searchsorted(w, rng.random(int(total * s)))] for g, w, s in zip(groups, weights, shares) if len(g)])
         chosen = chosen[np.argsort(data.n[chosen] + rng.random(len(chosen)) * 6)]
         cut, i = [], 0
         while i < len(chosen):
@@ -309,16 +381,16 @@ for index in batches():
     if done >= 1 or args.steps and step >= args.steps:
         break
     for g in optimizer.param_groups:
-        g["lr"] = args.lr * min(1, (step + 1) / 400) * (0.49 * (1 + math.cos(math.pi * done)) + 0.02)
+        g["lr"] = g["share"] * args.lr * min(1, (step + 1) / 400) * (0.49 * (1 + math.cos(math.pi * done)) + 0.02)
     with amp:
         loss, _, _ = loss_of(net, data.batch(index))
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    nn.utils.clip_grad_norm_(trained, 1.0)
     optimizer.step()
     step, seen = step + 1, seen + len(index)
     if done > 0.4:
-        now = [p.data for p in net.parameters()]
+        now = [p.data for p in trained]
         if average is None:
             average = [p.clone() for p in now]
         else:
@@ -326,9 +398,9 @@ for index in batches():
             torch._foreach_add_(average, now, alpha=0.002)
     if done > next_look:
         next_look += 0.125
-        log("step", step, "examples", seen, "loss %.3f" % float(loss), "dev exact %.3f judged %.3f" % evaluate(net, data, dev))
+        log("step", step, "examples", seen, "loss %.3f" % loss.item(), "dev exact %.3f judged %.3f" % evaluate(net, data, dev))
 if average is not None:
-    for p, a in zip(net.parameters(), average):
+    for p, a in zip(trained, average):
         p.data.copy_(a)
 net.eval()
 log("final", step, "steps; dev exact %.3f judged %.3f" % evaluate(net, data, dev))
@@ -339,19 +411,15 @@ for number, name in ((DEV, "dev"), (VALIDATION, "validation")):
             part = part[np.argsort(data.n[part], kind="stable")]
             log(name, kind, len(part), "exact %.3f judged %.3f" % evaluate(net, data, part))
 
-# The weights: "PRLR", the length of a JSON head, the head, then each tensor as
-# float16 in the order of the head's list.
+net.float()
+tensors, file = tensors_of(net)
 os.makedirs(args.out, exist_ok=True)
-tensors = [(name, t.detach().half().cpu().contiguous()) for name, t in net.state_dict().items()]
 about = dict(
-    d=args.d, heads=args.heads, encoder=args.encoder, decoder=args.decoder, vocabulary=head["vocabulary"], keywords=head["keywords"],
-    relations=RELATIONS, kinds=head["kinds"], buckets=head["buckets"], vectorScale=float(1 / data.vectors[1:].std()),
-    tensors=[dict(name=n, shape=list(t.shape)) for n, t in tensors],
+    d=args.d, heads=args.heads, encoder=args.encoder, decoder=args.decoder, keywords=head["keywords"], relations=RELATIONS, hidden=args.hide,
+    kinds=head["kinds"], buckets=head["buckets"], bagScale=BAG_SCALE, pieces=head["pieces"],
+    language=dict(d=net.language.d, heads=net.language.heads, layers=len(net.language.layers)), tensors=tensors,
 )
-text = json.dumps(about).encode()
-file = b"PRLR" + struct.pack("<I", len(text)) + text + b"".join(t.numpy().tobytes() for _, t in tensors)
-with open(os.path.join(args.out, "weights.bin"), "wb") as f:
-    f.write(file)
+file = write(os.path.join(args.out, "weights.bin"), about, file)
 log("weights", len(file), "bytes")
 
 
@@ -382,10 +450,8 @@ def results(number):
 # The goldens: in full precision, with the weights as they were written.
 net.eval()
 torch.backends.cuda.matmul.allow_tf32 = False
-for p in net.parameters():
-    p.data.copy_(p.data.half())
 with gzip.open(os.path.join(args.data, "golden.json.gz"), "rt") as f:
-    examples = json.load(f)
+    examples = json.load(f)[: 3 if args.steps else None]
 for e in examples:
     e.update(results(e["example"]))
 with gzip.open(os.path.join(args.out, "golden.json.gz"), "wt") as f:

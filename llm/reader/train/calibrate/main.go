@@ -25,6 +25,8 @@ const (
 	rounds       = 4000
 	learningRate = 0.05
 	weightDecay  = 0.002
+	// publicWeight is how much a question about a published table counts for the confidence.
+	publicWeight = 4
 	// folds is how many parts the databases are cut into for the check.
 	folds = 6
 )
@@ -171,7 +173,7 @@ func bestOf(weights []float64, o *outcome.Outcome) (int, []float64) {
 		return -1, nil
 	}
 	x := slices.Clone(o.Readings[best].Features)
-	x = append(x, rank.ConfidenceFeatures(shares[best], second, o.Answerable)...)
+	x = append(x, rank.ConfidenceFeatures(x, shares[best], second, o.Answerable)...)
 	x = append(x, o.Readings[best].Circumstances...)
 	return best, append(x, 1)
 }
@@ -197,32 +199,43 @@ func softmax(weights []float64, o *outcome.Outcome) []float64 {
 func fit(all []outcome.Outcome) rank.Calibration {
 	c := rank.Calibration{Rank: make([]float64, len(rank.FeatureNames)), Confidence: make([]float64, len(rank.FeatureNames)+len(rank.ConfidenceNames)+1)}
 	c.Rank[0] = 1
-	minimize(c.Rank, func(slope []float64) int { return rankGradient(all, c.Rank, slope) })
+	minimize(c.Rank, func(slope []float64) float64 { return rankGradient(all, c.Rank, slope) })
 	type sample struct {
-		x     []float64
-		right float64
+		x             []float64
+		right, weight float64
 	}
 	var samples []sample
 	for i := range all {
 		if best, x := bestOf(c.Rank, &all[i]); best >= 0 {
-			samples = append(samples, sample{x, 0})
+			samples = append(samples, sample{x, 0, weightOf(&all[i])})
 			if all[i].Readings[best].Right {
 				samples[len(samples)-1].right = 1
 			}
 		}
 	}
-	minimize(c.Confidence, func(slope []float64) int {
+	minimize(c.Confidence, func(slope []float64) float64 {
+		sum := 0.0
 		for _, s := range samples {
-			add(slope, s.x, sigmoid(dot(c.Confidence, s.x))-s.right)
+			add(slope, s.x, s.weight*(sigmoid(dot(c.Confidence, s.x))-s.right))
+			sum += s.weight
 		}
-		return len(samples)
+		return sum
 	})
 	return c
 }
 
+// weightOf returns how much a question counts for the confidence. Real tables are harder to read than those that were made
+// for questions, and their answers must be as reliable.
+func weightOf(o *outcome.Outcome) float64 {
+	if o.Set == "public" {
+		return publicWeight
+	}
+	return 1
+}
+
 // rankGradient adds up how the weights must change for right readings to win.
-func rankGradient(all []outcome.Outcome, weights, slope []float64) int {
-	n := 0
+func rankGradient(all []outcome.Outcome, weights, slope []float64) float64 {
+	n := 0.0
 	for i := range all {
 		o := &all[i]
 		shares := softmax(weights, o)
@@ -248,13 +261,13 @@ func rankGradient(all []outcome.Outcome, weights, slope []float64) int {
 }
 
 // minimize lowers a loss whose slope is given, by steps of Adam's method.
-func minimize(weights []float64, slopeOf func(slope []float64) int) {
+func minimize(weights []float64, slopeOf func(slope []float64) float64) {
 	mean, square := make([]float64, len(weights)), make([]float64, len(weights))
 	for round := 1; round <= rounds; round++ {
 		slope := make([]float64, len(weights))
 		n := slopeOf(slope)
 		for i := range weights {
-			g := slope[i]/float64(max(n, 1)) + weightDecay*weights[i]
+			g := slope[i]/max(n, 1) + weightDecay*weights[i]
 			mean[i] = 0.9*mean[i] + 0.1*g
 			square[i] = 0.999*square[i] + 0.001*g*g
 			m, v := mean[i]/(1-math.Pow(0.9, float64(round))), square[i]/(1-math.Pow(0.999, float64(round)))

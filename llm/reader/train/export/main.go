@@ -2,9 +2,10 @@
 // variants of them, template questions, and unanswerable questions. The inputs of the
 // network are computed here, by the code of the product.
 //
-//	export DATA OUT
+//	export DATA PIECES OUT
 //
-// DATA holds examples (*.jsonl, *.jsonl.gz) and tables (SET/DB/tables/*.csv).
+// DATA holds examples (*.jsonl, *.jsonl.gz) and tables (SET/DB/tables/*.csv). PIECES is the
+// vocabulary of the encoder, a word piece a line.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"parley/llm/reader/catalog"
@@ -22,10 +24,10 @@ import (
 
 func main() {
 	log.SetFlags(log.Ltime)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: export DATA OUT")
+	if len(os.Args) != 4 {
+		log.Fatal("usage: export DATA PIECES OUT")
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -39,18 +41,17 @@ type source struct {
 	cat      *catalog.Catalog
 }
 
-func run(data, out string) error {
+func run(data, vocabulary, out string) error {
+	text, err := os.ReadFile(vocabulary)
+	if err != nil {
+		return err
+	}
 	sources, err := load(data)
 	if err != nil {
 		return err
 	}
 	log.Printf("%d databases", len(sources))
-	// Template questions are needed twice: for the vocabulary, and as examples.
-	made := make([][]item, len(sources))
-	parallel(len(sources), func(i int) { made[i] = sources[i].templateItems() })
-	vocabulary := vocabularyOf(sources, made)
-	log.Printf("%d words", len(vocabulary))
-	w, err := newWriter(out, vocabulary, sources)
+	w, err := newWriter(out, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), sources)
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,7 @@ func run(data, out string) error {
 	for start := 0; start < len(sources); start += chunk {
 		batch := sources[start:min(start+chunk, len(sources))]
 		results := make([][]record, len(batch))
-		parallel(len(batch), func(i int) { results[i] = w.records(&batch[i], made[start+i], sources) })
+		parallel(len(batch), func(i int) { results[i] = w.records(&batch[i], sources) })
 		for n, all := range results {
 			for i := range all {
 				w.golden.offer(w.written, fmt.Sprintf("%s %d", batch[n].name, i), &all[i])

@@ -8,6 +8,7 @@ import (
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
+	"parley/llm/reader/net"
 	"parley/llm/reader/train/dataset"
 )
 
@@ -20,6 +21,7 @@ const (
 // record is an example in numeric form.
 type record struct {
 	in     *link.Input
+	pieces *net.Pieces
 	cat    *catalog.Catalog
 	target []int32
 	// part is 0 for training, 1 for development, 2 for validation.
@@ -30,7 +32,7 @@ type record struct {
 var parts = map[string]int32{dataset.Train: 0, dataset.Dev: 1, dataset.Validation: 2}
 
 // records makes the examples of a database.
-func (w *writer) records(s *source, made []item, sources []source) []record {
+func (w *writer) records(s *source, sources []source) []record {
 	rng := rand.New(rand.NewPCG(seedOf(s.name), 11))
 	part := dataset.Part(s.name)
 	var all []record
@@ -41,6 +43,7 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 		}
 		if r, ok := newRecord(in, target, one); ok {
 			r.cat, r.part, r.db = cat, parts[part], int32(s.number)
+			r.pieces = net.PiecesOf(w.pieces, in)
 			all = append(all, r)
 		}
 	}
@@ -100,8 +103,12 @@ func (w *writer) records(s *source, made []item, sources []source) []record {
 			}
 		}
 	}
-	for _, one := range made {
-		add(one, s.cat)
+	for _, one := range s.templateItems() {
+		other, cat := one, s.cat
+		if part == dataset.Train && one.before == nil && rng.Float64() < 0.3 {
+			other, cat, _ = w.names.withOtherNames(one, s.cat, rng)
+		}
+		add(other, cat)
 	}
 	return all
 }

@@ -48,6 +48,9 @@ func collectNames(sources []source) names {
 	return n
 }
 
+// operationNames are names of columns of numbers that are also words for operations.
+var operationNames = [][]string{{"amount"}, {"total"}, {"number"}, {"count"}, {"quantity"}, {"total", "amount"}, {"average"}, {"sum"}, {"share"}, {"rate"}}
+
 // withOtherNames replaces names of tables and columns in a question and in the catalog, so
 // that the network learns to compare names instead of memorizing them.
 func (n names) withOtherNames(one item, cat *catalog.Catalog, rng *rand.Rand) (item, *catalog.Catalog, bool) {
@@ -83,7 +86,11 @@ func (n names) withOtherNames(one item, cat *catalog.Catalog, rng *rand.Rand) (i
 		}
 		seen[t] = true
 		c := &cat.Columns[t.N]
-		if fresh, ok := swap(c.Words, n.columns[c.Kind]); ok {
+		pool := n.columns[c.Kind]
+		if c.Kind == catalog.Number && rng.Float64() < 0.3 {
+			pool = operationNames
+		}
+		if fresh, ok := swap(c.Words, pool); ok {
 			// The same name elsewhere is the same word.
 			for i := range cat.Columns {
 				if slices.Equal(cat.Columns[i].Words, c.Words) {

@@ -5,98 +5,49 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
-	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
-	"parley/llm/reader/vectors"
+	"parley/llm/reader/net"
+	"parley/llm/reader/pieces"
+	"parley/llm/reader/train/dataset"
 )
-
-// Limits of the vocabulary: words that occur in the questions of many databases.
-const (
-	maxVocabulary = 3_000
-	minDatabases  = 7
-)
-
-// vocabularyOf returns the vocabulary: the keywords of the language, and the words in the
-// questions of at least minDatabases databases.
-func vocabularyOf(sources []source, made [][]item) []string {
-	count := map[string]int{}
-	for i := range sources {
-		seen := map[string]bool{}
-		see := func(question string) {
-			for _, t := range link.Tokenize(question) {
-				seen[t.Lower] = true
-			}
-		}
-		for _, one := range sources[i].exampleItems() {
-			see(one.question)
-		}
-		for k, one := range made[i] {
-			if k%3 == 0 {
-				see(one.question)
-			}
-		}
-		for w := range seen {
-			count[w]++
-		}
-	}
-	common := slices.SortedFunc(maps.Keys(count), func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
-	all := []string{""}
-	for _, k := range ir.Keywords {
-		all = append(all, "<"+k+">")
-	}
-	for _, w := range common {
-		if len(all) == maxVocabulary || count[w] < minDatabases {
-			break
-		}
-		all = append(all, w)
-	}
-	return all
-}
 
 // writer writes records to files that each hold one array.
 type writer struct {
 	dir     string
 	files   map[string]*os.File
 	buffers map[string]*bufio.Writer
-	numbers map[string]int32
-	vec     *vectors.Vectors
-	counts  map[[2]int32]int
-	names   names
-	written int
-	golden  goldens
+	pieces  *pieces.Vocabulary
+	// nameNumbers has the numbers of the names that were written, by their pieces.
+	nameNumbers map[string]int32
+	counts      map[[2]int32]int
+	names       names
+	written     int
+	golden      goldens
 }
 
 func newWriter(dir string, vocabulary []string, sources []source) (*writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	w := &writer{dir: dir, files: map[string]*os.File{}, buffers: map[string]*bufio.Writer{}, numbers: map[string]int32{}, vec: vectors.Load(), counts: map[[2]int32]int{}}
-	for i, word := range vocabulary {
-		w.numbers[word] = int32(i)
-	}
-	databases := make([]string, len(sources))
-	for i := range sources {
-		databases[i] = sources[i].name
-	}
-	head, err := json.Marshal(map[string]any{"databases": databases, "vocabulary": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets,
-		"words": link.MaxWords, "cells": link.MaxCells, "dim": vectors.Dim})
+	v, err := pieces.New(vocabulary)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "head.json"), head, 0o644); err != nil {
+	w := &writer{dir: dir, files: map[string]*os.File{}, buffers: map[string]*bufio.Writer{}, pieces: v, nameNumbers: map[string]int32{}, counts: map[[2]int32]int{}}
+	databases, folds := make([]string, len(sources)), make([]int, len(sources))
+	for i := range sources {
+		databases[i], folds[i] = sources[i].name, dataset.Fold(sources[i].name)
+	}
+	head, err := json.Marshal(map[string]any{"databases": databases, "folds": folds, "pieces": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "bag": net.MaxBag})
+	if err != nil {
 		return nil, err
 	}
-	all := make([]float32, (w.vec.Len()+1)*vectors.Dim)
-	for i := range w.vec.Len() {
-		w.vec.AddTo(all[(i+1)*vectors.Dim:(i+2)*vectors.Dim], int32(i))
-	}
-	return w, w.put("vectors.f32", all)
+	return w, os.WriteFile(filepath.Join(dir, "head.json"), head, 0o644)
 }
 
 // put appends numbers to a file.
@@ -121,20 +72,29 @@ func (w *writer) write(r *record) error {
 	if r.unanswerable {
 		none = 1
 	}
-	if err := w.put("meta.i32", []int32{int32(n), int32(len(r.target)), r.part, r.origin, r.db, none}); err != nil {
+	p := r.pieces
+	if err := w.put("meta.i32", []int32{int32(n), int32(len(r.target)), r.part, r.origin, r.db, none, int32(len(p.Question))}); err != nil {
 		return err
 	}
-	vec, own, cells := make([]int32, 0, n*link.MaxWords), make([]int32, 0, n*link.MaxWords), make([]int32, 0, n*link.MaxCells)
-	kinds, buckets := make([]uint8, n), make([]uint8, n)
+	words, names, bags := make([]int16, len(p.Words)), make([]int32, n), make([]uint16, 0, n*net.MaxBag)
+	for i, item := range p.Words {
+		words[i] = int16(item)
+	}
+	kinds, buckets, keywords := make([]uint8, n), make([]uint8, n), make([]uint8, n)
 	for i, it := range r.in.Items {
-		vec, own = w.itemWords(vec, own, it.Words)
-		cells = w.cellWords(cells, it.Cells)
-		kinds[i], buckets[i] = uint8(it.Kind), uint8(it.Bucket)
+		kinds[i], buckets[i], keywords[i] = uint8(it.Kind), uint8(it.Bucket), uint8(it.Keyword)
+		bags = append(bags, short(p.Bags[i])...)
+		bags = append(bags, make([]uint16, net.MaxBag-len(p.Bags[i]))...)
+		var err error
+		if names[i], err = w.nameNumber(p.Names[i]); err != nil {
+			return err
+		}
 	}
 	for _, a := range []struct {
 		name    string
 		numbers any
-	}{{"words.i32", vec}, {"own.i32", own}, {"cells.i32", cells}, {"kinds.u8", kinds}, {"buckets.u8", buckets}, {"relations.u64", r.in.Relations}, {"targets.i32", r.target}} {
+	}{{"question.u16", short(p.Question)}, {"words.i16", words}, {"names.i32", names}, {"bags.u16", bags}, {"keywords.u8", keywords}, {"kinds.u8", kinds}, {"buckets.u8", buckets},
+		{"relations.u64", r.in.Relations}, {"targets.i32", r.target}} {
 		if err := w.put(a.name, a.numbers); err != nil {
 			return err
 		}
@@ -142,37 +102,31 @@ func (w *writer) write(r *record) error {
 	return nil
 }
 
-// vectorNumber returns the row of a word in the table of vectors; 0 for none.
-func vectorNumber(v *vectors.Vectors, word string) int32 {
-	n := v.Number(word)
-	if n < 0 {
-		n = v.Number(catalog.Stem(word))
+// nameNumber returns the number of a name, and writes its pieces the first time; -1 for no
+// name.
+func (w *writer) nameNumber(name []int32) (int32, error) {
+	if name == nil {
+		return -1, nil
 	}
-	return n + 1
-}
-
-func (w *writer) itemWords(vec, own []int32, words []string) (v, o []int32) {
-	for k := range link.MaxWords {
-		if k < len(words) {
-			vec, own = append(vec, vectorNumber(w.vec, words[k])), append(own, w.numbers[words[k]])
-		} else {
-			vec, own = append(vec, -1), append(own, -1)
+	key := fmt.Sprint(name)
+	number, ok := w.nameNumbers[key]
+	if !ok {
+		number = int32(len(w.nameNumbers))
+		w.nameNumbers[key] = number
+		if err := cmp.Or(w.put("name_lengths.i32", []int32{int32(len(name))}), w.put("name_pieces.u16", short(name))); err != nil {
+			return 0, err
 		}
 	}
-	return vec, own
+	return number, nil
 }
 
-func (w *writer) cellWords(cells []int32, words []string) []int32 {
-	start := len(cells)
-	for _, word := range words {
-		if n := vectorNumber(w.vec, word); n > 0 && len(cells)-start < link.MaxCells {
-			cells = append(cells, n)
-		}
+// short converts the numbers of pieces.
+func short(numbers []int32) []uint16 {
+	all := make([]uint16, len(numbers))
+	for i, n := range numbers {
+		all[i] = uint16(n)
 	}
-	for len(cells)-start < link.MaxCells {
-		cells = append(cells, -1)
-	}
-	return cells
+	return all
 }
 
 func (w *writer) close() error {
