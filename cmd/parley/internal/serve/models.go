@@ -19,6 +19,7 @@ type ModelSettings struct {
 	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' variables, such as OPENAI_API_KEY. Without a model, the built-in reader answers."`
 	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
 	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
+	ReaderFirst    bool   `name:"reader-first" help:"Answer without a call of a language model if the built-in reader is sure."`
 }
 
 // modelConfig is ModelSettings, parsed.
@@ -26,6 +27,7 @@ type modelConfig struct {
 	models      []*llm.Model
 	timeout     time.Duration
 	concurrency int
+	readerFirst bool
 }
 
 // modelVariables are the providers' own variables for keys and URLs. The first that is
@@ -47,6 +49,7 @@ func (s ModelSettings) read(c *command.Checker) modelConfig {
 	cfg := modelConfig{
 		timeout:     c.Duration("llm-timeout", s.LLMTimeout),
 		concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
+		readerFirst: s.ReaderFirst,
 	}
 	seen := map[llm.Spec]bool{}
 	for _, text := range list(s.LLM) {
@@ -108,7 +111,12 @@ func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone))
 		Catalog: builtIn.Catalog(), Observe: observe,
 	}
 	for _, model := range cfg.models {
-		if err := models.Add(model.Spec(), llm.NewChat(model, chat)); err != nil {
+		called := llm.NewChat(model, chat)
+		var jobs llm.Jobs = called
+		if cfg.readerFirst {
+			jobs = reader.NewFirst(builtIn, called)
+		}
+		if err := models.Add(model.Spec(), jobs); err != nil {
 			return nil, err
 		}
 	}

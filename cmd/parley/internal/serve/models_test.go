@@ -10,6 +10,7 @@ import (
 
 	"parley/cmd/parley/internal/command"
 	"parley/llm"
+	"parley/llm/reader"
 )
 
 // readModels reads settings with the providers' variables as given, the others
@@ -69,6 +70,21 @@ func TestModelSettings(t *testing.T) {
 				t.Errorf("the default is %v, %v", jobs, err)
 			}
 		})
+	}
+}
+
+func TestReaderFirstSetting(t *testing.T) {
+	cfg, err := readModels(t, map[string]string{"PARLEY_LLM": "ollama:llama3.2:3b"}, "--reader-first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := openModels(t.Context(), cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := models.Jobs("", "")
+	if _, ok := jobs.(*reader.First); !ok || err != nil {
+		t.Errorf("the default is %T, %v", jobs, err)
 	}
 }
 
