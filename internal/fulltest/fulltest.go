@@ -1,5 +1,5 @@
 // Package fulltest says how often tests repeat what they repeat with other input: kills,
-// streams, changed files, names, questions, widths and colors of windows.
+// streams, changed files, names, questions; and whether those run that take long.
 package fulltest
 
 import "os"

@@ -22,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/fulltest"
 	"parley/internal/servertest"
 	"parley/internal/waittest"
 )
@@ -71,6 +72,15 @@ func closeChromium() {
 	if chromium.close != nil {
 		chromium.close()
 	}
+}
+
+// onlyFull runs a test beside others, and in full runs only: browsers took a third of the time of all tests.
+func onlyFull(t *testing.T) {
+	t.Helper()
+	if !fulltest.Full() {
+		t.Skip("it runs with PARLEY_TEST=full, as in .ci/run ordinary")
+	}
+	t.Parallel()
 }
 
 // tab is a page that a test uses as a person would.

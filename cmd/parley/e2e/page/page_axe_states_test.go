@@ -13,7 +13,7 @@ import (
 // TestPageAccessibleStates has axe-core look at the views that people see now and then:
 // before there is data, where something is refused, and dialogs.
 func TestPageAccessibleStates(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	c.NewWorkshop()
 	c.NewSales()
@@ -124,7 +124,7 @@ func TestPageAccessibleStates(t *testing.T) {
 // sign in with an identity provider, files over the page and on their way, a failed run, and
 // the menu of a phone.
 func TestPageAccessibleMoments(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	model := e2etest.NewModel(t, e2etest.Queries("", "Adds up the prices.", "SELECT sum(price) AS total FROM orders"))
 	c, b, _ := provided(t, nil, model.Env()...)
 	looks := accessible(b)

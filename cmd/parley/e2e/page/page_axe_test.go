@@ -12,7 +12,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
 	"parley/internal/nodetest"
 	"parley/internal/servertest"
 	"parley/internal/waittest"
@@ -52,8 +51,7 @@ func awaited(b *tab, expression string) string {
 }
 
 // accessible gives a way to have axe-core look at a view that the page shows, light and
-// dark, in several widths. In usual runs each view is looked at once: schemes and widths take
-// turns.
+// dark, in several widths.
 func accessible(b *tab) (looks func(view string)) {
 	b.t.Helper()
 	dir, err := nodetest.Packages(b.t, "testdata/axe")
@@ -64,17 +62,13 @@ func accessible(b *tab) (looks func(view string)) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	views := 0
 	return func(view string) {
 		b.t.Helper()
 		if get[bool](b, `typeof axe === 'undefined'`) {
 			b.is(strings.TrimSuffix(string(source), ";") + `, true`)
 		}
-		for i, scheme := range schemes {
-			for j, width := range widths {
-				if !fulltest.Full() && (i != views%2 || j != views/2%2) {
-					continue
-				}
+		for _, scheme := range schemes {
+			for _, width := range widths {
 				call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 					{Name: "prefers-color-scheme", Value: scheme.name}, {Name: "prefers-reduced-motion", Value: "reduce"},
 				}})
@@ -91,11 +85,8 @@ func accessible(b *tab) (looks func(view string)) {
 				}
 			}
 		}
-		if fulltest.Full() {
-			b.do(chromedp.EmulateViewport(tablet, 900))
-			b.fits(view)
-		}
-		views++
+		b.do(chromedp.EmulateViewport(tablet, 900))
+		b.fits(view)
 		b.do(chromedp.EmulateViewport(1440, 900))
 		b.is(`innerWidth === 1440`)
 	}
@@ -103,7 +94,7 @@ func accessible(b *tab) (looks func(view string)) {
 
 // TestPageAccessible has axe-core look at the views that people use every day.
 func TestPageAccessible(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	looks := accessible(b)
 	b.sees("h1", "Ask your own data")

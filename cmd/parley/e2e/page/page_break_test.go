@@ -88,7 +88,7 @@ func (b *tab) caughtUp() {
 // TestPageServerGoesAway kills the server in the middle of a run, and starts it
 // again.
 func TestPageServerGoesAway(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b, letGo := begun(t)
 	kill(c.Process)
 	b.sees("[role=status]", "Reconnecting")
@@ -100,7 +100,7 @@ func TestPageServerGoesAway(t *testing.T) {
 
 // TestPageRunEndsMeanwhile has the run end while the page cannot see it.
 func TestPageRunEndsMeanwhile(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b, letGo := begun(t)
 	kill(c.Process)
 	b.sees("[role=status]", "Reconnecting")
@@ -118,7 +118,7 @@ func TestPageRunEndsMeanwhile(t *testing.T) {
 
 // TestPageAsksServerThatIsAway sends the question once the server is there.
 func TestPageAsksServerThatIsAway(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	model, letGo := halting(t)
 	letGo()
 	c, b := counter(t, model.Env()...)
@@ -136,7 +136,7 @@ func TestPageAsksServerThatIsAway(t *testing.T) {
 
 // TestPageStops stops a run that is being worked on, asks its question again, and edits it.
 func TestPageStops(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	_, b, letGo := begun(t)
 	b.press("Stop")
 	b.sees("[role=status]", "Stopped.")
@@ -171,7 +171,7 @@ func TestPageStops(t *testing.T) {
 // TestPageOpensRunThatGoesOn follows a run that was asked before the page was
 // loaded.
 func TestPageOpensRunThatGoesOn(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b, letGo := begun(t)
 	where := get[string](b, "location.href")
 	other := browse(t, where)
@@ -185,7 +185,7 @@ func TestPageOpensRunThatGoesOn(t *testing.T) {
 // TestPageSaysThatTheServerIsAway shows a banner while the server is away, and what was
 // not read once it is back.
 func TestPageSaysThatTheServerIsAway(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.mayFail = true
 	b.signIn(c.Token)

@@ -22,7 +22,7 @@ func (b *tab) bars(count int) {
 // TestPageCharts looks at the chart of a question, changes it and downloads it. The browser
 // reports what the policy of the page refuses, which fails the test.
 func TestPageCharts(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c := shop(t)
 	for name, width := range map[string]int64{"wide": 1440, "tablet": 768, "narrow": 390} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func (b *tab) fullWidth() {
 
 // TestPageChartMeasures chooses another measure, and sees the values under the pointer.
 func TestPageChartMeasures(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	model := e2etest.NewModel(t, e2etest.Queries("", "Counts and sums.", "SELECT city, count(*) AS orders, sum(amount) AS total_amount FROM orders GROUP BY 1"))
 	c, b := counter(t, model.Env()...)
 	b.signIn(c.Token)

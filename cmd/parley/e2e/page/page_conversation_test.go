@@ -15,7 +15,7 @@ import (
 
 // TestPageKeepsConversations searches among conversations, renames one and exports it.
 func TestPageKeepsConversations(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "a|b", "city": "*Bonn*", "amount": 7, "day": nil}}}, nil)
 	for _, city := range []string{"Berlin", "Paris", "Oslo", "Rome", "Bonn"} {
@@ -61,7 +61,7 @@ func TestPageKeepsConversations(t *testing.T) {
 
 // TestPageShortcuts uses the keys that work anywhere.
 func TestPageShortcuts(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.is(`document.activeElement.id === 'question'`)
@@ -120,7 +120,7 @@ func TestPageShortcuts(t *testing.T) {
 
 // TestPageModels chooses among models, and says which one has answered; without one, rules do.
 func TestPageModels(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	standin := e2etest.NewProvider(t, "ollama", nil)
 	standin.Does(func(w http.ResponseWriter, _ *http.Request, q e2etest.Prompt) {
 		says := map[string]string{

@@ -102,7 +102,7 @@ func TestPageUploads(t *testing.T) {
 // TestPageUploadsParts sends a file of several parts, to the server or to a
 // bucket, and shows how far it is.
 func TestPageUploadsParts(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	var rows strings.Builder
 	rows.WriteString("n,filler\n")
 	filler := strings.Repeat("x", 1000)
@@ -190,7 +190,7 @@ func letIn(t *testing.T, endpoint, access, secret, bucket, origin string) {
 // TestPageShares shares a namespace and a dataset with a second user, who sees
 // them until they are taken back.
 func TestPageShares(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, alice := counter(t)
 	if status := c.Ask("POST", "/ingest/vault/secrets", e2etest.Object{"data": []e2etest.Object{{"code": "x"}}}, nil); status != http.StatusOK {
 		t.Fatalf("ingest: %d", status)

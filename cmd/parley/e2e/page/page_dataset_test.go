@@ -37,7 +37,7 @@ func numbered(t *testing.T) (e2etest.Client, *tab) {
 // TestPageRows pages through the rows of a dataset, sorts and filters them, copies and
 // downloads them, with a mouse and by keyboard.
 func TestPageRows(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := numbered(t)
 	b.mayFail = true // a filter that does not fit
 	b.do(chromedp.EmulateViewport(1440, 900))
@@ -119,7 +119,7 @@ func TestPageRows(t *testing.T) {
 // TestPageColumns looks at the profile of a dataset and at its history, and reads its file
 // again with another type.
 func TestPageColumns(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(390, 844))
 	b.signIn(c.Token)
@@ -194,7 +194,7 @@ func (b *tab) paste(selector, text string) {
 
 // TestPagePaste makes a dataset of cells from a spreadsheet, and appends others to it.
 func TestPagePaste(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.press("Data")
@@ -219,7 +219,7 @@ func TestPagePaste(t *testing.T) {
 // TestPageEditor offers an editor of one dataset no new name for it: only the owner and the
 // editors of the namespace may give it one.
 func TestPageEditor(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	for what, want := range map[string]string{"datasets/self/shop/orders": "Download, Describe, Add rows", "namespaces/self/shop": "Download, Describe, Rename, Add rows"} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -238,7 +238,7 @@ func TestPageEditor(t *testing.T) {
 
 // TestPageViewer shows a dataset to who may only read it, without what would be refused.
 func TestPageViewer(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := numbered(t)
 	if status := c.Ask("POST", "/permissions/datasets/self/shop/orders/shares", e2etest.Object{"username": "bob", "role": "viewer"}, nil); status != http.StatusOK {
 		t.Fatalf("share: %d", status)
@@ -260,7 +260,7 @@ func TestPageViewer(t *testing.T) {
 
 // TestPageLinks accepts a link that is suggested, adds another one and removes it.
 func TestPageLinks(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	for name, rows := range map[string][]e2etest.Object{
 		"customers": {{"id": 1, "country": "Germany"}, {"id": 2, "country": "France"}, {"id": 3, "country": "Norway"}},

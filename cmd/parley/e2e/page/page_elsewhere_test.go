@@ -19,7 +19,7 @@ func adds(c e2etest.Client, namespace, dataset string) {
 
 // TestPageElsewhere shows data that came in without the page.
 func TestPageElsewhere(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.sees(".welcome", "The answer comes from orders")
@@ -51,7 +51,7 @@ func TestPageElsewhere(t *testing.T) {
 
 // TestPageDeletedElsewhere says that a dataset is gone, and offers nothing to do with it.
 func TestPageDeletedElsewhere(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.mayFail = true // 404
 	adds(c, "shop", "codes")

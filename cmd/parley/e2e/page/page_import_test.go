@@ -43,7 +43,7 @@ const prices = "Prices of the shop;;;\nitem;price;day;stock\nplum;1.234,50 €;0
 // TestPagePreview sees what is in a file, changes how it is read, and stores nothing before
 // it is imported; then appends and replaces.
 func TestPagePreview(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(1440, 900))
 	b.signIn(c.Token)
@@ -122,7 +122,7 @@ func workbook(t *testing.T, name string, sheets map[string][][]any) string {
 
 // TestPageWorkbook makes a dataset of each sheet that is chosen, by keyboard and on a phone.
 func TestPageWorkbook(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(390, 844))
 	b.signIn(c.Token)
@@ -157,7 +157,7 @@ func TestPageWorkbook(t *testing.T) {
 // TestPageSeveralFiles imports files that are dropped together, one after the other, and
 // one table of several into a dataset that exists.
 func TestPageSeveralFiles(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.sees(".suggestions", "orders")

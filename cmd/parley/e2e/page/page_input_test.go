@@ -49,7 +49,7 @@ func TestPageIsAskedBack(t *testing.T) {
 // TestPageShowsLikelyAnswer marks an answer that is only likely. Another reading can be chosen, and
 // the query can be saved once the user has confirmed it.
 func TestPageShowsLikelyAnswer(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	p := e2etest.Serve(t, t.TempDir(), nil)
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	c.NewWorkshop()

@@ -38,7 +38,7 @@ func (b *tab) opens(opener string) {
 
 // TestPageDialogsByKeyboard opens every dialog without a mouse and leaves it.
 func TestPageDialogsByKeyboard(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(768, 900))
 	b.signIn(c.Token)
@@ -64,7 +64,7 @@ func TestPageDialogsByKeyboard(t *testing.T) {
 // TestPageWorksByKeyboard sorts, filters, imports, shares, changes who answers and deletes
 // without a mouse.
 func TestPageWorksByKeyboard(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(768, 900))
 	b.signIn(c.Token)

@@ -10,7 +10,7 @@ import (
 // TestPageLocale asks in a browser of a German reader: the answer, the table, the chart and
 // the counts have the same separators.
 func TestPageLocale(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	call(b, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: get[string](b, `navigator.userAgent`), AcceptLanguage: "de-DE"})
 	b.do(chromedp.Reload())

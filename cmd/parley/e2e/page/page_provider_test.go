@@ -68,7 +68,7 @@ func provided(t *testing.T, answer func(asked url.Values) url.Values, env ...str
 
 // TestPageSignsInByProvider goes by OAuth's implicit flow.
 func TestPageSignsInByProvider(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	p, b, asked := provided(t, nil)
 	b.do(chromedp.Navigate(p.URL + "/#/carol/shop/data"))
 	b.mayFail = true // there is no such namespace
@@ -94,7 +94,7 @@ func TestPageSignsInByProvider(t *testing.T) {
 // TestPageRefusesProvidersAnswer does not sign in by an answer that was not asked
 // for, or that says no.
 func TestPageRefusesProvidersAnswer(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	for name, answer := range map[string]struct {
 		values url.Values
 		words  string

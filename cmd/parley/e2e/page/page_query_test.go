@@ -11,7 +11,7 @@ import (
 // TestPageRunsQueries changes the query of an answer and runs it, by the button and by
 // keyboard.
 func TestPageRunsQueries(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c := shop(t)
 	for _, width := range []int64{1440, 768, 390} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {

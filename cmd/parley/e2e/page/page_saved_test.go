@@ -14,7 +14,7 @@ import (
 // TestPageVerified saves a query as verified and asks its question again. A viewer sees the
 // badge and no controls.
 func TestPageVerified(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.asks("nl2ql", "How many orders are there per city?")
@@ -89,7 +89,7 @@ func TestPageVerified(t *testing.T) {
 
 // TestPageSavesMeanwhile pins a result while it is being saved as verified.
 func TestPageSavesMeanwhile(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.asks("nl2ql", "How many orders are there per city?")
@@ -111,7 +111,7 @@ func TestPageSavesMeanwhile(t *testing.T) {
 
 // TestPageBoard pins results, by keyboard too, and sees them with the rows of now.
 func TestPageBoard(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.signIn(c.Token)
 	b.press("Board")
@@ -154,7 +154,7 @@ func TestPageBoard(t *testing.T) {
 // TestPageSharesAnswers makes a link to an answer. Who may read the data opens it, and others do
 // not.
 func TestPageSharesAnswers(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	c.Ask("POST", "/permissions/datasets/alice/shop/orders/shares", e2etest.Object{"username": "bob", "role": "viewer"}, nil)
 	c.Ask("POST", "/ingest/shop/wages", e2etest.Object{"data": []e2etest.Object{{"n": 1}}}, nil)

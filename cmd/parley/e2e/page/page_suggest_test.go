@@ -38,7 +38,7 @@ func (b *tab) suggested() []string {
 // TestPageSuggests asks all that the page suggests in the demo: to begin with, after
 // results, and in the place of a question that is not understood.
 func TestPageSuggests(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := demo(t)
 	b.sees(".suggestions", "How many")
 	all := b.suggested()

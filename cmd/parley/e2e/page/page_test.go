@@ -125,7 +125,7 @@ func (b *tab) inOrder(kinds ...string) {
 
 // TestPageDownloads looks at what the files hold that the page gives.
 func TestPageDownloads(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "=1+1", "city": "-", "amount": -5, "day": nil}}}, nil)
 	b.signIn(c.Token)
@@ -172,7 +172,7 @@ func downloaded(t *testing.T, dir, name string) string {
 
 // TestPageRefusesToken tells who comes with a wrong token what to do.
 func TestPageRefusesToken(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.mayFail = true
 	b.write("#token", "not.a.token")
@@ -244,7 +244,7 @@ const attack = `<img src=x onerror="window.hacked=1"> <script>window.hacked=2</s
 // TestPageShowsTextAsText has the same attack in rows, descriptions, a question,
 // a plan and an answer.
 func TestPageShowsTextAsText(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	model := e2etest.NewModel(t,
 		e2etest.Plans("", attack, attack, attack),
 		e2etest.Queries("", attack, "SELECT left(note, 40) AS note, count(*) AS n FROM notes GROUP BY 1"),
@@ -283,7 +283,7 @@ func TestPageShowsTextAsText(t *testing.T) {
 // TestPageOutlivesAnswers has answers that nest without end, and that take a reader
 // of Markdown hours, between others, and a turn that cannot be drawn.
 func TestPageOutlivesAnswers(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	// What was asked before is in the prompts too, so the latest question comes first.
 	model := e2etest.NewModel(t, e2etest.Plans("", "", "Count them"), e2etest.Queries("", "", "SELECT 1234 AS n"), e2etest.Answers("Fine?", "It is **so**."),
 		e2etest.Answers("Slow?", strings.Repeat("_", 60_000)+"slow"), e2etest.Answers("Deep?", strings.Repeat("> ", 5000)+"deep"))
@@ -311,7 +311,7 @@ func TestPageOutlivesAnswers(t *testing.T) {
 
 // TestPageByKeyboard does everything without a mouse, on a phone's width.
 func TestPageByKeyboard(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t)
 	b.do(chromedp.EmulateViewport(360, 740))
 	b.is(`document.activeElement.id === 'token'`)
@@ -379,7 +379,7 @@ func (b *tab) tabTo(words string) {
 // TestPageOfServerByAnotherName stays with the address that it came from, where
 // the server gives out another one.
 func TestPageOfServerByAnotherName(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	c, b := counter(t, "PARLEY_BASE_URL=https://parley.example/api/v1")
 	b.signIn(c.Token)
 	b.asks("assistant", "How many orders are there per city?")

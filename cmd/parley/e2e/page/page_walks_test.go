@@ -19,7 +19,7 @@ type walk struct {
 
 // TestPageWalks takes the walks of new users through one demo.
 func TestPageWalks(t *testing.T) {
-	t.Parallel()
+	onlyFull(t)
 	alice, bob := demoServer(t)
 	for _, walk := range []walk{
 		{"first question", walkFirstQuestion},
