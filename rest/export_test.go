@@ -33,9 +33,6 @@ func HTTPBinding() (operations []string) {
 // SetQueueTimeout changes how long large requests wait.
 func (s *Server) SetQueueTimeout(d time.Duration) { s.queueTimeout = d }
 
-// SetHoldTime changes how long requests hold their slots.
-func (s *Server) SetHoldTime(d time.Duration) { s.holdTime = d }
-
 // ResultStats returns the counts of the queue of results.
 func (s *Server) ResultStats() fair.Stats { return s.results.Stats() }
 

@@ -4,13 +4,11 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"parley/internal/auth"
 	"parley/internal/fair"
 	"parley/storage"
 )
@@ -36,47 +34,11 @@ var (
 	loadQueue = fair.Config{What: "large answers", Slots: 4, SlotsPerUser: 1}
 )
 
-// newRequestQueue returns the queue for the start of every request. The requests of a user
-// who sends many would otherwise share the processors with those of others one by one. None is
-// refused.
-func newRequestQueue() *fair.Queue {
-	processors := runtime.GOMAXPROCS(0)
-	return fair.New(fair.Config{What: "requests", Slots: 16 * processors, SlotsPerUser: 12 * processors})
-}
-
 const (
-	// holdTime is longer than most requests use a processor. Those that wait for something
-	// longer must not hold slots.
-	holdTime     = 50 * time.Millisecond
 	queueTimeout = 20 * time.Second
 	// largeReadTimeout is how long a large body may take to arrive once it has its slot.
 	largeReadTimeout = time.Minute
 )
-
-// admit makes a request wait for its turn, before anything that costs more than its token's
-// hash. It is that of its user if the token was verified before, else of its address. If the
-// client goes away before, the request is not logged either.
-func (s *Server) admit(c *gin.Context) {
-	if isProbe(c.FullPath()) {
-		c.Next()
-		return
-	}
-	user := ""
-	if token, err := auth.Bearer(c.Request.Header); err == nil {
-		user = s.cfg.Auth.KnownUser(token)
-	}
-	if user == "" {
-		user = "address " + c.ClientIP() // no username has a blank
-	}
-	slot, ctx := s.requests.AcquireUnbounded(user), c.Request.Context()
-	defer slot.Release()
-	if err := slot.Wait(ctx); err != nil || ctx.Err() != nil {
-		c.Abort() // the client went away
-		return
-	}
-	defer time.AfterFunc(s.holdTime, slot.Release).Stop()
-	c.Next()
-}
 
 // queued makes an operation wait for a slot when its body has been read, so that clients that
 // send slowly hold none.
@@ -205,9 +167,6 @@ func (s *Server) load(r *request, id string, bytes int) (storage.Run, error) {
 	}
 	return s.cfg.Store.Run(r.ctx(), r.caller, id)
 }
-
-// RequestStats returns the counts of the queue of all requests.
-func (s *Server) RequestStats() fair.Stats { return s.requests.Stats() }
 
 // QueueStats returns the counts of the queues of large bodies, large requests and inference.
 func (s *Server) QueueStats() (bodies, large, infer fair.Stats) {

@@ -29,8 +29,6 @@ import (
 // Authenticator verifies tokens and issues users' own.
 type Authenticator interface {
 	Session(ctx context.Context, token string) (auth.Session, error)
-	// KnownUser returns the user of a token that was verified before, "" for others.
-	KnownUser(token string) string
 	// EndRequests ends the requests of a revoked token.
 	EndRequests(tokenID string)
 	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
@@ -95,7 +93,6 @@ type Server struct {
 	engine   *gin.Engine
 	proxies  baseurl.Proxies
 	draining atomic.Bool
-	requests *fair.Queue
 	bodies   *fair.Queue
 	large    *fair.Queue
 	infer    *fair.Queue
@@ -104,15 +101,13 @@ type Server struct {
 	downloads, results *fair.Queue
 	// queueTimeout is how long a large request waits for a slot.
 	queueTimeout time.Duration
-	// holdTime is how long a request holds its slot of requests at most.
-	holdTime time.Duration
 }
 
 // New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
-	s := &Server{cfg: cfg, engine: gin.New(), requests: newRequestQueue(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout, holdTime: holdTime}
+	s := &Server{cfg: cfg, engine: gin.New(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
@@ -125,7 +120,7 @@ func New(cfg Config) (*Server, error) {
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
 	s.engine.UseEscapedPath = true
 	s.engine.UnescapePathValues = false
-	s.engine.Use(s.admit, middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setContext)
+	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setContext)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
 	s.routes()

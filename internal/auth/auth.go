@@ -67,7 +67,7 @@ const cacheSize = 4096
 // verified is what a token's text proves.
 type verified struct {
 	username string
-	ownID    string // the id of a user's own token, whose caller the store has
+	ownID    string // the id of a user's own token, which has no username
 	expires  time.Time
 	keys     any // the token is cached as long as these are the current keys
 }

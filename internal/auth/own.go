@@ -54,8 +54,7 @@ func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) 
 	if err != nil {
 		return verified{}, unauthorized("the token is malformed", fmt.Errorf("read jti: %w", err))
 	}
-	name, _ := claims["sub"].(string)
-	return verified{username: name, ownID: id.String(), expires: expiry(claims)}, nil
+	return verified{ownID: id.String(), expires: expiry(claims)}, nil
 }
 
 // caller reads the caller of a token from the store for each request, so that a revoked

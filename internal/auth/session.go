@@ -24,16 +24,6 @@ type Session struct {
 	expires time.Time
 }
 
-// KnownUser returns the user of a token that was verified before and has not expired, "" for
-// others. It costs little. Whether the token is still valid, Session decides.
-func (a *Authenticator) KnownUser(token string) string {
-	found, ok := a.verified.Get(sha256.Sum256([]byte(token)))
-	if !ok || !a.now().Before(found.expires) {
-		return ""
-	}
-	return found.username
-}
-
 // Session verifies the token of a request.
 func (a *Authenticator) Session(ctx context.Context, token string) (Session, error) {
 	hash := sha256.Sum256([]byte(token))

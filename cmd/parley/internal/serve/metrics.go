@@ -29,7 +29,6 @@ func newRegistry() *prometheus.Registry {
 // registerMetrics adds the metrics whose values are read on each scrape.
 func registerMetrics(b base, data *dataPlane, reads *fair.Queue, handler *rest.Server) {
 	queues := map[string]func() fair.Stats{
-		"requests":       handler.RequestStats,
 		"large_bodies":   func() fair.Stats { bodies, _, _ := handler.QueueStats(); return bodies },
 		"large_requests": func() fair.Stats { _, large, _ := handler.QueueStats(); return large },
 		"inferences":     func() fair.Stats { _, _, infer := handler.QueueStats(); return infer },
@@ -132,7 +131,7 @@ func poolMetrics(pool *lake.Pool) collector {
 }
 
 var (
-	queueSlots   = newDesc("parley_turns", "Requests that start, parts of uploads, large requests, inferences, and files to be made, that have their user's turn or wait for it.", "what", "state")
+	queueSlots   = newDesc("parley_turns", "Parts of uploads, large requests, inferences, and files to be made, that have their user's turn or wait for it.", "what", "state")
 	queueRefused = newDesc("parley_turns_refused_total", "Those that found no place to wait, or waited too long.", "what")
 )
 
