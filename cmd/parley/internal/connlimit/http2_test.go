@@ -114,7 +114,11 @@ func TestResets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		<-ended
+		select {
+		case <-ended:
+		case <-time.After(waittest.Limit):
+			t.Fatal("the request does not end")
+		}
 		stream += 2
 	}
 	for range 2 * maxResets {

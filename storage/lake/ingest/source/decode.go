@@ -11,7 +11,7 @@ import (
 	"math"
 	"os"
 	"strings"
-	letter "unicode"
+	stdunicode "unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -174,13 +174,13 @@ const minRun = 3
 // DecodeWindows1252 writes a text in Windows-1252 as UTF-8. It is not ok for a
 // text that cannot be that: a damaged UTF-8 text, which has many characters of
 // several bytes beside wrong bytes, or one with bytes that Windows-1252 has not. Doubtful
-// says that most letters beyond ASCII are in runs of such bytes, as in no language that is written
-// in it, but in the encodings of Asian, Cyrillic and Greek texts.
+// says that most letters are beyond ASCII, or most of those in runs of such bytes, as in no language that
+// is written in it, but in the encodings of Asian, Cyrillic and Greek texts.
 func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err error) {
 	in := bufio.NewReaderSize(from, 1<<20)
 	var raw, out []byte
 	characters, wrong, undefined := 0, 0, 0
-	run, runLetters, letters, inRuns := 0, 0, 0, 0
+	run, runLetters, letters, inRuns, plain := 0, 0, 0, 0, 0
 	endRun := func() {
 		letters += runLetters
 		if run >= minRun {
@@ -192,7 +192,7 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err err
 		c, size, err := in.ReadRune()
 		if err == io.EOF {
 			endRun()
-			return characters*10 <= wrong && undefined == 0, inRuns*2 > letters, nil
+			return characters*10 <= wrong && undefined == 0, inRuns*2 > letters || letters > plain, nil
 		}
 		if err != nil {
 			return false, false, err
@@ -207,6 +207,9 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err err
 			characters++
 		} else {
 			endRun()
+			if stdunicode.IsLetter(c) {
+				plain++
+			}
 		}
 		out = out[:0]
 		for _, b := range raw {
@@ -215,9 +218,9 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err err
 			if b >= utf8.RuneSelf {
 				run++
 				switch {
-				case decoded == 'ƒ': // in no word; katakana in Shift_JIS begin with it
+				case decoded == 'ƒ' && beginsWord(in): // in no word; katakana in Shift_JIS begin with it
 					letters, inRuns = letters+1, inRuns+1
-				case letter.IsLetter(decoded):
+				case stdunicode.IsLetter(decoded):
 					runLetters++
 				}
 			}
@@ -227,6 +230,12 @@ func DecodeWindows1252(from io.Reader, to io.Writer) (ok, doubtful bool, err err
 			return false, false, err
 		}
 	}
+}
+
+// beginsWord reports whether no blank, digit or separator follows: a sign of money is not part of a word.
+func beginsWord(in *bufio.Reader) bool {
+	next, err := in.Peek(1)
+	return err == nil && next[0] >= '@'
 }
 
 // A small file can decode to very many values: gzip and Parquet store repeated

@@ -69,6 +69,8 @@ func TestDoubtfulWindows1252(t *testing.T) {
 		"EUC-KR":             {korean.EUCKR, columns + "1,서울상사,부산,1200\n", true},
 		"Cyrillic":           {charmap.Windows1251, columns + "1,Заказчик,Москва,1200\n", true},
 		"Greek":              {charmap.Windows1253, columns + "1,Πελάτης,Αθήνα,1200\n", true},
+		"Cyrillic, short":    {charmap.Windows1251, "a,b\nда,нт\nда,нт\n", true},
+		"florins":            {charmap.Windows1252, "item,price\nbread,ƒ 2\nmilk,ƒ1.50\n", false},
 		"German":             {charmap.Windows1252, "Größe,Straße,Maß\n1,Füße,Übergröße\n", false},
 		"French":             {charmap.Windows1252, "prénom,œuvre,prix\nÉloïse,«\u00a0Paris\u00a0»,12\u00a0€\n", false},
 		"Portuguese":         {charmap.Windows1252, "situação,opções\nações,não\n", false},
