@@ -81,7 +81,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", http.StatusOK, on((*request).userNamespace, s.getNamespaceDatasets))
 	s.handle(http.MethodGet, "/schema/datasets/all", http.StatusOK, s.getDatasets)
 
-	s.handle(http.MethodPost, "/file-upload/prepare", http.StatusOK, s.queued(s.large, s.prepareUpload))
+	s.handle(http.MethodPost, "/file-upload/prepare", http.StatusOK, s.prepareUpload)
 	s.handleLong("/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", http.StatusOK, on(pathID("sessionId"), s.getUploadParts))
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", http.StatusOK, on(pathID("sessionId"), s.getUploadedFiles))

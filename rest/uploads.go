@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"parley/storage"
 )
@@ -17,6 +18,8 @@ type Uploads interface {
 	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
 	Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error)
 	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
+	// PartCount is how many parts files are uploaded in.
+	PartCount(wanted []storage.NewUpload) int
 	// Bucket is the name of the bucket, ObjectName the name of a key in it.
 	Bucket() string
 	ObjectName(key string) string
@@ -101,9 +104,21 @@ func (s *Server) prepareUpload(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	release, err := s.reserve(r, s.cfg.Uploads.PartCount(wanted)*partURLBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	id, files, err := s.cfg.Uploads.Prepare(r.ctx(), r.caller, wanted)
-	return preparedSession{SessionID: id, Files: toList(files, toPreparedFile)}, err
+	if err != nil {
+		return nil, err
+	}
+	r.PureJSON(http.StatusOK, preparedSession{SessionID: id, Files: toList(files, toPreparedFile)}) // while its memory is reserved
+	return nil, nil
 }
+
+// partURLBytes is the size of the URL of a part in a response, roughly.
+const partURLBytes = 512
 
 func (f fields) newUpload() storage.NewUpload {
 	return storage.NewUpload{Filename: f.text("filename", storage.CheckFilename), Size: f.size("size")}

@@ -94,6 +94,15 @@ func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []
 	return session.ID, prepared, s.config.Records.CreateUploadSession(ctx, caller, session)
 }
 
+// PartCount returns how many parts files are uploaded in.
+func (s *Sessions) PartCount(wanted []storage.NewUpload) int {
+	count := 0
+	for _, want := range wanted {
+		count += storage.PartPlan{Size: want.Size, PartSize: s.config.PartSize}.Parts()
+	}
+	return count
+}
+
 func (s *Sessions) check(wanted []storage.NewUpload) error {
 	if len(wanted) == 0 || len(wanted) > s.config.MaxFiles {
 		return storage.Invalid(storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
