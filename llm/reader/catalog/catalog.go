@@ -88,6 +88,8 @@ type Column struct {
 	Doubtful []string
 	// Unit is the unit of the numbers, see [Convert]; "" if unknown.
 	Unit string
+	// Separator separates the values in cells that hold several, such as "France, Spain"; "" where each holds one.
+	Separator string
 	// Values are distinct ones, sorted; Complete says that they are all.
 	Values           []string
 	Complete         bool
@@ -161,6 +163,8 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 			c.setNumberForm()
 		case Date:
 			c.setDateForm()
+		case Text:
+			c.Separator = listSeparator(p.Values)
 		}
 	}
 	switch c.Kind {

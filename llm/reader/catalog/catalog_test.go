@@ -254,3 +254,24 @@ func TestDoubt(t *testing.T) {
 		}
 	}
 }
+
+// TestSeparator tells lists in cells from other texts with commas.
+func TestSeparator(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		values []string
+		want   string
+	}{
+		"lists":     {[]string{"France, Spain", "Spain, Italy", "Italy", "Italy, France", "Spain, France, Italy", "France"}, ""},
+		"more":      {[]string{"France, Spain", "Spain, Italy", "Italy", "Italy, France", "Spain, France, Italy", "Italy, Spain"}, ", "},
+		"semicolon": {[]string{"a;b", "b;a", "a;c", "c;a", "b;c", "c"}, ";"},
+		"places":    {[]string{"Berlin, Germany", "Bonn, Germany", "Ulm, Germany", "Paris, France", "Lyon, France", "Nice, France"}, ""},
+		"names":     {[]string{"Smith, Ann", "Smith, Bob", "Jones, Ann", "Jones, Bob", "Kent, Ann", "Kent, Bob"}, ""},
+		"numbers":   {[]string{"1,2", "2,1", "1,3", "3,1", "2,3", "3,2"}, ""},
+	} {
+		cat := catalog.New([]*catalog.Profile{{Name: "t", Rows: 6, Columns: []catalog.ColumnProfile{{Name: "x", Type: "VARCHAR", Values: test.values, Complete: true, Distinct: 6, Filled: 6}}}}, nil)
+		if got := cat.Columns[0].Separator; got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

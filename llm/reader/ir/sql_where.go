@@ -418,7 +418,14 @@ func (p *printer) compareText(c Cond) string {
 	}
 	not := c.Op == "!="
 	cells := v.Cells[c.Left.Column]
+	separator := p.cat.Columns[c.Left.Column].Separator
 	switch {
+	case separator != "" && len(cells) == 1 && !strings.Contains(cells[0], separator):
+		test := "contains(" + Literal(separator) + " || lower(" + ref + ") || " + Literal(separator) + ", " + Literal(separator+strings.ToLower(cells[0])+separator) + ")"
+		if not {
+			return "NOT " + test
+		}
+		return test
 	case len(cells) == 1 && not:
 		return ref + " <> " + Literal(cells[0])
 	case len(cells) == 1:

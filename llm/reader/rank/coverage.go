@@ -44,7 +44,7 @@ func computeCoverage(q *Question, tokens []ir.Token) coverage {
 	// Suppliers are not customers, and diabetics not smokers.
 	strict := len(tokens) <= maxCountTokens && keywords["count"] || q.testsUnnamedBoolean(tokens)
 	unknown := q.unknownMeasure(tokens, used)
-	c.guessed = len(unknown) > 0 || q.countsOtherUnit(tokens) || q.averagesUnnamed(tokens, keywords)
+	c.guessed = len(unknown) > 0 || q.countsOtherUnit(tokens) || q.averagesUnnamed(tokens, keywords) || q.groupsLists(tokens)
 	for i, t := range words {
 		if q.isIgnored(i, t) || periodDone(t.Lower, keywords) {
 			continue
@@ -94,6 +94,12 @@ func operationMet(name string, keywords map[string]bool) bool {
 		}
 	}
 	return false
+}
+
+// groupsLists reports whether a query groups by a column whose cells hold several values: the groups are not the values.
+func (q *Question) groupsLists(tokens []ir.Token) bool {
+	at := slices.IndexFunc(tokens, func(t ir.Token) bool { return t.Is("group") })
+	return at >= 0 && at+1 < len(tokens) && tokens[at+1].Class == ir.ColumnRef && q.Catalog.Columns[tokens[at+1].N].Separator != ""
 }
 
 // usedItems marks the items of the input that a query uses, with the tables of its
