@@ -46,7 +46,7 @@ func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) er
 	return err
 }
 
-// Follow gives the progress of a run from its start until it ends. A failed run is a
+// Follow returns the progress of a run from its start until it ends. A failed run is a
 // Progress, not an error. A Progress without a kind is a keep-alive.
 func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
 	return func(yield func(storage.Progress, error) bool) {

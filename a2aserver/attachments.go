@@ -87,7 +87,7 @@ func isAttachment(part *a2a.Part) bool {
 	return false
 }
 
-// withoutContent gives a part as it is stored.
+// withoutContent returns a part as it is stored.
 func withoutContent(part *a2a.Part, file storage.AttachedFile) *a2a.Part {
 	sum := sha256.Sum256(file.Content)
 	stored := &a2a.Part{Content: a2a.Raw{}, Filename: file.Filename, MediaType: modes.MediaType(part), Metadata: map[string]any{}}
@@ -98,14 +98,14 @@ func withoutContent(part *a2a.Part, file storage.AttachedFile) *a2a.Part {
 	return stored
 }
 
-// unique gives a name that no other file of the message has.
+// unique returns a name that no other file of the message has.
 func (t attached) unique(name string) string {
 	return storage.UniqueName(name, func(name string) bool {
 		return slices.ContainsFunc(t.files, func(f storage.AttachedFile) bool { return strings.EqualFold(f.Dataset, name) })
 	})
 }
 
-// read gives the file of a part, with a name that says its format as far as that is known.
+// read returns the file of a part, with a name that says its format as far as that is known.
 func (c *Attachments) read(i int, part *a2a.Part) (storage.AttachedFile, error) {
 	file := storage.AttachedFile{Filename: part.Filename}
 	if problem := storage.CheckFilename(part.Filename); problem != "" && part.Filename != "" {
@@ -164,7 +164,7 @@ func isExact(value any) bool {
 	return true
 }
 
-// withExtension gives a file's name, or another where it has none, that has one of some
+// withExtension returns a file's name, or another where it has none, that has one of some
 // extensions.
 func withExtension(name, other string, extensions []string) string {
 	if name == "" {

@@ -44,7 +44,7 @@ func BenchmarkBindings(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// inBinding gives the path and the bodies of requests to ask by a method: one of HTTP+JSON
+// inBinding returns the path and the bodies of requests to ask by a method: one of HTTP+JSON
 // has a colon in its name, one of 0.3 a slash.
 func inBinding(method string) (path string, bodies requestBodies) {
 	bodies = newRequests(method)

@@ -38,7 +38,7 @@ func newReaders(f *testing.F) readers {
 	return readers{h, h.services["echo"]}
 }
 
-// unlike gives a body whose message has an id of its own: one that comes again is not
+// unlike returns a body whose message has an id of its own: one that comes again is not
 // stored again.
 func unlike(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte(`"messageId":"m"`), []byte(`"messageId":"`+uuid.NewString()+`"`))

@@ -200,7 +200,7 @@ func withCards(cfg *Config) {
 	cfg.LegacyCardJSON = func(_ context.Context, card *a2a.AgentCard) ([]byte, error) { return cfg.CardJSON(card) }
 }
 
-// scrubbed gives results without ids that differ from run to run.
+// scrubbed returns results without ids that differ from run to run.
 func scrubbed(binding string, got outcome) string {
 	text := strings.ReplaceAll(strings.Join(got.results, "\n"), `"messageId":"`+strings.ReplaceAll(binding, "+", "-"), `"messageId":"`)
 	return string(golden.Scrub([]byte(text)))

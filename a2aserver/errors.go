@@ -18,7 +18,7 @@ const maxShortened = 64
 // shorten limits a client's text for an answer or a log line.
 func shorten(text string) string { return storage.Truncate(text, maxShortened) }
 
-// fail gives the JSON-RPC error, and logs internal errors.
+// fail returns the JSON-RPC error, and logs internal errors.
 func (t transport) fail(ctx context.Context, request jsonrpc.Request, err error) *jsonrpc.Error {
 	if cause := context.Cause(ctx); errors.Is(cause, storage.ErrUnauthorized) {
 		err = cause // the token ended during the request

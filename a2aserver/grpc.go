@@ -146,7 +146,7 @@ type grpcCall struct {
 	stop   func()
 }
 
-// begin gives the context of a call, and the agent that it is for, whose name it takes
+// begin returns the context of a call, and the agent that it is for, whose name it takes
 // out of the request's tenant.
 func (h *Host) begin(ctx context.Context, method string, in proto.Message) (context.Context, *grpcCall, error) {
 	who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller)
@@ -170,7 +170,7 @@ func (h *Host) begin(ctx context.Context, method string, in proto.Message) (cont
 	return ctx, call, err
 }
 
-// agentOf gives the agent of a request: its metadata names it, or the first segment of its
+// agentOf returns the agent of a request: its metadata names it, or the first segment of its
 // tenant, or it is the default one. What is left of the tenant is the agent's.
 func (h *Host) agentOf(ctx context.Context, in proto.Message) (*agentService, error) {
 	message := in.ProtoReflect()
@@ -192,7 +192,7 @@ func (h *Host) agentOf(ctx context.Context, in proto.Message) (*agentService, er
 	return s, nil
 }
 
-// metadataOf gives the first value of a call's metadata; "" for none.
+// metadataOf returns the first value of a call's metadata; "" for none.
 func metadataOf(ctx context.Context, key string) string {
 	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
 		return values[0]
@@ -200,7 +200,7 @@ func metadataOf(ctx context.Context, key string) string {
 	return ""
 }
 
-// grpcError gives an error as gRPC has it, and logs internal ones.
+// grpcError returns an error as gRPC has it, and logs internal ones.
 func (t transport) grpcError(ctx context.Context, method string, err error) error {
 	if errors.Is(err, errStopping) {
 		return status.Error(codes.Unavailable, "the server is stopping; try again")

@@ -65,7 +65,7 @@ func dialGRPC(t testing.TB, h *Host) *grpc.ClientConn {
 	return conn
 }
 
-// grpcAs gives the context of a user's calls, with more metadata.
+// grpcAs returns the context of a user's calls, with more metadata.
 func grpcAs(t testing.TB, who storage.Caller, pairs ...string) context.Context {
 	pairs = append(pairs, "x-user", who.Username, "x-restriction", who.Restriction)
 	return metadata.AppendToOutgoingContext(t.Context(), pairs...)

@@ -100,7 +100,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 	return all
 }
 
-// nested gives a value in so many objects.
+// nested returns a value in so many objects.
 func nested(depth int) (value any) {
 	for range depth {
 		value = map[string]any{"in": value}

@@ -122,7 +122,7 @@ func newHost(t testing.TB, log Log, agent a2asrv.AgentExecutor, change ...func(*
 	return h
 }
 
-// service gives an agent by its name.
+// service returns an agent by its name.
 func (h *Host) service(name string) *agentService { return h.services[name] }
 
 var _ a2asrv.RequestHandler = (*agentService)(nil)
@@ -227,7 +227,7 @@ func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body stri
 // sseEvent is one event of a stream.
 type sseEvent struct{ id, data string }
 
-// read gives the next event of a stream, io.EOF at its end.
+// read returns the next event of a stream, io.EOF at its end.
 func read(lines *bufio.Reader) (sseEvent, error) {
 	var event sseEvent
 	for {
@@ -270,7 +270,7 @@ func (g gate) wait(ctx context.Context) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// kindOf gives the kind that an event is stored with.
+// kindOf returns the kind that an event is stored with.
 func kindOf(event a2a.Event) storage.EventKind {
 	stored, err := a2ajson.Encode(0, event)
 	if err != nil {

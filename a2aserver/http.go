@@ -109,7 +109,7 @@ func (h *Host) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent str
 	return err
 }
 
-// sign gives a card as it leaves the host, by any transport.
+// sign returns a card as it leaves the host, by any transport.
 func (h *Host) sign(ctx context.Context, card *a2a.AgentCard) (*a2a.AgentCard, error) {
 	if h.cfg.Sign == nil {
 		return card, nil

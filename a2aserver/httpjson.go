@@ -187,7 +187,7 @@ func (h *Host) RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, me
 	transport{Config: &h.cfg}.respondAs(w, mediaOf(r), status, jsonrpc.Refusal(status, message))
 }
 
-// mediaOf gives the media type of the answer to a request.
+// mediaOf returns the media type of the answer to a request.
 func mediaOf(r *http.Request) string {
 	if strings.Contains(r.Header.Get("Accept"), mediaA2A) {
 		return mediaA2A
@@ -195,7 +195,7 @@ func mediaOf(r *http.Request) string {
 	return mediaJSON
 }
 
-// httpParams gives the params that a request says in its path, its query and its body.
+// httpParams returns the params that a request says in its path, its query and its body.
 func httpParams(operation httpOperation, members []member, query url.Values, body []byte) (json.RawMessage, error) {
 	members, err := addQuery(members, operation.query, query)
 	if err != nil || !operation.body || len(bytes.TrimSpace(body)) == 0 {
@@ -239,7 +239,7 @@ func has(members []member, name string) bool {
 	return slices.ContainsFunc(members, func(m member) bool { return m.name == name || snakeCase(m.name) == name })
 }
 
-// snakeCase gives the other name that proto3-JSON has for a field.
+// snakeCase returns the other name that proto3-JSON has for a field.
 func snakeCase(name string) string {
 	var text strings.Builder
 	for _, c := range name {

@@ -91,7 +91,7 @@ func TestIdleServer(t *testing.T) {
 	_ = server.Close()
 }
 
-// startIdleServer gives the address of a server in a process of its own.
+// startIdleServer returns the address of a server in a process of its own.
 func startIdleServer(b *testing.B, streams int) string {
 	b.Helper()
 	self, err := os.Executable()

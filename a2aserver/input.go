@@ -24,7 +24,7 @@ func isWaiting(state a2a.TaskState) bool {
 	return state == a2a.TaskStateInputRequired || state == a2a.TaskStateAuthRequired
 }
 
-// waitingTask gives the task that a message without a task id answers, or has answered: the
+// waitingTask returns the task that a message without a task id answers, or has answered: the
 // only one in its conversation that waits, if any.
 func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conversation string, message storage.SentMessage) (a2a.TaskID, error) {
 	if conversation == "" {
@@ -100,7 +100,7 @@ func checkAnswer(message *a2a.Message) error {
 	return nil
 }
 
-// Input gives what one of the caller's runs asks the user; nil when it does not wait.
+// Input returns what one of the caller's runs asks the user; nil when it does not wait.
 func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !isWaiting(a2a.TaskState(stored.State)) {
@@ -146,7 +146,7 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 	return err
 }
 
-// answeredNamespaceID gives the id of the namespace that an answer names.
+// answeredNamespaceID returns the id of the namespace that an answer names.
 func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, input *storage.Input, request *a2a.SendMessageRequest) (string, error) {
 	ref, err := s.answeredNamespace(ctx, who, input, request)
 	if err != nil {

@@ -91,7 +91,7 @@ var expired = func() <-chan time.Time {
 	return tick
 }()
 
-// next gives the next event. It flushes only before it waits, so that events that are
+// next returns the next event. It flushes only before it waits, so that events that are
 // ready together are sent together.
 func (t transport) next(ctx context.Context, out *eventStream, events tail, ticks <-chan time.Time) (storage.Event, error) {
 	event, err := events.next(ctx, expired)
@@ -133,7 +133,7 @@ func (o *eventStream) fail(failure *jsonrpc.Error, err error) error {
 	return o.Flush()
 }
 
-// oneLine gives an event without line ends, which would end it.
+// oneLine returns an event without line ends, which would end it.
 func oneLine(event storage.Event) ([]byte, error) {
 	body := event.Body
 	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {

@@ -110,7 +110,7 @@ func encodeLegacy(event a2a.Event) ([]byte, error) {
 	return jsontext.Marshal(converted)
 }
 
-// withPlainData gives an event whose data the conversion takes for objects: it knows no
+// withPlainData returns an event whose data the conversion takes for objects: it knows no
 // json.RawMessage. The members stay as they are stored, in their order.
 func withPlainData(event a2a.Event) a2a.Event {
 	switch e := event.(type) {

@@ -104,7 +104,7 @@ func storedTask(t *testing.T, store *sqlstore.Store, snapshot, event string) a2a
 	return a2a.TaskID(change.RunID)
 }
 
-// statesOf gives the states in the stream of a task that is read without history.
+// statesOf returns the states in the stream of a task that is read without history.
 func statesOf(t *testing.T, s service, id a2a.TaskID) string {
 	t.Helper()
 	events, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: id}, 0)

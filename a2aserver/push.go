@@ -44,7 +44,7 @@ func (h *Host) newSender() *push.Sender {
 	})
 }
 
-// taskForPush gives a run's task as it is sent in place of its events.
+// taskForPush returns a run's task as it is sent in place of its events.
 func (h *Host) taskForPush(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
 	r := &reservation{queue: h.cfg.Reads}
 	event, err := h.taskEvent(ctx, r, caller, runID)
@@ -69,7 +69,7 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Cal
 	return a2ajson.Encode(stored.LastEvent, task)
 }
 
-// encodePushed gives a stored event as the receiver of a config reads it.
+// encodePushed returns a stored event as the receiver of a config reads it.
 func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event, error) {
 	if config.Modes == "" && config.Version == "" {
 		return event, nil
@@ -229,7 +229,7 @@ func (s *agentService) ownTask(ctx context.Context, id a2a.TaskID) (storage.Call
 	return who, stored, err
 }
 
-// inlinePush gives the config that comes with a message; nil for none.
+// inlinePush returns the config that comes with a message; nil for none.
 func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (*storage.PushConfig, error) {
 	if request.Config == nil || request.Config.PushConfig == nil {
 		return nil, nil

@@ -87,7 +87,7 @@ func (h *Host) readTask(stored storage.Task) *a2a.Task {
 	return task
 }
 
-// withHistory gives a task with at most the last messages of its history.
+// withHistory returns a task with at most the last messages of its history.
 func withHistory(task *a2a.Task, length *int) *a2a.Task {
 	if length == nil || *length >= len(task.History) {
 		return task

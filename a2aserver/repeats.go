@@ -79,7 +79,7 @@ func (r *recentMessages) add(user, agent, key string) bool {
 	return inLast || inBefore
 }
 
-// hash gives the first half of a SHA-256.
+// hash returns the first half of a SHA-256.
 func hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:sha256.Size/2])
@@ -92,7 +92,7 @@ func (*repeatedError) Error() string { return storage.ErrMessageSent.Error() }
 
 var errOtherBody = invalidField("message.messageId", "was used for another message; each message needs its own id")
 
-// checkRepeated gives a repeatedError for a message that a task has received before.
+// checkRepeated returns a repeatedError for a message that a task has received before.
 func checkRepeated(task *a2a.Task, message *a2a.Message) error {
 	for _, received := range task.History {
 		if received.ID != message.ID || received.Role != a2a.MessageRoleUser {
@@ -116,7 +116,7 @@ func checkRepeated(task *a2a.Task, message *a2a.Message) error {
 	return nil
 }
 
-// repeated gives the task of a message that was sent before. cause is why the message made
+// repeated returns the task of a message that was sent before. cause is why the message made
 // no run now, and the error when it is new.
 func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (storage.Task, error) {
 	who, err := caller(ctx)

@@ -275,7 +275,7 @@ func (r *run) execute(ctx context.Context) (err error) {
 	return errors.New("the agent ended without a terminal event or a question")
 }
 
-// toUser gives the caller as executors know it.
+// toUser returns the caller as executors know it.
 func toUser(caller storage.Caller) *a2asrv.User {
 	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{storage.RestrictionAttribute: caller.Restriction})
 }
@@ -305,7 +305,7 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 	return nil
 }
 
-// appendError gives the cause that ends a run whose event was not committed.
+// appendError returns the cause that ends a run whose event was not committed.
 func appendError(err error) error {
 	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errCanceled, err)
@@ -354,7 +354,7 @@ func newChange(run a2a.TaskInfo, owner string, task *a2a.Task, after int64, even
 	return change, &folded, err
 }
 
-// outcome gives the outcome of a run from its task; nil when it has not ended.
+// outcome returns the outcome of a run from its task; nil when it has not ended.
 func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:

@@ -55,7 +55,7 @@ func caller(ctx context.Context) (storage.Caller, error) {
 	return who, nil
 }
 
-// orEmpty gives an empty request for none: what is missing in it is then refused.
+// orEmpty returns an empty request for none: what is missing in it is then refused.
 func orEmpty[T any](request *T) *T {
 	if request == nil {
 		return new(T)
@@ -297,7 +297,7 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 	}
 }
 
-// requestedTask gives the caller of a request and the task that it names.
+// requestedTask returns the caller of a request and the task that it names.
 func (s *agentService) requestedTask(ctx context.Context, id a2a.TaskID, history *int, artifacts bool) (who storage.Caller, stored storage.Task, err error) {
 	if who, err = caller(ctx); err != nil {
 		return who, stored, err
@@ -344,7 +344,7 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	return task, err
 }
 
-// canceledEvent gives the final event of a canceled task from the agent.
+// canceledEvent returns the final event of a canceled task from the agent.
 func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,

@@ -165,7 +165,7 @@ func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error
 	return storage.Event{}, errNoEvent
 }
 
-// fromMemory gives the next event if it is in memory.
+// fromMemory returns the next event if it is in memory.
 func (t *feedTail) fromMemory() (storage.Event, error) {
 	f := t.feed
 	f.mu.Lock()
@@ -183,7 +183,7 @@ func (t *feedTail) fromMemory() (storage.Event, error) {
 	return storage.Event{}, errNoEvent
 }
 
-// fromLog gives the next event from the log, or errNoEvent. A deleted run has ended.
+// fromLog returns the next event from the log, or errNoEvent. A deleted run has ended.
 func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
 	if len(t.page) == 0 {
 		if err := t.readPage(ctx); err != nil {
@@ -226,7 +226,7 @@ func (t *feedTail) readPage(ctx context.Context) error {
 	return err
 }
 
-// wholeTask gives the task in place of events that were removed by retention. Nothing
+// wholeTask returns the task in place of events that were removed by retention. Nothing
 // follows it.
 func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 	t.page = nil

@@ -227,7 +227,7 @@ func (r *run) failUnstarted(cause error, status storage.RunStatus) {
 	r.fail(cause, status)
 }
 
-// questionMessage gives the first user message of a task.
+// questionMessage returns the first user message of a task.
 func questionMessage(task *a2a.Task) *a2a.Message {
 	for _, message := range task.History {
 		if message.Role == a2a.MessageRoleUser {

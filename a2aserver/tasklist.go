@@ -74,7 +74,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	return listed, nil
 }
 
-// fitPage gives how many tasks of these sizes fit on a page, and the bytes that they have. A
+// fitPage returns how many tasks of these sizes fit on a page, and the bytes that they have. A
 // task larger than a page has a page of its own.
 func (h *Host) fitPage(sizes []int) (count, bytes int) {
 	for _, size := range sizes {
@@ -86,7 +86,7 @@ func (h *Host) fitPage(sizes []int) (count, bytes int) {
 	return count, bytes
 }
 
-// reservePage gives how many of the tasks fit on a page with their artifacts, and reserves
+// reservePage returns how many of the tasks fit on a page with their artifacts, and reserves
 // memory for them.
 func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (int, error) {
 	sizes := make([]int, 0, len(tasks))

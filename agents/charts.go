@@ -17,7 +17,7 @@ func NewCharts(config Config) *Charts {
 	return &Charts{config}
 }
 
-// Chart gives a Vega-Lite specification of the rows that answer a question, nil if no chart
+// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no chart
 // helps, and the units of their numbers by column.
 func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
 	w := &Run{config: c.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: in}}}
@@ -28,7 +28,7 @@ func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.Na
 	return chartOf(ctx, question, result, units), units
 }
 
-// chartOf gives the chart of a result; nil if none helps.
+// chartOf returns the chart of a result; nil if none helps.
 func chartOf(ctx context.Context, question string, result storage.QueryResult, units map[string]string) map[string]any {
 	columns := make([]chart.Column, len(result.Columns))
 	for i, c := range result.Columns {

@@ -9,7 +9,7 @@ import (
 	"parley/storage"
 )
 
-// choose gives the option that an answer names: as named does, or by words that only its label
+// choose returns the option that an answer names: as named does, or by words that only its label
 // has.
 func choose(options []storage.InputOption, answer string) (storage.InputOption, bool) {
 	if option, ok := named(options, answer); ok {
@@ -31,7 +31,7 @@ func choose(options []storage.InputOption, answer string) (storage.InputOption, 
 	return found[0], true
 }
 
-// named gives the option that a text names by its id, its number, its label or query, and says
+// named returns the option that a text names by its id, its number, its label or query, and says
 // nothing else.
 func named(options []storage.InputOption, text string) (storage.InputOption, bool) {
 	words := wordsIn(text)
@@ -52,7 +52,7 @@ func named(options []storage.InputOption, text string) (storage.InputOption, boo
 	return storage.InputOption{}, false
 }
 
-// wordsIn gives the words and numbers of a text in lower case.
+// wordsIn returns the words and numbers of a text in lower case.
 func wordsIn(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
@@ -63,7 +63,7 @@ var (
 	courtesies  = []string{"the", "option", "number", "no", "reading", "please", "i", "mean", "take", "it", "is"}
 )
 
-// numberIn gives the number that an answer such as "the second one, please" names; 0 for
+// numberIn returns the number that an answer such as "the second one, please" names; 0 for
 // none.
 func numberIn(words []string) int {
 	var left []string

@@ -17,7 +17,7 @@ func (w *Run) look(artifact *a2a.Artifact) {
 	}
 }
 
-// conclusion gives the metadata of the final status: whether there is an answer, how sure
+// conclusion returns the metadata of the final status: whether there is an answer, how sure
 // it is, how the question was read, and what models took.
 func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	answered, least := false, 0.0

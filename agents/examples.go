@@ -62,7 +62,7 @@ func NewExamples(config Config, list DatasetList) *Examples {
 	return &Examples{config: config, list: list, known: lru.New[exampleKey, string](maxExampleCache)}
 }
 
-// Of gives examples for a caller, at most five, each about another dataset.
+// Of returns examples for a caller, at most five, each about another dataset.
 func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, error) {
 	all, err := e.list.Datasets(ctx, caller)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e *Examples) datasets(ctx context.Context, caller storage.Caller, ref stor
 	return all, nil
 }
 
-// in gives examples for a caller about a namespace with these datasets, one for each, at
+// in returns examples for a caller about a namespace with these datasets, one for each, at
 // most limit.
 func (e *Examples) in(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, all []storage.DatasetData, limit int) ([]Example, error) {
 	jobs, err := e.config.Models.Jobs("reader", "")
@@ -175,7 +175,7 @@ func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref stor
 	return described, nil
 }
 
-// about gives the question about a dataset, found or remembered.
+// about returns the question about a dataset, found or remembered.
 func (e *Examples) about(ctx context.Context, reader llm.Exampler, task llm.Task, about llm.Dataset, key exampleKey) (string, error) {
 	if question, ok := e.known.Get(key); ok {
 		return question, nil

@@ -66,7 +66,7 @@ func StepFailed(index int, instruction string, err error) error {
 	return &stepError{index: index, instruction: instruction, err: err}
 }
 
-// explain gives the code of a failure, and a reason without internal details.
+// explain returns the code of a failure, and a reason without internal details.
 func explain(err error) (code, reason string) {
 	var model *modelError
 	var query *queryError
@@ -98,7 +98,7 @@ func explain(err error) (code, reason string) {
 	return codeInternal, "something went wrong on our side"
 }
 
-// wordsOf gives the message of an error that is meant for the caller, or a default.
+// wordsOf returns the message of an error that is meant for the caller, or a default.
 func wordsOf(err error, others string) string {
 	if known, ok := errors.AsType[*storage.Error](err); ok && known.Message != "" {
 		return clean(known.Message, maxReason)

@@ -131,7 +131,7 @@ func TestAskingBackOnOtherHosts(t *testing.T) {
 	}
 }
 
-// askAndAnswer gives the events before and after an answer that is none of the options, and
+// askAndAnswer returns the events before and after an answer that is none of the options, and
 // one that is.
 func askAndAnswer(t *testing.T, ctx context.Context, host host, s *agentstest.Script) []a2a.Event {
 	t.Helper()
@@ -214,7 +214,7 @@ func streamOf(t *testing.T, ctx context.Context, host host, s *agentstest.Script
 	return send(t, ctx, host, message)
 }
 
-// send gives the events of a message's stream.
+// send returns the events of a message's stream.
 func send(t *testing.T, ctx context.Context, host host, message *a2a.Message) []a2a.Event {
 	t.Helper()
 	var events []a2a.Event

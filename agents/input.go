@@ -43,7 +43,7 @@ func readInput(message *a2a.Message) (inputData, bool) {
 	return data, readData(message.Parts, &data) && data.Options != nil
 }
 
-// InputOf gives what a task asks the user for; nil when it does not.
+// InputOf returns what a task asks the user for; nil when it does not.
 func InputOf(status a2a.TaskStatus) *storage.Input {
 	if status.State != a2a.TaskStateInputRequired && status.State != a2a.TaskStateAuthRequired {
 		return nil
@@ -63,7 +63,7 @@ type inputRequest struct {
 	answer string
 }
 
-// inputRequests gives the questions to the user, oldest first. Hosts differ in the order of a
+// inputRequests returns the questions to the user, oldest first. Hosts differ in the order of a
 // question and its answer in the history; what the user said after the first message are the
 // answers, one for each question.
 func (w *Run) inputRequests() []inputRequest {
@@ -107,7 +107,7 @@ func (w *Run) ask(ctx context.Context, data inputData) error {
 	return errWaiting
 }
 
-// chosen gives the reading of a step that the user has chosen; nil when the user was not
+// chosen returns the reading of a step that the user has chosen; nil when the user was not
 // asked. An answer that is none of the options has the question asked again. A question can also
 // be one of the readings that the answer to the previous one offered.
 func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found, error) {
@@ -160,5 +160,5 @@ func (w *Run) rateOffered(ctx context.Context, option storage.InputOption) {
 	}
 }
 
-// label gives an untrusted description for a reader, on one line.
+// label returns an untrusted description for a reader, on one line.
 func label(text string) string { return llm.Plain(oneLine(text, maxLabel)) }

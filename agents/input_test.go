@@ -28,7 +28,7 @@ var executors = map[string]func(agents.Config) a2asrv.AgentExecutor{
 	"assistant": func(c agents.Config) a2asrv.AgentExecutor { return assistant.New(c) },
 }
 
-// withAnswer gives a task that waits for input with the answer, as our host stores it, or as
+// withAnswer returns a task that waits for input with the answer, as our host stores it, or as
 // the SDK's does: there the question is not in the history yet.
 func withAnswer(task *a2a.Task, answer string, bySDK bool) *a2a.Task {
 	answered := *task

@@ -30,7 +30,7 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 	return result, &modelError{fmt.Errorf("%s: %w", name, err)}
 }
 
-// Plan gives the steps of the answer. There is at least one: the question itself if the
+// Plan returns the steps of the answer. There is at least one: the question itself if the
 // model gives none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan

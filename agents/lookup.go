@@ -155,7 +155,7 @@ const (
 	likely = "likely"
 )
 
-// certainty gives the degree of a confidence; "" for one that is not known.
+// certainty returns the degree of a confidence; "" for one that is not known.
 func certainty(confidence float64) string {
 	switch {
 	case confidence == 0:
@@ -176,7 +176,7 @@ func (f Found) addCertainty(metadata map[string]any) {
 	}
 }
 
-// alternativesData gives readings to choose from as metadata, in types that all hosts can copy.
+// alternativesData returns readings to choose from as metadata, in types that all hosts can copy.
 func alternativesData(options []storage.InputOption) []any {
 	var all []any
 	for _, option := range options {

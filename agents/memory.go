@@ -36,7 +36,7 @@ func (w *Run) Recall(ctx context.Context) error {
 	return nil
 }
 
-// remember gives the answered turns, within the limits. When not all fit, later turns have
+// remember returns the answered turns, within the limits. When not all fit, later turns have
 // priority, and of a turn its question and queries, which matter more to a follow-up than
 // its answer. Unanswered turns are left out.
 func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
@@ -76,7 +76,7 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	return answered, nil
 }
 
-// referenced gives the turns of the tasks that the message refers to, the last first: they
+// referenced returns the turns of the tasks that the message refers to, the last first: they
 // count like the latest of the conversation.
 func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
 	var turns []storage.Run
@@ -99,7 +99,7 @@ func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
 	return turns, nil
 }
 
-// answerOf gives the result of a turn, and whether it is an answer. A result larger than
+// answerOf returns the result of a turn, and whether it is an answer. A result larger than
 // maxResult counts as one and is not read.
 func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok bool, err error) {
 	text := turn.Result
@@ -120,7 +120,7 @@ func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok 
 	return found, ok, nil
 }
 
-// alternatives gives the readings that a result offers to choose from.
+// alternatives returns the readings that a result offers to choose from.
 func (r result) alternatives() []storage.InputOption {
 	var all []storage.InputOption
 	for _, step := range r.Steps {

@@ -9,7 +9,7 @@ import (
 	"parley/storage"
 )
 
-// NewProgress gives a function that converts the events of a run of either agent to
+// NewProgress returns a function that converts the events of a run of either agent to
 // progress. It takes all events once, in order; or the task that they result in.
 func NewProgress(question string) func(event a2a.Event) []storage.Progress {
 	p := progress{question: question}

@@ -70,7 +70,7 @@ func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 	r.Steps = append(r.Steps, resultStep(reportedStep(step, rows)))
 }
 
-// reportedStep gives a step, whose rows are in an artifact, for readers of runs.
+// reportedStep returns a step, whose rows are in an artifact, for readers of runs.
 func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
 	reported := storage.Step{
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
@@ -84,7 +84,7 @@ func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
 	return reported
 }
 
-// Response gives the answer of a task of either agent; "" when there is none.
+// Response returns the answer of a task of either agent; "" when there is none.
 func Response(task *a2a.Task) string {
 	for _, name := range []string{ResultData, AnswerText} {
 		if response := artifact(task, name); response != nil {
@@ -102,7 +102,7 @@ func listed(rows []json.RawMessage) []json.RawMessage {
 	return rows
 }
 
-// queryStep gives the one step of nl2ql, whose query and rows are separate artifacts.
+// queryStep returns the one step of nl2ql, whose query and rows are separate artifacts.
 func queryStep(query, data *a2a.Artifact, question string) llm.Step {
 	var step llm.Step
 	if query != nil {

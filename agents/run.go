@@ -73,7 +73,7 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	return &Executor{config: config, result: result, find: find}
 }
 
-// Execute gives the events of a run, to its end or to a question to the user. An error ends
+// Execute returns the events of a run, to its end or to a question to the user. An error ends
 // the run as failed; when ctx ends, no final event is emitted: the host writes it. A run that
 // has ended, or waits for an answer, gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
@@ -151,7 +151,7 @@ func (w *Run) readRequest() error {
 	return err
 }
 
-// Cancel gives the final event of a canceled run.
+// Cancel returns the final event of a canceled run.
 func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		yield(a2a.NewStatusUpdateEvent(exec, a2a.TaskStateCanceled, nil), nil)
@@ -164,10 +164,10 @@ func (w *Run) Question() string { return w.request.Text }
 // state is the state of the stored task; unspecified for a new run.
 func (w *Run) state() a2a.TaskState { return w.stored.Status.State }
 
-// Artifact gives an artifact of the stored task; nil for none.
+// Artifact returns an artifact of the stored task; nil for none.
 func (w *Run) Artifact(id string) *a2a.Artifact { return artifact(w.stored, id) }
 
-// StatusMessages gives the messages that came with the status of the stored task, oldest
+// StatusMessages returns the messages that came with the status of the stored task, oldest
 // first, without those that asked for input.
 func (w *Run) StatusMessages() []*a2a.Message {
 	return slices.DeleteFunc(w.agentMessages(), func(message *a2a.Message) bool {
@@ -186,7 +186,7 @@ func (w *Run) agentMessages() []*a2a.Message {
 
 func (w *Run) userMessages() []*a2a.Message { return w.messagesOf(a2a.MessageRoleUser) }
 
-// messagesOf gives the messages of an author in the history of the stored task, oldest first.
+// messagesOf returns the messages of an author in the history of the stored task, oldest first.
 func (w *Run) messagesOf(author a2a.MessageRole) []*a2a.Message {
 	var messages []*a2a.Message
 	for _, message := range w.stored.History {

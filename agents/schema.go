@@ -65,7 +65,7 @@ func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link,
 	return links, nil
 }
 
-// fieldText gives the description of a column; column names are case-insensitive.
+// fieldText returns the description of a column; column names are case-insensitive.
 func fieldText(schema map[string]string, column string) string {
 	if text, ok := schema[column]; ok {
 		return text

@@ -25,7 +25,7 @@ const (
 	maxCachedUnits = 1000
 )
 
-// units gives the units of the numbers of a result, by column: that of the column of a
+// units returns the units of the numbers of a result, by column: that of the column of a
 // dataset with the same name, or of which it is a sum, an average, a minimum or a maximum.
 // Without profiles there are none.
 func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) map[string]string {
@@ -59,7 +59,7 @@ func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) m
 	return units
 }
 
-// named gives the first datasets that a query names.
+// named returns the first datasets that a query names.
 func (w *Run) named(sql string) (found []llm.Dataset) {
 	sql = strings.ToLower(sql)
 	for _, dataset := range w.task.Datasets {
@@ -88,7 +88,7 @@ func hasName(text, name string) bool {
 	}
 }
 
-// unitsOf gives the units of a dataset, by column in lower case.
+// unitsOf returns the units of a dataset, by column in lower case.
 func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]string {
 	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
 		return byLowerName(w.attached[at].Units)
@@ -119,7 +119,7 @@ func newUnitCache() *lru.Cache[string, map[string]string] {
 	return lru.New[string, map[string]string](maxCachedUnits)
 }
 
-// byLowerName gives units by column in lower case.
+// byLowerName returns units by column in lower case.
 func byLowerName(units map[string]string) map[string]string {
 	lower := make(map[string]string, len(units))
 	for name, unit := range units {
@@ -131,7 +131,7 @@ func byLowerName(units map[string]string) map[string]string {
 // ofColumn are words of names for what has the unit of the column that it is computed of.
 var ofColumn = []string{"sum", "total", "avg", "average", "mean", "median", "min", "max", "minimum", "maximum", "lowest", "highest"}
 
-// sourceColumns gives the columns of datasets that a column of a result may have its unit
+// sourceColumns returns the columns of datasets that a column of a result may have its unit
 // from, in lower case.
 func sourceColumns(name string) []string {
 	name = strings.ToLower(strings.Trim(name, "_"))

@@ -79,7 +79,7 @@ var attachmentTypes = map[string][]string{
 	"text/tab-separated-values": {".tsv", ".tab"},
 }
 
-// AttachmentTypes gives the media types of files that questions may bring, each with the
+// AttachmentTypes returns the media types of files that questions may bring, each with the
 // ends of their names.
 func AttachmentTypes() map[string][]string { return maps.Clone(attachmentTypes) }
 

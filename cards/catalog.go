@@ -12,7 +12,7 @@ type Entry struct {
 	AgentCard string `json:"agentCard"`
 }
 
-// Catalog gives an entry for each agent; see [NL2QL] for baseURL.
+// Catalog returns an entry for each agent; see [NL2QL] for baseURL.
 func Catalog(baseURL string) []Entry {
 	var entries []Entry
 	for _, card := range All(baseURL, "") {

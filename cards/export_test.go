@@ -7,7 +7,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
-// Payloads gives what may be signed of a card, by form.
+// Payloads returns what may be signed of a card, by form.
 func Payloads(document []byte) (map[Form]string, error) {
 	card, err := ReadSigned(document)
 	texts := map[Form]string{}

@@ -13,7 +13,7 @@ import (
 // about, as a client names it.
 type Example struct{ Text, Namespace string }
 
-// WithExamples gives a deep copy of a card in which every skill has the examples: the
+// WithExamples returns a deep copy of a card in which every skill has the examples: the
 // extended card of a caller. They are texts to be sent as they are. The params of the
 // namespace extension have them with their namespaces, for callers who can read several.
 // It fails only for a card that does not encode as JSON.

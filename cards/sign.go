@@ -47,7 +47,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	return &Signer{keys: keys, signed: lru.New[[sha256.Size]byte, []a2a.AgentCardSignature](maxSigned)}, nil
 }
 
-// Keys gives the public keys.
+// Keys returns the public keys.
 func (s *Signer) Keys() JWKSet {
 	var set JWKSet
 	for _, key := range s.keys {
@@ -56,7 +56,7 @@ func (s *Signer) Keys() JWKSet {
 	return set
 }
 
-// Sign gives a card of A2A 1.0 with signatures in place of those that it has: one in each
+// Sign returns a card of A2A 1.0 with signatures in place of those that it has: one in each
 // form that verifiers expect, see [Form], if these differ. The context has the public address, see package
 // baseurl. Where a client can have chosen that, the card is not signed: a signed card that
 // names somebody else's address would serve them.
@@ -109,7 +109,7 @@ type header struct {
 	KeysURL   string `json:"jku,omitempty"`
 }
 
-// signatures gives the signatures of a document in some forms.
+// signatures returns the signatures of a document in some forms.
 func (s *Signer) signatures(ctx context.Context, document []byte, forms ...Form) ([]a2a.AgentCardSignature, error) {
 	key := s.keys[0]
 	text, err := json.Marshal(header{

@@ -38,7 +38,7 @@ func pemKey(t testing.TB, private any) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// newKeys gives one key of each kind.
+// newKeys returns one key of each kind.
 func newKeys(t testing.TB) (es256, eddsa cards.Key) {
 	t.Helper()
 	onP256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -83,7 +83,7 @@ func sign(t testing.TB, signer *cards.Signer, card *a2a.AgentCard) []byte {
 	return data
 }
 
-// verified gives the forms of a card's signatures that a set of keys verifies.
+// verified returns the forms of a card's signatures that a set of keys verifies.
 func verified(t testing.TB, document []byte, keys cards.JWKSet) []cards.Form {
 	t.Helper()
 	card, err := cards.ReadSigned(document)

@@ -100,7 +100,7 @@ func isTemporary(err error) bool {
 	return true
 }
 
-// retryAfter gives the pause that the provider asks for.
+// retryAfter returns the pause that the provider asks for.
 func retryAfter(err error) time.Duration {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.RetryAfter

@@ -73,7 +73,7 @@ func (c *Chat) Describe(ctx context.Context, task DescribeTask) (Description, er
 	return result, err
 }
 
-// FieldsOf gives the fields of rows, in order of appearance and with their current
+// FieldsOf returns the fields of rows, in order of appearance and with their current
 // descriptions, and then the fields that have only a description.
 func FieldsOf(rows []json.RawMessage, current map[string]string) []Field {
 	var names []string
@@ -107,7 +107,7 @@ func checkDescription(d *describeOutput) error {
 	return checkTexts(d.Description)
 }
 
-// describe gives the fields with their new descriptions, or else the current ones.
+// describe returns the fields with their new descriptions, or else the current ones.
 func (d *describeOutput) describe(fields []Field, known links) []Field {
 	described := slices.Clone(fields)
 	for i, f := range fields {

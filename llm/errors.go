@@ -89,7 +89,7 @@ func (f *failure) LogValue() slog.Value {
 	return slog.StringValue(fmt.Sprintf("%s (%v)", f.message, f.cause))
 }
 
-// ClientMessage gives the message of a job's error for the user; "" when it has none.
+// ClientMessage returns the message of a job's error for the user; "" when it has none.
 func ClientMessage(err error) string {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f.message
@@ -108,7 +108,7 @@ func (c *caller) explain(ctx context.Context, err error) error {
 	return &failure{message: fmt.Sprintf("%v: %s %s", ErrUnavailable, c.model, cause(err)), kind: ErrUnavailable, cause: err}
 }
 
-// cause gives the end of a sentence that begins with the model.
+// cause returns the end of a sentence that begins with the model.
 func cause(err error) string {
 	var status *StatusError
 	switch {

@@ -17,7 +17,7 @@ func (c *Chat) SetPause(pause func(context.Context, time.Duration) error) {
 // SetTries sets how often a call is tried.
 func (c *Chat) SetTries(tries int) { c.caller.retry.Tries = tries }
 
-// SchemaText gives what is said about a task's datasets.
+// SchemaText returns what is said about a task's datasets.
 func SchemaText(ctx context.Context, task Task, catalog Catalog) string {
 	return (&Chat{catalog: catalog}).viewOf(ctx, task).Schema
 }

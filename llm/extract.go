@@ -86,7 +86,7 @@ func (e *Extraction) add(more Extraction) {
 	e.Usage.Add(more.Usage)
 }
 
-// extractPart gives the rows of a part. One with more rows than fit into an answer is
+// extractPart returns the rows of a part. One with more rows than fit into an answer is
 // split.
 func (c *Chat) extractPart(ctx context.Context, task ExtractTask, part string) (Extraction, error) {
 	result, err := c.extractOnce(ctx, task, part)
@@ -169,7 +169,7 @@ func (e *extractOutput) check(fields []Field) error {
 	return nil
 }
 
-// plainValue gives a value that is a text, a number, a boolean or null. It turns lists and
+// plainValue returns a value that is a text, a number, a boolean or null. It turns lists and
 // objects into their JSON as text.
 func plainValue(value json.RawMessage) (string, error) {
 	if len(value) == 0 {

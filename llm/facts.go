@@ -67,7 +67,7 @@ type Reference struct{ From, To ColumnName }
 // ColumnName names a column of a dataset.
 type ColumnName struct{ Dataset, Column string }
 
-// String gives the name in SQL.
+// String returns the name in SQL.
 func (n ColumnName) String() string { return sqltext.Name(n.Dataset) + "." + sqltext.Name(n.Column) }
 
 // columnFacts writes the facts of a column, in parentheses; "" for none.

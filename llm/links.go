@@ -33,7 +33,7 @@ var (
 	bareHost = regexp.MustCompile(`^(?i)(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$`)
 )
 
-// linksIn gives the addresses in the rows of steps.
+// linksIn returns the addresses in the rows of steps.
 func linksIn(steps []Step) links {
 	known := newLinks()
 	for _, step := range steps {
@@ -47,7 +47,7 @@ func linksIn(steps []Step) links {
 	return known
 }
 
-// knownLinks gives the addresses in the user's texts.
+// knownLinks returns the addresses in the user's texts.
 func knownLinks(task Task) links {
 	known := newLinks()
 	texts := []string{task.Question, task.Hints}
@@ -100,7 +100,7 @@ func (l links) addHosts(text string) {
 	}
 }
 
-// hostOf gives the host of a good address; "" for others.
+// hostOf returns the host of a good address; "" for others.
 func hostOf(address string) string {
 	if found := goodAddress.FindStringSubmatch(address); found != nil {
 		return normalHost(found[1])
@@ -137,7 +137,7 @@ var (
 // storedTimeout limits the search for addresses in the data.
 const storedTimeout = 15 * time.Second
 
-// storedLinks gives those of some addresses that the data holds as they are. An address in
+// storedLinks returns those of some addresses that the data holds as they are. An address in
 // a row of a result is no proof: a model that follows instructions in the data can write a
 // query that builds one from other rows, or truncates one.
 func storedLinks(ctx context.Context, task AnswerTask, used []string) links {

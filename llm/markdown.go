@@ -147,7 +147,7 @@ func (s *sanitizer) pass() string {
 	return safe
 }
 
-// keep gives the character for an address, if it may be kept.
+// keep returns the character for an address, if it may be kept.
 func (s *sanitizer) keep(address string) (string, bool) {
 	i := slices.Index(s.kept, address)
 	if i < 0 {

@@ -227,7 +227,7 @@ var (
 	escaped    = regexp.MustCompile("\\\\([!-/:-@\\[-`{-~])")
 )
 
-// shownText gives Markdown as a reader sees it, its escapes and entities replaced.
+// shownText returns Markdown as a reader sees it, its escapes and entities replaced.
 func shownText(markdown string) string {
 	return entity.ReplaceAllStringFunc(escaped.ReplaceAllString(markdown, "$1"), html.UnescapeString)
 }

@@ -42,7 +42,7 @@ func ParseSpec(text string) (Spec, error) {
 	return Spec{Provider: name, Model: model}, nil
 }
 
-// providerNames gives the known providers as text: a, b or c.
+// providerNames returns the known providers as text: a, b or c.
 func providerNames() string {
 	var names []string
 	for _, p := range providers {

@@ -42,7 +42,7 @@ func (m *Models) Add(spec Spec, jobs Jobs) error {
 	return nil
 }
 
-// Names gives the names of all, the default first.
+// Names returns the names of all, the default first.
 func (m *Models) Names() []string {
 	names := make([]string, len(m.all))
 	for i, n := range m.all {
@@ -53,7 +53,7 @@ func (m *Models) Names() []string {
 
 func nameOf(spec Spec) string { return strings.TrimSuffix(spec.String(), ":") }
 
-// Jobs gives the model of a request that names a provider and a model: the first that
+// Jobs returns the model of a request that names a provider and a model: the first that
 // has both, where either may be "". The model may be written as provider:model. The error
 // is an [UnknownModelError].
 func (m *Models) Jobs(provider, model string) (Jobs, error) {

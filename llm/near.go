@@ -70,7 +70,7 @@ func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 	return out.String()
 }
 
-// namesIn gives the different names in failed queries, without aliases, those that the
+// namesIn returns the different names in failed queries, without aliases, those that the
 // reasons repeat first.
 func namesIn(failed []FailedQuery) []string {
 	var blamed, other []string

@@ -28,7 +28,7 @@ func readShape(name string) *shape {
 	return &shape{name: name, schema: schema.Bytes()}
 }
 
-// render gives the messages for a job. Material is between lines with a random word: nobody
+// render returns the messages for a job. Material is between lines with a random word: nobody
 // who wrote a row, a name or a description knows it, so none can contain a line that seems
 // to end the material.
 func render(job string, form *shape, view any) ([]llms.MessageContent, error) {

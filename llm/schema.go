@@ -164,7 +164,7 @@ func rank(datasets []Dataset, texts []string) []ranking {
 	return ranked
 }
 
-// wordWeights gives the wanted words that a dataset has, with their weights.
+// wordWeights returns the wanted words that a dataset has, with their weights.
 func wordWeights(d Dataset, wanted map[string]bool) map[string]float64 {
 	weights := map[string]float64{}
 	note := func(text string, weight float64) {

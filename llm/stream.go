@@ -131,7 +131,7 @@ func (b *boundedText) add(text string) error {
 	return nil
 }
 
-// body gives the answer as if it had not been streamed. It has the fields of all
+// body returns the answer as if it had not been streamed. It has the fields of all
 // providers; the client reads those of its own.
 func (a *streamed) body() []byte {
 	text := cmp.Or(a.input.String(), a.text.String())

@@ -120,7 +120,7 @@ func rowsText(rows Rows, limits rowLimits) string {
 	return out.String()
 }
 
-// ColumnsOf gives the keys of a row in order, without internal ones; none when it is not a
+// ColumnsOf returns the keys of a row in order, without internal ones; none when it is not a
 // JSON object.
 func ColumnsOf(row json.RawMessage) []string {
 	var columns []string
@@ -148,7 +148,7 @@ func rowText(columns []string, row json.RawMessage, limit int) string {
 	return "[" + strings.Join(texts, ",") + "]"
 }
 
-// valueText gives a JSON value, shortened.
+// valueText returns a JSON value, shortened.
 func valueText(value json.RawMessage, limit int) string {
 	if len(value) == 0 {
 		return "null"

@@ -60,7 +60,7 @@ func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error
 	return resp, err
 }
 
-// send gives a response with a 2xx status, or an error.
+// send returns a response with a 2xx status, or an error.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	if t.provider.bearer && t.key != "" {
 		req = req.Clone(req.Context())
@@ -110,7 +110,7 @@ func (t *transport) refusal(resp *http.Response) error {
 	return refused
 }
 
-// errorMessage gives the message of an error body, {"error": "…"} or
+// errorMessage returns the message of an error body, {"error": "…"} or
 // {"error": {"message": "…"}}; "" for all else, such as a proxy's page.
 func errorMessage(body []byte) string {
 	var page struct{ Error json.RawMessage }

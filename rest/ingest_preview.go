@@ -141,7 +141,7 @@ func (s *Server) uploadedFile(r *request, ref storage.IngestFile) (storage.Uploa
 	return file, nil
 }
 
-// toReport gives the types of a report's columns as datasets have them.
+// toReport returns the types of a report's columns as datasets have them.
 func toReport(r storage.IngestReport) storage.IngestReport {
 	r.Columns = toList(r.Columns, toColumnReport)
 	return r

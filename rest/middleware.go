@@ -83,7 +83,7 @@ func (s *Server) setContext(c *gin.Context) {
 	c.Next()
 }
 
-// withBaseURL gives the context of a request with the public URL: the configured one, else
+// withBaseURL returns the context of a request with the public URL: the configured one, else
 // that of the request.
 func (s *Server) withBaseURL(r *http.Request) context.Context {
 	if s.cfg.BaseURL != "" {

@@ -86,7 +86,7 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 	return column
 }
 
-// profileValue gives a value of a type as rows have it: numbers that are exact in a double as
+// profileValue returns a value of a type as rows have it: numbers that are exact in a double as
 // such, others as text.
 func profileValue(typ, text string) any {
 	switch {
@@ -112,7 +112,7 @@ func profileValue(typ, text string) any {
 	return v
 }
 
-// bound gives the bound of a bin as a value of the column's type.
+// bound returns the bound of a bin as a value of the column's type.
 func bound(typ string, value float64) any {
 	if storage.KindOf(typ) != storage.KindTime {
 		return value

@@ -82,7 +82,7 @@ func toInput(input *storage.Input) *inputJSON {
 	return &inputJSON{Question: input.Question, Options: append([]storage.InputOption{}, input.Options...)}
 }
 
-// input gives what a run asks the user; nil when it does not wait.
+// input returns what a run asks the user; nil when it does not wait.
 func (s *Server) input(r *request, run storage.Run) (*inputJSON, error) {
 	if run.Status.Final() {
 		return nil, nil

@@ -13,7 +13,7 @@ type Caller struct {
 // Restricted reports whether the caller's token covers less than its user may.
 func (c Caller) Restricted() bool { return c.Restriction != "" }
 
-// Resolve gives the username that a name in a request means; Self is the caller.
+// Resolve returns the username that a name in a request means; Self is the caller.
 func (c Caller) Resolve(name string) string {
 	if name = NormalizeUsername(name); name == Self {
 		return c.Username

@@ -42,7 +42,7 @@ func CutColumnName(name, suffix string) string {
 	return name + suffix
 }
 
-// FoldColumn gives the form in which DuckDB compares names of columns: only A to Z lose their
+// FoldColumn returns the form in which DuckDB compares names of columns: only A to Z lose their
 // case.
 func FoldColumn(name string) string {
 	return strings.Map(func(r rune) rune {

@@ -58,7 +58,7 @@ func CutDateOrder(typ string) (bare, order string) {
 	return bare, order
 }
 
-// ingestType gives the type that a name stands for.
+// ingestType returns the type that a name stands for.
 func ingestType(name string) (string, bool) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if bare, order := CutDateOrder(name); order != "" {
@@ -74,7 +74,7 @@ func ingestType(name string) (string, bool) {
 	return typ, ok
 }
 
-// TypeWord gives the name that options have for the type of a column; the type itself where
+// TypeWord returns the name that options have for the type of a column; the type itself where
 // they have none.
 func TypeWord(typ string) string {
 	switch typ {

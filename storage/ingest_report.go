@@ -45,7 +45,7 @@ type IngestWarning struct {
 	Message string `json:"message"`
 }
 
-// Fit gives a report that is small enough to be kept. It leaves out warnings and columns
+// Fit returns a report that is small enough to be kept. It leaves out warnings and columns
 // from the end, and says so.
 func (r IngestReport) Fit() IngestReport {
 	columns, warnings := len(r.Columns), len(r.Warnings)

@@ -83,7 +83,7 @@ type IngestTable struct {
 	Dataset, Table string
 }
 
-// IngestTables gives the tables of a file as ingestions into datasets that are named after
+// IngestTables returns the tables of a file as ingestions into datasets that are named after
 // a dataset and a table each. newID gives the id of a table's ingestion.
 func IngestTables(dataset string, tables []string, newID func(table string) string) []IngestTable {
 	taken := map[string]bool{}
@@ -96,7 +96,7 @@ func IngestTables(dataset string, tables []string, newID func(table string) stri
 	return all
 }
 
-// Each gives the ingestions to start, and the names of their datasets.
+// Each returns the ingestions to start, and the names of their datasets.
 func (i NewIngestion) Each(dataset string) iter.Seq2[string, NewIngestion] {
 	return func(yield func(string, NewIngestion) bool) {
 		if len(i.Tables) == 0 {

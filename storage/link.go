@@ -37,7 +37,7 @@ const (
 	ManyToMany Cardinality = "many-to-many"
 )
 
-// CardinalityOf gives the cardinality of a link whose values are repeated in From, or in To.
+// CardinalityOf returns the cardinality of a link whose values are repeated in From, or in To.
 func CardinalityOf(manyFrom, manyTo bool) Cardinality {
 	switch {
 	case manyFrom && manyTo:
@@ -118,7 +118,7 @@ func (l Link) Equal(other Link) bool {
 		slices.EqualFunc(l.Columns, other.Columns, strings.EqualFold) && slices.EqualFunc(l.ToColumns, other.ToColumns, strings.EqualFold)
 }
 
-// FindColumns gives columns by their names, or else a name that is none.
+// FindColumns returns columns by their names, or else a name that is none.
 func FindColumns(columns []Column, names []string) (found []Column, missing string) {
 	for _, name := range names {
 		at := slices.IndexFunc(columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// NewID gives a new id. Ids increase with the time, so that their order is that of creation.
+// NewID returns a new id. Ids increase with the time, so that their order is that of creation.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }
 
 // Self stands for the acting user in place of a username, so that it cannot be a username.
@@ -45,7 +45,7 @@ var (
 // maxCleanName leaves room for the name of a table behind that of its file.
 const maxCleanName = 100
 
-// DatasetName gives the name of the dataset for a file.
+// DatasetName returns the name of the dataset for a file.
 func DatasetName(filename string) string {
 	filename = packing.ReplaceAllString(filename, "")
 	return CleanName(strings.TrimSuffix(filename, path.Ext(filename)))
@@ -75,14 +75,14 @@ func isForeign(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.L, unicode.N) && !unicode.Is(unicode.Latin, r)
 }
 
-// TableName gives the name of the dataset for one table of a file. The table's name, which can
+// TableName returns the name of the dataset for one table of a file. The table's name, which can
 // end in a hash, stays whole.
 func TableName(dataset, table string) string {
 	name := "_" + CleanName(table)
 	return dataset[:min(len(dataset), maxName-len(name))] + name
 }
 
-// UniqueName gives a dataset name that is not taken: this one, or this one with a number.
+// UniqueName returns a dataset name that is not taken: this one, or this one with a number.
 // To taken, names that differ in case only are the same.
 func UniqueName(name string, taken func(string) bool) string {
 	unique := name
@@ -92,7 +92,7 @@ func UniqueName(name string, taken func(string) bool) string {
 	return unique
 }
 
-// NormalizeUsername gives the form in which usernames are kept and compared: lower
+// NormalizeUsername returns the form in which usernames are kept and compared: lower
 // case, in Unicode's normal form C. The few letters beyond ASCII whose lower case
 // is ASCII stay as they are, so that nobody passes for somebody else. A name that
 // CheckUsername refuses may stay as it is.

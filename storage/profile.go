@@ -56,7 +56,7 @@ type Histogram struct {
 	Counts []int64 `json:"counts"`
 }
 
-// NewHistogram gives the bins for values of a type from least to most, without counts.
+// NewHistogram returns the bins for values of a type from least to most, without counts.
 func NewHistogram(typ string, least, most float64) *Histogram {
 	h, bins := &Histogram{From: least, To: most}, float64(HistogramBins)
 	if step := BinStep(typ); step > 0 {
@@ -71,7 +71,7 @@ func NewHistogram(typ string, least, most float64) *Histogram {
 	return h
 }
 
-// Bin gives the least value of a bin and the one at which the next starts.
+// Bin returns the least value of a bin and the one at which the next starts.
 func (h *Histogram) Bin(i int) (from, to float64) {
 	width := (h.To - h.From) / float64(len(h.Counts))
 	if to = h.From + float64(i+1)*width; i == len(h.Counts)-1 {
@@ -140,7 +140,7 @@ var (
 	timeType   = regexp.MustCompile(`^(?:DATE|TIMESTAMP|TIMESTAMP_(?:S|MS|NS)|TIMESTAMP WITH TIME ZONE)$`)
 )
 
-// KindOf gives the kind of a type's values.
+// KindOf returns the kind of a type's values.
 func KindOf(typ string) ValueKind {
 	switch {
 	case numberType.MatchString(typ):
@@ -155,7 +155,7 @@ func KindOf(typ string) ValueKind {
 	return KindOther
 }
 
-// Fit gives a profile that is small enough to be kept. It leaves out frequent values, and
+// Fit returns a profile that is small enough to be kept. It leaves out frequent values, and
 // then what else takes much room.
 func (p Profile) Fit() Profile {
 	p.Columns = append([]ColumnProfile(nil), p.Columns...)

@@ -9,7 +9,7 @@ import (
 	"parley/internal/jsontext"
 )
 
-// withoutEmptyParts gives a stored document without message parts that the SDK cannot
+// withoutEmptyParts returns a stored document without message parts that the SDK cannot
 // read, such as {"data": null}: earlier versions stored them.
 func withoutEmptyParts(text []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))

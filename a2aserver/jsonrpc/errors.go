@@ -61,7 +61,7 @@ var answers = []struct {
 
 const internalMessage = "internal error; the server logged it with the id of this request"
 
-// HTTPStatus gives the HTTP status of an error. It is 200 for errors of the protocol;
+// HTTPStatus returns the HTTP status of an error. It is 200 for errors of the protocol;
 // overload is reported in HTTP too, for proxies and load balancers.
 func HTTPStatus(err error) int {
 	switch {
@@ -102,7 +102,7 @@ type fieldViolation struct {
 
 const badRequestType = "type.googleapis.com/google.rpc.BadRequest"
 
-// ToError gives the answer to an error. Internal ones do not say what happened.
+// ToError returns the answer to an error. Internal ones do not say what happened.
 func ToError(err error) *Error {
 	failure := &Error{Code: CodeInternal, Message: internalMessage}
 	info := errorInfo{Type: errordetails.ErrorInfoType, Reason: "INTERNAL_ERROR", Domain: a2a.ProtocolDomain}
@@ -122,7 +122,7 @@ func ToError(err error) *Error {
 	return failure
 }
 
-// fieldViolations gives the wrong fields of an error. An error that names none is one of
+// fieldViolations returns the wrong fields of an error. An error that names none is one of
 // the params.
 func fieldViolations(err error, message string) []fieldViolation {
 	stored, ok := errors.AsType[*storage.Error](err)
@@ -136,7 +136,7 @@ func fieldViolations(err error, message string) []fieldViolation {
 	return violations
 }
 
-// clientMessage gives the part of an error that is meant for the client, and its
+// clientMessage returns the part of an error that is meant for the client, and its
 // metadata; "" when there is none.
 func clientMessage(err error) (string, map[string]string) {
 	if protocol, ok := errors.AsType[*a2a.Error](err); ok {

@@ -143,12 +143,12 @@ func appendHead(buf []byte, id json.RawMessage) []byte {
 	return append(buf, id...)
 }
 
-// ResultHead gives the beginning of a response: a result and "}" complete it.
+// ResultHead returns the beginning of a response: a result and "}" complete it.
 func ResultHead(id json.RawMessage) []byte {
 	return append(appendHead(nil, id), `,"result":`...)
 }
 
-// ResultResponse gives the response to a request that succeeded.
+// ResultResponse returns the response to a request that succeeded.
 func ResultResponse(id json.RawMessage, result []byte) []byte {
 	buf := appendHead(make([]byte, 0, len(id)+len(result)+48), id)
 	buf = append(buf, `,"result":`...)
@@ -156,7 +156,7 @@ func ResultResponse(id json.RawMessage, result []byte) []byte {
 	return append(buf, '}')
 }
 
-// ErrorResponse gives the response to a request that failed.
+// ErrorResponse returns the response to a request that failed.
 func ErrorResponse(id json.RawMessage, failure *Error) []byte { return errorResponse(id, failure) }
 
 // LegacyErrorResponse is ErrorResponse for A2A 0.3, where the data of an error is an object.

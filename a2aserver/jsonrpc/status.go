@@ -37,7 +37,7 @@ var statuses = map[int]struct {
 	-31403:       {http.StatusForbidden, rpccode.Code_PERMISSION_DENIED},
 }
 
-// Status gives the status of an error in HTTP+JSON and gRPC. err is the error that it answers:
+// Status returns the status of an error in HTTP+JSON and gRPC. err is the error that it answers:
 // JSON-RPC has no code of its own for overload.
 func (e *Error) Status(err error) (int, rpccode.Code) {
 	if e.Code == CodeInternal {
@@ -70,7 +70,7 @@ func newStatus(code int, name rpccode.Code, message string, details any) []byte 
 	return text
 }
 
-// HTTP gives the status of an error in HTTP+JSON, and its body.
+// HTTP returns the status of an error in HTTP+JSON, and its body.
 func (e *Error) HTTP(err error) (int, []byte) {
 	code, name := e.Status(err)
 	return code, newStatus(code, name, e.Message, e.Data)
@@ -92,7 +92,7 @@ var refusals = map[int]struct {
 	http.StatusRequestEntityTooLarge: {rpccode.Code_INVALID_ARGUMENT, "INVALID_REQUEST"},
 }
 
-// Refusal gives the body of an error in HTTP+JSON for a request that no agent has seen.
+// Refusal returns the body of an error in HTTP+JSON for a request that no agent has seen.
 func Refusal(status int, message string) []byte {
 	known, ok := refusals[status]
 	if !ok {
@@ -102,7 +102,7 @@ func Refusal(status int, message string) []byte {
 	return newStatus(status, known.grpc, message, []any{info})
 }
 
-// Details gives the details of an error as messages of gRPC.
+// Details returns the details of an error as messages of gRPC.
 func (e *Error) Details() (details []protoadapt.MessageV1) {
 	for _, data := range e.Data {
 		switch d := data.(type) {

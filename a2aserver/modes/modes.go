@@ -50,7 +50,7 @@ func Read(accepted []string) (*Accepted, error) {
 	return &modes, nil
 }
 
-// String gives the modes as Read reads them, separated by commas; "" for all.
+// String returns the modes as Read reads them, separated by commas; "" for all.
 func (m *Accepted) String() string {
 	if m == nil {
 		return ""
@@ -68,7 +68,7 @@ func (m *Accepted) String() string {
 	return strings.Join(accepted, ",")
 }
 
-// Event gives an event with the parts that a client accepts.
+// Event returns an event with the parts that a client accepts.
 func (m *Accepted) Event(event a2a.Event) a2a.Event {
 	if m == nil {
 		return event
@@ -124,7 +124,7 @@ func (m *Accepted) artifact(artifact *a2a.Artifact) *a2a.Artifact {
 	return &fitted
 }
 
-// parts gives the parts that the client accepts. There is at least one: where none fits,
+// parts returns the parts that the client accepts. There is at least one: where none fits,
 // they are converted.
 func (m *Accepted) parts(parts a2a.ContentParts) a2a.ContentParts {
 	var fitting a2a.ContentParts
@@ -152,7 +152,7 @@ func (m *Accepted) accepts(part *a2a.Part) bool {
 	return false
 }
 
-// relabel gives Markdown as plain text to a client that does not know it.
+// relabel returns Markdown as plain text to a client that does not know it.
 func (m *Accepted) relabel(part *a2a.Part) *a2a.Part {
 	if part.MediaType != mediaMarkdown || m.markdown {
 		return part
@@ -162,7 +162,7 @@ func (m *Accepted) relabel(part *a2a.Part) *a2a.Part {
 	return &plain
 }
 
-// convert gives text as data and data as text. Agents emit no other parts.
+// convert returns text as data and data as text. Agents emit no other parts.
 func (m *Accepted) convert(part *a2a.Part) *a2a.Part {
 	converted := *part
 	switch content := part.Content.(type) {
@@ -179,7 +179,7 @@ func (m *Accepted) convert(part *a2a.Part) *a2a.Part {
 	return &converted
 }
 
-// MediaType gives the media type of a part, or that of its kind.
+// MediaType returns the media type of a part, or that of its kind.
 func MediaType(part *a2a.Part) string {
 	kind := "application/octet-stream"
 	switch part.Content.(type) {

@@ -127,7 +127,7 @@ func ListTasks(in *a2apb.ListTasksRequest, text json.RawMessage) *a2a.ListTasksR
 	return out
 }
 
-// toState gives the state that params name. protojson discards an unknown name like an
+// toState returns the state that params name. protojson discards an unknown name like an
 // unknown field; the host must refuse it, not list everything.
 func toState(state a2apb.TaskState, text json.RawMessage) a2a.TaskState {
 	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED {

@@ -9,7 +9,7 @@ import (
 // longString is from which length on a string is not counted by Structure.
 const longString = 1 << 10
 
-// Structure gives the size of a JSON text without its long strings, such as files: a
+// Structure returns the size of a JSON text without its long strings, such as files: a
 // program needs many times that to hold it.
 func Structure(text []byte) int {
 	size := len(text)
@@ -27,7 +27,7 @@ func Structure(text []byte) int {
 	}
 }
 
-// stringLength gives the length of a JSON string up to its closing quote.
+// stringLength returns the length of a JSON string up to its closing quote.
 func stringLength(text []byte) int {
 	for at := 0; ; {
 		next := bytes.IndexAny(text[at:], `"\`)

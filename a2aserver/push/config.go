@@ -73,7 +73,7 @@ func checkScheme(name string) string {
 	return ""
 }
 
-// ToA2A gives a config as callers see it: without its secrets.
+// ToA2A returns a config as callers see it: without its secrets.
 func ToA2A(config storage.PushConfig) *a2a.PushConfig {
 	out := &a2a.PushConfig{TaskID: a2a.TaskID(config.RunID), ID: config.ID, URL: config.URL}
 	if config.Scheme != "" {

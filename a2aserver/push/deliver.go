@@ -103,7 +103,7 @@ func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.E
 	return page, release, nil
 }
 
-// upToGap gives the events that follow a position without a gap.
+// upToGap returns the events that follow a position without a gap.
 func upToGap(page []storage.Event, position int64) []storage.Event {
 	for i, event := range page {
 		if event.Number != position+int64(i)+1 {

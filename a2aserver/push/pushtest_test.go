@@ -62,7 +62,7 @@ func newReceiver(t testing.TB, answer func(w http.ResponseWriter, r *http.Reques
 
 func accept(http.ResponseWriter, *http.Request, int) {}
 
-// numbers gives the numbers of the events that came, in order.
+// numbers returns the numbers of the events that came, in order.
 func (r *receiver) numbers() string {
 	var all []string
 	for _, each := range r.requests() {

@@ -100,7 +100,7 @@ func setHeader(header http.Header, push *storage.Push, secrets Secrets, event st
 	}
 }
 
-// signingKey gives what an event is signed with, nil when the receiver shares no secret.
+// signingKey returns what an event is signed with, nil when the receiver shares no secret.
 func signingKey(secrets Secrets) []byte {
 	if encoded, ok := strings.CutPrefix(secrets.Token, signingPrefix); ok {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
@@ -116,7 +116,7 @@ func signingKey(secrets Secrets) []byte {
 	return nil
 }
 
-// sign gives the signature of an event, by Standard Webhooks.
+// sign returns the signature of an event, by Standard Webhooks.
 func sign(key []byte, id, at string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = fmt.Fprintf(mac, "%s.%s.", id, at)

@@ -150,7 +150,7 @@ func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversati
 	return turns, nil
 }
 
-// Run gives the run of a turn.
+// Run returns the run of a turn.
 func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storage.Run, error) {
 	at := slices.IndexFunc(m.Turns, func(turn storage.Run) bool { return turn.ID == id })
 	if caller.Username != "ann" || at < 0 {
@@ -286,7 +286,7 @@ func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Ta
 	return events
 }
 
-// Fold gives what events come to, as it is read back from a log: with its data
+// Fold returns what events come to, as it is read back from a log: with its data
 // as JSON, or in maps.
 func (s *Script) Fold(t testing.TB, events []a2a.Event, raw bool) *a2a.Task {
 	t.Helper()

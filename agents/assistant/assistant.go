@@ -46,7 +46,7 @@ func find(ctx context.Context, w *agents.Run) error {
 	return w.EmitArtifact(ctx, agents.AnswerText, nil, answer)
 }
 
-// plan gives the steps of the plan that was emitted, or emits one.
+// plan returns the steps of the plan that was emitted, or emits one.
 func plan(ctx context.Context, w *agents.Run) ([]string, error) {
 	if messages := w.StatusMessages(); len(messages) > 0 {
 		if plan, ok := agents.ReadPlan(messages[0]); ok {
@@ -60,7 +60,7 @@ func plan(ctx context.Context, w *agents.Run) ([]string, error) {
 	return plan.Steps, w.EmitStatus(ctx, a2a.TaskStateWorking, agents.NewPlan(plan)...)
 }
 
-// lookUp gives a step that was emitted, or emits it.
+// lookUp returns a step that was emitted, or emits it.
 func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, before []llm.Step) (llm.Step, error) {
 	id := agents.StepName(index)
 	if artifact := w.Artifact(id); artifact != nil {

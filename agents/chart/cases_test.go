@@ -174,7 +174,7 @@ var examples = append(hostile(), []example{
 	{name: "none-empty-names", columns: "|VARCHAR; n|BIGINT", rows: []string{`"a"|1`, `"b"|2`}},
 }...)
 
-// hostile gives results with names that mean something in paths and expressions.
+// hostile returns results with names that mean something in paths and expressions.
 func hostile() (all []example) {
 	for i, name := range []string{`\\`, `'`, `\"`, `]`, `[`, `.`, `[0]`, `a.b.c`, ` `, `\u0000`, `a\\`, `'a'`, `\n`, `toString`, `valueOf`, `datum`, `${a}`, `%`, `é`, `\u2028`, `\\\", alert: 1, \"`} {
 		all = append(all, example{

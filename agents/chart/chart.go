@@ -43,7 +43,7 @@ type Result struct {
 	Truncated bool
 }
 
-// Spec gives the specification of the chart that shows a result, as a JSON object; nil if
+// Spec returns the specification of the chart that shows a result, as a JSON object; nil if
 // no chart helps. Where there are several measures, usermeta.choices has one {title, spec}
 // for each; spec is what to replace in the specification. The first is the one that is
 // drawn.

@@ -10,7 +10,7 @@ import (
 // schema is the version of Vega-Lite that specifications are written for.
 const schema = "https://vega.github.io/schema/vega-lite/v6.json"
 
-// base gives what a chart has whichever measure it draws.
+// base returns what a chart has whichever measure it draws.
 func (s *shape) base() object {
 	mark := object{"type": "bar"}
 	switch s.kind {
@@ -35,7 +35,7 @@ type drawing struct {
 	fields, renamed map[*column]string
 }
 
-// draw gives the title, the transforms and the encoding of a measure.
+// draw returns the title, the transforms and the encoding of a measure.
 func (s *shape) draw(m *column) object {
 	d := &drawing{shape: s, measure: m, encoding: object{}, taken: map[string]bool{}, fields: map[*column]string{}, renamed: map[*column]string{}}
 	for _, c := range s.Columns {
@@ -61,7 +61,7 @@ func (s *shape) draw(m *column) object {
 	return drawn
 }
 
-// height gives the height of the chart without its axes, in pixels. Bars are as high as their
+// height returns the height of the chart without its axes, in pixels. Bars are as high as their
 // labels need.
 func (d *drawing) height() int {
 	if d.kind != bars {
@@ -171,7 +171,7 @@ func (d *drawing) others(field, value, rank string, most int, by ...string) stri
 	return shown
 }
 
-// seriesField gives the field of the series, with the smallest of many summed as "Other";
+// seriesField returns the field of the series, with the smallest of many summed as "Other";
 // by has other fields that stay.
 func (d *drawing) seriesField(value string, by ...string) string {
 	if d.series == nil {
@@ -249,7 +249,7 @@ func (d *drawing) drawHistogram() {
 		object{"aggregate": "count", "type": "quantitative", "title": "Number of rows", "format": ",d"})
 }
 
-// quantity gives the axis of a measure. One of bars starts at zero, others where most of
+// quantity returns the axis of a measure. One of bars starts at zero, others where most of
 // the axis would be empty do not.
 func (d *drawing) quantity(m *column, field string, zero bool) object {
 	q := object{"field": field, "type": "quantitative", "title": m.title(), "scale": object{"zero": zero || m.least < 0 || m.least < 0.6*m.most}}

@@ -23,7 +23,7 @@ func (d *drawing) name(wish string) string {
 	return wish
 }
 
-// reference gives a field with the values of a column as they are in the rows.
+// reference returns a field with the values of a column as they are in the rows.
 func (d *drawing) reference(c *column) string {
 	if plain.MatchString(c.Name) && !inherited[c.Name] {
 		return c.Name
@@ -35,7 +35,7 @@ func (d *drawing) reference(c *column) string {
 	})
 }
 
-// field gives a field with the values of a column as they are drawn.
+// field returns a field with the values of a column as they are drawn.
 func (d *drawing) field(c *column) string {
 	return once(d.fields, c, func() string {
 		field := d.reference(c)
@@ -57,7 +57,7 @@ func once(fields map[*column]string, c *column, make func() string) string {
 	return fields[c]
 }
 
-// times gives the fields of a period: its time, and its label. Those that are no times have
+// times returns the fields of a period: its time, and its label. Those that are no times have
 // a label only.
 func (d *drawing) times(c *column) (at, label string) {
 	field := d.reference(c)

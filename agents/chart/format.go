@@ -11,7 +11,7 @@ var counts = set("count counts number")
 // maxUnit limits a unit, in bytes.
 const maxUnit = 20
 
-// displayUnit gives a unit as it is shown; "" for none that can be.
+// displayUnit returns a unit as it is shown; "" for none that can be.
 func displayUnit(unit string) string {
 	if len(unit) > maxUnit {
 		return ""
@@ -22,7 +22,7 @@ func displayUnit(unit string) string {
 // siFormat writes thousands as k and millions as M.
 const siFormat = "~s"
 
-// axisFormat gives the format of a measure on an axis; "" for that of the renderer, which
+// axisFormat returns the format of a measure on an axis; "" for that of the renderer, which
 // has as many digits as the ticks need.
 func (c *column) axisFormat() string {
 	switch {
@@ -36,7 +36,7 @@ func (c *column) axisFormat() string {
 	return ""
 }
 
-// valueFormat gives the format of one value of a measure.
+// valueFormat returns the format of one value of a measure.
 func (c *column) valueFormat() string {
 	switch {
 	case c.isShare():

@@ -12,7 +12,7 @@ import (
 // maxTitle limits the title of an axis, in bytes.
 const maxTitle = 60
 
-// words gives the words of a name, in lower case: order_id, orderId and sum(order id).
+// words returns the words of a name, in lower case: order_id, orderId and sum(order id).
 func words(name string) []string {
 	var all []string
 	start, lower := -1, false
@@ -60,7 +60,7 @@ var (
 // isID reports whether the words of a name are those of an identifier.
 func isID(words []string) bool { return len(words) > 0 && idWords[words[len(words)-1]] }
 
-// displayName gives a name as the title of an axis.
+// displayName returns a name as the title of an axis.
 func displayName(name string) string {
 	name = strings.Trim(name, "_")
 	if function, argument, ok := strings.Cut(name, "("); ok && strings.HasSuffix(argument, ")") {
@@ -84,7 +84,7 @@ func displayName(name string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
-// harmless gives a text without what Vega-Lite does not escape where it makes expressions of
+// harmless returns a text without what Vega-Lite does not escape where it makes expressions of
 // titles, for tooltips: backslashes and quotes.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -62,7 +62,7 @@ func (c *column) decideTime() bool {
 	return true
 }
 
-// grainOf gives the grain of the texts of dates and times; "" where one of them is no time
+// grainOf returns the grain of the texts of dates and times; "" where one of them is no time
 // that charts can show.
 func grainOf(values [][]byte) grain {
 	found := grain("")
@@ -83,7 +83,7 @@ func grainOf(values [][]byte) grain {
 
 var finer = []grain{years, months, days, seconds}
 
-// grainOfTime gives the coarsest grain of a JSON string: 2025-07, 2025-07-01,
+// grainOfTime returns the coarsest grain of a JSON string: 2025-07, 2025-07-01,
 // 2025-07-01T00:00:00.
 func grainOfTime(value string) grain {
 	const form = `"0000-00-00T00:00:00`

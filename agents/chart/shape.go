@@ -44,7 +44,7 @@ const (
 	minHistogram = 20
 )
 
-// choose gives the chart that shows a table best; nil for none.
+// choose returns the chart that shows a table best; nil for none.
 func (t *table) choose() *shape {
 	measures := t.byMention(t.of(measure))
 	periods, categories := t.of(period), t.of(category)
@@ -115,7 +115,7 @@ func (t *table) byMention(measures []*column) []*column {
 	return measures
 }
 
-// numericKey gives the first column if it is a number that the others were computed for,
+// numericKey returns the first column if it is a number that the others were computed for,
 // such as a rating with its count; nil otherwise.
 func (t *table) numericKey() *column {
 	first := t.columns[0]
@@ -131,7 +131,7 @@ func (t *table) numericKey() *column {
 	return first
 }
 
-// cloud gives the points of two measures.
+// cloud returns the points of two measures.
 func (t *table) cloud(measures, categories []*column) *shape {
 	s := &shape{kind: points, measures: measures[:1], against: measures[1]}
 	for _, c := range categories {
@@ -146,7 +146,7 @@ func (t *table) cloud(measures, categories []*column) *shape {
 	return t.complete(s)
 }
 
-// overPeriods gives columns, lines or points over periods.
+// overPeriods returns columns, lines or points over periods.
 func (t *table) overPeriods(over *column, categories, measures []*column) *shape {
 	s := &shape{kind: lines, main: over, measures: measures}
 	if over.distinct <= maxPeriods || over.binned {

@@ -104,7 +104,7 @@ func (t *table) preferVisible() {
 	}
 }
 
-// of gives the columns with a role, in order.
+// of returns the columns with a role, in order.
 func (t *table) of(role role) []*column {
 	var all []*column
 	for _, c := range t.columns {

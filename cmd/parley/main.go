@@ -146,7 +146,7 @@ func joinNegative(args []string) []string {
 // isFlag matches a flag without a value.
 var isFlag = regexp.MustCompile(`^(--[a-z][a-z-]*|-[a-z])$`)
 
-// commandOf gives the command that an error of the command line is about.
+// commandOf returns the command that an error of the command line is about.
 func commandOf(err error) string {
 	var parse *kong.ParseError
 	if !errors.As(err, &parse) || parse.Context.Selected() == nil {

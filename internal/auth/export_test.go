@@ -6,7 +6,7 @@ import (
 	"parley/storage"
 )
 
-// Authenticate gives the caller that a token's text speaks for.
+// Authenticate returns the caller that a token's text speaks for.
 func (a *Authenticator) Authenticate(ctx context.Context, token string) (storage.Caller, error) {
 	session, err := a.Session(ctx, token)
 	return session.Caller, err

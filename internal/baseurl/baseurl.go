@@ -15,18 +15,18 @@ type known struct {
 	configured, attested bool
 }
 
-// With gives a context with the address. It is configured, or from the client's request.
+// With returns a context with the address. It is configured, or from the client's request.
 func With(ctx context.Context, url string, configured bool) context.Context {
 	return context.WithValue(ctx, key{}, known{url, configured, configured})
 }
 
-// WithAttested gives a context with an address that no client can have chosen, see
+// WithAttested returns a context with an address that no client can have chosen, see
 // [Proxies.Of].
 func WithAttested(ctx context.Context, url string) context.Context {
 	return context.WithValue(ctx, key{}, known{url: url, attested: true})
 }
 
-// From gives the address, "" for none.
+// From returns the address, "" for none.
 func From(ctx context.Context) string { return of(ctx).url }
 
 // Configured reports whether the address is the same whatever the client sends.

@@ -34,7 +34,7 @@ func ParseProxies(texts []string) (Proxies, error) {
 	return proxies, nil
 }
 
-// Of gives the public URL of the interface that a request came in on, up to and with Root.
+// Of returns the public URL of the interface that a request came in on, up to and with Root.
 // It is attested when a trusted proxy sent the request, or when it is an address of the
 // server itself: nobody else can have chosen it.
 func (p Proxies) Of(r *http.Request) (url string, attested bool) {
@@ -58,7 +58,7 @@ func (p Proxies) trust(peer netip.Addr) bool {
 	return slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(peer.Unmap()) })
 }
 
-// forwardedAddress gives the address that trusted proxies say a request was sent to. A proxy
+// forwardedAddress returns the address that trusted proxies say a request was sent to. A proxy
 // passes on headers that it does not set, the client's among them: where both kinds are
 // sent, they must agree.
 func (p Proxies) forwardedAddress(h http.Header) address {
@@ -137,7 +137,7 @@ func (p Proxies) trustNode(node string) bool {
 	return err == nil && p.trust(address)
 }
 
-// list gives the values of a header that is a comma-separated list, or comes several times.
+// list returns the values of a header that is a comma-separated list, or comes several times.
 func list(h http.Header, name string) []string {
 	lines := h.Values(name)
 	if len(lines) == 0 {
@@ -152,7 +152,7 @@ func list(h http.Header, name string) []string {
 
 func last(values []string, depth int) []string { return values[max(0, len(values)-depth):] }
 
-// outermost gives the first value that a trusted proxy has added; "" for none.
+// outermost returns the first value that a trusted proxy has added; "" for none.
 func outermost(h http.Header, name string, depth int) string {
 	if values := last(list(h, name), depth); len(values) > 0 {
 		return values[0]
@@ -163,7 +163,7 @@ func outermost(h http.Header, name string, depth int) string {
 // address is the parts of a public address, "" for those that are not known.
 type address struct{ scheme, host, port, prefix string }
 
-// with gives the address with what is known better.
+// with returns the address with what is known better.
 func (a address) with(better address) address {
 	if better.scheme != "" {
 		a.scheme = better.scheme

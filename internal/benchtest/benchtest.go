@@ -17,7 +17,7 @@ var Clients = []int{1, 8, 32, 128}
 // Full says whether large sizes are asked for: PARLEY_BENCH=full.
 func Full() bool { return os.Getenv("PARLEY_BENCH") == "full" }
 
-// Sizes gives the sizes to measure: the usual one, or all in a full run.
+// Sizes returns the sizes to measure: the usual one, or all in a full run.
 func Sizes(usual int, all ...int) []int {
 	if Full() {
 		return all
@@ -33,7 +33,7 @@ func Each(b *testing.B, of string, sizes []int, run func(b *testing.B, size int)
 	}
 }
 
-// Percentile gives the time that n of a hundred did not exceed, 0 of none. It
+// Percentile returns the time that n of a hundred did not exceed, 0 of none. It
 // sorts them.
 func Percentile(took []time.Duration, n int) time.Duration {
 	if len(took) == 0 {
@@ -43,10 +43,10 @@ func Percentile(took []time.Duration, n int) time.Duration {
 	return took[min(len(took)*n/100, len(took)-1)]
 }
 
-// Micros gives a time as microseconds to report.
+// Micros returns a time as microseconds to report.
 func Micros(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e3 }
 
-// Millis gives a time as milliseconds to report.
+// Millis returns a time as milliseconds to report.
 func Millis(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }
 
 // CPU is the time that this process has been at work.
@@ -71,7 +71,7 @@ func CPUOf(pid int) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// Memory gives a figure of a process's memory, as /proc names it, in bytes: VmRSS
+// Memory returns a figure of a process's memory, as /proc names it, in bytes: VmRSS
 // or VmHWM. It is 0 where the kernel does not tell.
 func Memory(pid int, figure string) int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

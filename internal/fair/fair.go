@@ -281,7 +281,7 @@ func (q *Queue) fits(u *user) bool {
 	return q.cfg.FirstImmediately && u.running == 0 || u.running+weight <= q.cfg.SlotsPerUser && q.stats.Running+weight <= q.cfg.Slots
 }
 
-// Stats gives the current counts.
+// Stats returns the current counts.
 func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -4,7 +4,7 @@ import "context"
 
 type releaseKey struct{}
 
-// WithRelease gives the context of a request that may hold a slot, with what releases it.
+// WithRelease returns the context of a request that may hold a slot, with what releases it.
 func WithRelease(ctx context.Context, release func()) context.Context {
 	return context.WithValue(ctx, releaseKey{}, release)
 }

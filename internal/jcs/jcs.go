@@ -19,7 +19,7 @@ import (
 // maxDepth limits how deep a document is nested.
 const maxDepth = 200
 
-// Canonical gives the canonical form of a document. One that is no I-JSON (RFC 7493) has
+// Canonical returns the canonical form of a document. One that is no I-JSON (RFC 7493) has
 // none: text that is not Unicode, a name twice in an object, a number beyond a double.
 func Canonical(document []byte) ([]byte, error) {
 	if !utf8.Valid(document) || hasLoneSurrogate(document) {
@@ -176,7 +176,7 @@ func hasLoneSurrogate(document []byte) bool {
 	}
 }
 
-// escaped gives the code unit of an escape such as \ud800 at the start of a text; 0 for
+// escaped returns the code unit of an escape such as \ud800 at the start of a text; 0 for
 // anything else.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {

@@ -12,7 +12,7 @@ import (
 // blanks are JSON's whitespace characters.
 const blanks = " \t\r\n"
 
-// Members gives the members of an object, in order and with duplicates: the decoded key and
+// Members returns the members of an object, in order and with duplicates: the decoded key and
 // the JSON of the value.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
@@ -73,7 +73,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// StringEnd gives the end of the string that starts at an offset.
+// StringEnd returns the end of the string that starts at an offset.
 func StringEnd(text []byte, start int) int {
 	for i := start + 1; ; i++ {
 		switch text[i] {

@@ -13,7 +13,7 @@ import (
 // maxHeader is the longest header that is read, in bytes.
 const maxHeader = 256
 
-// Parse gives the tag of the language that an Accept-Language header prefers, without
+// Parse returns the tag of the language that an Accept-Language header prefers, without
 // extensions; "", which is English, where it names none or is wrong.
 func Parse(header string) string {
 	if header == "" || len(header) > maxHeader {
@@ -34,7 +34,7 @@ func Parse(header string) string {
 	return tag.String()
 }
 
-// FromEnvironment gives the tag that the variables of a process name; "en" for none.
+// FromEnvironment returns the tag that the variables of a process name; "en" for none.
 func FromEnvironment(getenv func(string) string) string {
 	name := cmp.Or(getenv("LC_ALL"), getenv("LC_NUMERIC"), getenv("LANG"))
 	name, _, _ = strings.Cut(name, ".") // the encoding
@@ -44,7 +44,7 @@ func FromEnvironment(getenv func(string) string) string {
 
 type contextKey struct{}
 
-// With gives a context with what its reader accepts: an Accept-Language header, or a tag.
+// With returns a context with what its reader accepts: an Accept-Language header, or a tag.
 // It is read only when it is needed, as most requests write no number.
 func With(ctx context.Context, accepted string) context.Context {
 	if accepted == "" {
@@ -53,7 +53,7 @@ func With(ctx context.Context, accepted string) context.Context {
 	return context.WithValue(ctx, contextKey{}, accepted)
 }
 
-// From gives the tag of the reader's locale, as Parse does.
+// From returns the tag of the reader's locale, as Parse does.
 func From(ctx context.Context) string {
 	accepted, _ := ctx.Value(contextKey{}).(string)
 	return Parse(accepted)

@@ -30,7 +30,7 @@ const (
 	apostrophe  = "’"
 )
 
-// NumbersOf gives the numbers of a locale; English ones for "" and an unknown tag.
+// NumbersOf returns the numbers of a locale; English ones for "" and an unknown tag.
 func NumbersOf(tag string) Numbers {
 	if tag == "" {
 		return english
@@ -64,7 +64,7 @@ func NumbersOf(tag string) Numbers {
 	return numbers
 }
 
-// NumbersFor gives the numbers of the reader of a context.
+// NumbersFor returns the numbers of the reader of a context.
 func NumbersFor(ctx context.Context) Numbers { return NumbersOf(From(ctx)) }
 
 var plain = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
@@ -93,7 +93,7 @@ func (n Numbers) Format(text string) string {
 // Ungrouped is Format for numbers that are no quantities, such as years.
 func (n Numbers) Ungrouped(text string) string { return n.WithoutGroups().Format(text) }
 
-// WithoutGroups gives numbers whose Format is Ungrouped.
+// WithoutGroups returns numbers whose Format is Ungrouped.
 func (n Numbers) WithoutGroups() Numbers { return Numbers{decimal: n.decimal} }
 
 // Int writes a whole number.

@@ -36,7 +36,7 @@ func Distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// Names gives the candidates that are similar to a name, at most so many, the nearest
+// Names returns the candidates that are similar to a name, at most so many, the nearest
 // first.
 func Names(name string, candidates []string, most int) []string {
 	wanted, ok := normalize(name)
@@ -77,7 +77,7 @@ func Names(name string, candidates []string, most int) []string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
 
-// normalize gives a name in lower case, without separators of words; not ok when it is too
+// normalize returns a name in lower case, without separators of words; not ok when it is too
 // long to compare.
 func normalize(name string) (runes []rune, ok bool) {
 	if len(name) > 4*MaxRunes {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Packages gives a folder with the npm packages that the package-lock.json of
+// Packages returns a folder with the npm packages that the package-lock.json of
 // another folder names. They are kept from one run of the tests to the next. The
 // error says what this machine lacks.
 func Packages(t testing.TB, source string) (dir string, err error) {
@@ -58,7 +58,7 @@ func Packages(t testing.TB, source string) (dir string, err error) {
 	return dir, nil
 }
 
-// Script gives the path of a copy of a script that finds the packages of a
+// Script returns the path of a copy of a script that finds the packages of a
 // folder that Packages gave: they are looked for beside it.
 func Script(t testing.TB, packages, script string) string {
 	t.Helper()

@@ -55,7 +55,7 @@ func startOne(t *testing.T, bin string) (identifier string) {
 	return identifier
 }
 
-// archived gives the path of the only archive.
+// archived returns the path of the only archive.
 func archived(t *testing.T) string {
 	t.Helper()
 	dir, err := os.UserCacheDir()

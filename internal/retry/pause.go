@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause gives the pause after a number of failures in a row, for a caller that counts them
+// Pause returns the pause after a number of failures in a row, for a caller that counts them
 // itself, such as in a database.
 func (p Policy) Pause(failures int) time.Duration {
 	pause := p.Initial

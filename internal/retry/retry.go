@@ -89,7 +89,7 @@ func (r *Retrier) Do(ctx context.Context, call func() error) error {
 	}
 }
 
-// next gives the pause after a failure, and whether to call again.
+// next returns the pause after a failure, and whether to call again.
 func (r *Retrier) next(ctx context.Context, err error) (pause time.Duration, more bool) {
 	now := time.Now()
 	if r.failures == 0 {
@@ -119,7 +119,7 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	return ctx.Err()
 }
 
-// endOf gives the error of a context that has ended, with its cause.
+// endOf returns the error of a context that has ended, with its cause.
 func endOf(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)

@@ -87,7 +87,7 @@ func (d *dialer) dialHost(ctx context.Context, network, address string) (net.Con
 	return nil, failed
 }
 
-// resolve gives the addresses of a host that may be called.
+// resolve returns the addresses of a host that may be called.
 func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if err := d.Policy.checkHost(host); err != nil {
 		return nil, fmt.Errorf("host %w: %w", err, ErrRefused)

@@ -65,7 +65,7 @@ func (b *Box) Seal(text, context []byte) []byte {
 	return k.aead.Seal(k.id[:], nil, text, context)
 }
 
-// Open gives what was sealed.
+// Open returns what was sealed.
 func (b *Box) Open(sealed, context []byte) ([]byte, error) {
 	if len(sealed) < idSize {
 		return nil, errors.New("seal: too short")

@@ -10,7 +10,7 @@ import (
 
 type key struct{}
 
-// With gives a context whose log lines have attrs too.
+// With returns a context whose log lines have attrs too.
 func With(ctx context.Context, attrs ...slog.Attr) context.Context {
 	return context.WithValue(ctx, key{}, slices.Concat(from(ctx), attrs))
 }

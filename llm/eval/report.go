@@ -41,7 +41,7 @@ func (r *Report) Add(o Outcome) {
 	}
 }
 
-// latency gives the time, in milliseconds, within which a share of the questions was
+// latency returns the time, in milliseconds, within which a share of the questions was
 // answered.
 func (r *Report) latency(share float64) float64 {
 	if len(r.times) == 0 {

@@ -16,7 +16,7 @@ import (
 // tolerance is the relative difference within which numbers are equal.
 const tolerance = 1e-6
 
-// Values gives a result as rows of values, without columns whose name starts with __. The
+// Values returns a result as rows of values, without columns whose name starts with __. The
 // columns default to those of the first row.
 func Values(result llm.Rows) ([][]any, error) {
 	rows := make([][]any, 0, len(result.Rows))

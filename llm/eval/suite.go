@@ -62,7 +62,7 @@ type Question struct {
 	Tags []string `json:"tags"`
 }
 
-// Count gives the numbers of questions and tables.
+// Count returns the numbers of questions and tables.
 func (s *Suite) Count() (questions, tables int) {
 	for _, space := range s.Namespaces {
 		questions += len(space.Questions)

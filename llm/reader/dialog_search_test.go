@@ -35,7 +35,7 @@ func rental(t *testing.T) (d *ducktest.Duck, rows, passages []llm.Dataset) {
 	}
 }
 
-// search gives the dataset that a question is searched in, or "" for none.
+// search returns the dataset that a question is searched in, or "" for none.
 func search(t *testing.T, d llm.Data, question string, rows, passages []llm.Dataset) string {
 	t.Helper()
 	q, ok, err := dialog.Search(t.Context(), d, link.Tokenize(question), rows, passages)

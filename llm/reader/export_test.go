@@ -10,7 +10,7 @@ import (
 	"parley/llm/reader/rank"
 )
 
-// Read gives the readings of a question about a catalog, the likeliest first. earlier is
+// Read returns the readings of a question about a catalog, the likeliest first. earlier is
 // the reading of the question before, which this one may go on from; nil for none.
 func Read(question string, cat *catalog.Catalog, earlier *link.EarlierQuery, now time.Time, run rank.Run) ([]rank.Reading, *link.Input, error) {
 	w, err := generate(question, cat, earlier, now)
@@ -33,7 +33,7 @@ func Relevant(r *Reader, question string, datasets []llm.Dataset, links ...llm.L
 	return names
 }
 
-// Trials gives the way in which a job tries queries out.
+// Trials returns the way in which a job tries queries out.
 func Trials(ctx context.Context, data llm.Data) rank.Run {
 	t := &trialRunner{data: data, cat: catalog.Join(nil, nil), remaining: maxTrialsTime}
 	return func(sql string) (rank.Result, bool, error) { return t.run(ctx, sql) }

@@ -15,7 +15,7 @@ import (
 	"parley/storage/lake/sqlcheck"
 )
 
-// profiles gives tables whose columns are written as name:type=value|value…
+// profiles returns tables whose columns are written as name:type=value|value…
 func profiles(tables map[string][]string, order ...string) []*catalog.Profile {
 	var all []*catalog.Profile
 	for _, name := range order {

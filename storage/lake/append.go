@@ -133,7 +133,7 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 	}
 }
 
-// withoutCancel gives a context with the values and the deadline of another, which is not
+// withoutCancel returns a context with the values and the deadline of another, which is not
 // canceled with it.
 func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, has := ctx.Deadline()
@@ -144,7 +144,7 @@ func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline)
 }
 
-// columnsFor gives the columns of the dataset that an addition is for. It refuses those who
+// columnsFor returns the columns of the dataset that an addition is for. It refuses those who
 // may not add to it, and rows for a dataset that cannot be read: they could not be either.
 func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column, error) {
 	if a.datasetID == "" {
@@ -187,7 +187,7 @@ func (d *Datasets) commitAddition(ctx context.Context, have []storage.Column, a 
 	return d.commit(ctx, change, result.Files)
 }
 
-// profileOf gives the profile of new files, with the units of their columns.
+// profileOf returns the profile of new files, with the units of their columns.
 func profileOf(result ingest.Result) *storage.Profile {
 	if result.Profile == nil {
 		return nil

@@ -133,7 +133,7 @@ func (a *attached) addTables(ctx context.Context) error {
 	return nil
 }
 
-// unique gives a name that no dataset of the file has, and no other file.
+// unique returns a name that no dataset of the file has, and no other file.
 func (a *attached) unique(name string) string {
 	return storage.UniqueName(name, func(name string) bool {
 		return slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, name) }) ||
@@ -166,7 +166,7 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 	return nil
 }
 
-// Datasets gives the datasets of a scope that the caller may read; an attachment hides a
+// Datasets returns the datasets of a scope that the caller may read; an attachment hides a
 // dataset of the same name. ErrNotFound when the caller may not see the namespace, or there
 // is neither a namespace nor an attachment.
 func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {

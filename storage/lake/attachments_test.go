@@ -53,7 +53,7 @@ func newAttacher(t *testing.T) attacher {
 	return a
 }
 
-// ask gives the id of a run that brings files.
+// ask returns the id of a run that brings files.
 func (a attacher) ask(conversation string, files ...storage.AttachedFile) string {
 	a.t.Helper()
 	saved, err := a.SaveAttachments(a.t.Context(), ann, conversation, files)
@@ -72,7 +72,7 @@ func (a attacher) ask(conversation string, files ...storage.AttachedFile) string
 	return start.RunID
 }
 
-// names gives the datasets of a conversation, with their rows.
+// names returns the datasets of a conversation, with their rows.
 func (a attacher) names(conversation string) string {
 	a.t.Helper()
 	all, err := a.config.Records.ConversationData(a.t.Context(), ann, conversation)

@@ -37,7 +37,7 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 	}
 }
 
-// smallFiles gives the small files at the end of a dataset.
+// smallFiles returns the small files at the end of a dataset.
 func smallFiles(data storage.DatasetData) []storage.DataFile {
 	from := len(data.Files)
 	for from > 0 && data.Files[from-1].Bytes < smallFile {
@@ -79,7 +79,7 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 	return d.commit(ctx, change, []ingest.File{file})
 }
 
-// newHolder gives a unique name for the holder of leases.
+// newHolder returns a unique name for the holder of leases.
 func newHolder() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -126,7 +126,7 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 	return d.config.Pool.Query(ctx, q)
 }
 
-// QueryDatasets gives the ids of the datasets of a namespace that statements read, without
+// QueryDatasets returns the ids of the datasets of a namespace that statements read, without
 // running them. Errors are those of Query.
 func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error) {
 	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
@@ -153,7 +153,7 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in 
 	return ids, nil
 }
 
-// NamedDatasets gives the ids of the datasets of a namespace that a text names, by their
+// NamedDatasets returns the ids of the datasets of a namespace that a text names, by their
 // name or by a column that those in except do not have. Those in except are left out.
 func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, except []string) ([]string, error) {
 	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
@@ -201,10 +201,10 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 	return result, err
 }
 
-// IngestStats gives the state of the Ingester's queue.
+// IngestStats returns the state of the Ingester's queue.
 func (d *Datasets) IngestStats() fair.Stats { return d.config.Ingester.Stats() }
 
-// tables gives datasets as the engine reads them, and a source of their files.
+// tables returns datasets as the engine reads them, and a source of their files.
 func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 	tables := make([]Table, len(all))
 	for i, data := range all {

@@ -139,7 +139,7 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 	return nil
 }
 
-// extractText gives all rows of a text, and reports progress: the share that is done and
+// extractText returns all rows of a text, and reports progress: the share that is done and
 // the rows so far.
 func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, report func(share float64, rows int)) ([]json.RawMessage, error) {
 	var rows []json.RawMessage

@@ -156,7 +156,7 @@ func (j join) sql() string {
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + from.String() + where + group
 }
 
-// joined gives the positions of the rows of each relation in the rows of the join; -1 for
+// joined returns the positions of the rows of each relation in the rows of the join; -1 for
 // none.
 func (j join) joined(tables [][]row) [][]int {
 	var all [][]int

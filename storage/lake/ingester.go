@@ -99,7 +99,7 @@ func allButOne(slots int) int {
 	return slots
 }
 
-// Stats gives the state of the queue.
+// Stats returns the state of the queue.
 func (i *Ingester) Stats() fair.Stats { return i.queue.Stats() }
 
 // Close removes what was compiled for workers, when none runs any more.
@@ -148,14 +148,14 @@ func (i *Ingester) Export(ctx context.Context, admission Admission, files []stri
 	return result.Files[0].Path, nil
 }
 
-// Parts gives the names of the tables and texts in a source, as [ingest.Parts] does. It
+// Parts returns the names of the tables and texts in a source, as [ingest.Parts] does. It
 // works in a folder.
 func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest.Source, dir string) ([]string, error) {
 	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, OutDir: dir, ListParts: true}, nil)
 	return reply.Parts, err
 }
 
-// Text gives the text of a source from which rows can be extracted, as [ingest.Text] does;
+// Text returns the text of a source from which rows can be extracted, as [ingest.Text] does;
 // not ok for a source of tables. It works in a folder.
 func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options storage.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
 	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
@@ -230,7 +230,7 @@ func (i *Ingester) start(ctx context.Context, admission Admission, request worke
 	return reply, err
 }
 
-// compiled gives the folder with compiled programs, "" where there is none. The first job
+// compiled returns the folder with compiled programs, "" where there is none. The first job
 // with a PDF file compiles them, in a worker that reads no source.
 func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string {
 	if dir := i.programs.Load(); dir != nil {

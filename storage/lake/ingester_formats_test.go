@@ -99,7 +99,7 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
-// damagedPrograms gives an ingester like another one, whose compiled program is damaged.
+// damagedPrograms returns an ingester like another one, whose compiled program is damaged.
 func damagedPrograms(t *testing.T, like *Ingester, name string) *Ingester {
 	t.Helper()
 	config := like.config

@@ -210,7 +210,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 	return true
 }
 
-// reasonOf gives the message for the user.
+// reasonOf returns the message for the user.
 func reasonOf(err error) string {
 	var known *storage.Error
 	switch {

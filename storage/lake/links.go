@@ -49,7 +49,7 @@ type knownMeasure struct {
 	until time.Time
 }
 
-// Links gives the links of a dataset that its users have declared, and others that names and
+// Links returns the links of a dataset that its users have declared, and others that names and
 // values of columns suggest, for those who may read it. Measures that take too long, or
 // cannot be made now, are missing.
 func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error) {
@@ -69,7 +69,7 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 	return m.linksOf(ctx, m.all[at:at+1], linksTimeout)
 }
 
-// LinksBetween gives the usable links between datasets that [Datasets.Datasets] gave the caller
+// LinksBetween returns the usable links between datasets that [Datasets.Datasets] gave the caller
 // shortly before, of a namespace, which may be missing, and attachments. Those that users have
 // declared are first.
 func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, all []storage.DatasetData) ([]storage.MeasuredLink, error) {
@@ -88,7 +88,7 @@ func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in s
 	return append(usable, suggested...), nil
 }
 
-// linksOf gives the links of datasets. It measures the declared ones of all before it looks for
+// linksOf returns the links of datasets. It measures the declared ones of all before it looks for
 // others, and nothing after a time.
 func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
 	inTime, cancel := context.WithTimeout(ctx, timeout)
@@ -135,7 +135,7 @@ func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, time
 	return declared, suggested, ctx.Err()
 }
 
-// asNamed gives a link with the names that its columns have now.
+// asNamed returns a link with the names that its columns have now.
 func (m linkMeter) asNamed(l storage.Link) storage.Link {
 	name := func(dataset string, names []string) []string {
 		_, columns, err := m.find(dataset, names)
@@ -233,7 +233,7 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 	return measured, nil
 }
 
-// find gives a dataset and some columns of it.
+// find returns a dataset and some columns of it.
 func (m linkMeter) find(dataset string, names []string) (storage.DatasetData, []storage.Column, error) {
 	for _, data := range m.all {
 		if !strings.EqualFold(data.Name, dataset) {
@@ -271,7 +271,7 @@ coalesce(max(s.n), 0) > 1 AS mf, (SELECT coalesce(max(n), 0) FROM "to values") >
 FROM "from values" AS s LEFT JOIN "to values" AS t ON %s`, side(from, columns, toColumns), side(to, toColumns, columns), strings.Join(on, " AND "))
 }
 
-// linkValue gives the SQL for a column's values as they are compared with those of another:
+// linkValue returns the SQL for a column's values as they are compared with those of another:
 // as they are where both have an order in common, as texts where not.
 func linkValue(c, other storage.Column) string {
 	name := sqltext.Name(c.Name)

@@ -169,7 +169,7 @@ func (s *setup) query(t testing.TB, sql string) (storage.QueryResult, error) {
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second})
 }
 
-// idle gives an idle worker.
+// idle returns an idle worker.
 func (s *setup) idle() *queryWorker {
 	s.pool.mu.Lock()
 	defer s.pool.mu.Unlock()

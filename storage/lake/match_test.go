@@ -9,7 +9,7 @@ import (
 	"parley/storage"
 )
 
-// scores gives the rows' scores.
+// scores returns the rows' scores.
 func scores(t *testing.T, result storage.QueryResult) []float64 {
 	t.Helper()
 	var all []float64

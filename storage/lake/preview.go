@@ -20,7 +20,7 @@ const (
 	maxPreviewProse = pieceBytes
 )
 
-// Preview gives the rows that an ingestion of JSON objects, or of texts that become rows,
+// Preview returns the rows that an ingestion of JSON objects, or of texts that become rows,
 // would store in an empty dataset with this definition. It stores nothing.
 func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
 	if d.extracts(definition) {
@@ -71,7 +71,7 @@ func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, stored i
 	return result.Rows, result.Truncated, nil
 }
 
-// extractPreview gives the rows that a text holds.
+// extractPreview returns the rows that a text holds.
 func (d *Datasets) extractPreview(ctx context.Context, text string, definition storage.Definition) ([]json.RawMessage, error) {
 	if len(text) > maxPreviewProse {
 		return nil, storage.Invalid(storage.FieldError{Field: "data", Message: fmt.Sprintf("must have at most %d bytes of text to extract rows from", maxPreviewProse)})
@@ -82,7 +82,7 @@ func (d *Datasets) extractPreview(ctx context.Context, text string, definition s
 	return d.extractText(ctx, "the data", text, definition, func(float64, int) {})
 }
 
-// proseOf gives the text of rows that each have one field, a string, or are passages.
+// proseOf returns the text of rows that each have one field, a string, or are passages.
 func proseOf(rows []json.RawMessage) (string, bool) {
 	texts := make([]string, len(rows))
 	for i, row := range rows {

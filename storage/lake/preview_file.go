@@ -28,7 +28,7 @@ const (
 	exampleBytes    = 256
 )
 
-// PreviewFiles gives what an ingestion of uploaded files would make: for each table of one file,
+// PreviewFiles returns what an ingestion of uploaded files would make: for each table of one file,
 // or of several files together. It refuses what the ingestion refuses, and stores nothing.
 func (d *Datasets) PreviewFiles(ctx context.Context, caller storage.Caller, files []storage.UploadFile, into storage.PreviewTarget, options storage.IngestOptions) (storage.FilePreview, error) {
 	dir, done, err := d.workDir()
@@ -68,7 +68,7 @@ func (d *Datasets) PreviewFiles(ctx context.Context, caller storage.Caller, file
 	return p.preview, p.addAll(ctx, names)
 }
 
-// Tables gives the names of the tables of an uploaded file, none for a file that is one
+// Tables returns the names of the tables of an uploaded file, none for a file that is one
 // table.
 func (d *Datasets) Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error) {
 	dir, done, err := d.workDir()
@@ -120,7 +120,7 @@ func unread(name, reason string) storage.TablePreview {
 	return storage.TablePreview{Name: name, Warnings: []storage.IngestWarning{{Message: reason}}}
 }
 
-// have gives the columns that the dataset of this name has, and keeps.
+// have returns the columns that the dataset of this name has, and keeps.
 func (p *filePreview) have(ctx context.Context, dataset string) ([]storage.Column, error) {
 	ref := p.into.Dataset
 	if ref.Name == "" {

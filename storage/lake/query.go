@@ -228,7 +228,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	return storage.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
 }
 
-// explain gives an error whose cause is the query a message for its author.
+// explain returns an error whose cause is the query a message for its author.
 func explain(err error, timeout time.Duration) error {
 	var f *worker.Fault
 	switch {

@@ -42,7 +42,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// jsonText gives a text as JSON, in as few escapes as it needs.
+// jsonText returns a text as JSON, in as few escapes as it needs.
 func jsonText(text string) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)

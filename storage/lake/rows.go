@@ -14,7 +14,7 @@ import (
 // equal values neither repeat nor lose any.
 const sortColumns = 16
 
-// Rows gives a page of a dataset's rows. An unknown column to sort by is ErrInvalid.
+// Rows returns a page of a dataset's rows. An unknown column to sort by is ErrInvalid.
 func (d *Datasets) Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error) {
 	data, err := d.config.Records.DatasetData(ctx, caller, ref)
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *Datasets) Rows(ctx context.Context, caller storage.Caller, ref storage.
 	return d.QueryOver(ctx, caller, []storage.DatasetData{data}, sql)
 }
 
-// orderBy gives the ORDER BY clause of a page, "" for the order of the rows themselves.
+// orderBy returns the ORDER BY clause of a page, "" for the order of the rows themselves.
 func orderBy(columns []storage.Column, page storage.RowPage) (string, error) {
 	if page.Sort == "" {
 		return "", nil

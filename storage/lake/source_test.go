@@ -84,7 +84,7 @@ func (s *shelf) give(tables []string) (map[string][]string, func()) {
 	})
 }
 
-// held gives the tables that somebody holds, and all that were fetched.
+// held returns the tables that somebody holds, and all that were fetched.
 func (s *shelf) held() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func TestFilesOfLargeTables(t *testing.T) {
 	}
 }
 
-// openFiles gives what the kernel says of a worker's descriptors.
+// openFiles returns what the kernel says of a worker's descriptors.
 func openFiles(t *testing.T, w *idleWorker) (paths []string) {
 	t.Helper()
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", w.PID))

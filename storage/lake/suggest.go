@@ -149,7 +149,7 @@ func (s suggester) search(ctx context.Context) ([]storage.MeasuredLink, error) {
 	return found, nil
 }
 
-// candidates gives the pairs of columns to measure, those that names say most for first.
+// candidates returns the pairs of columns to measure, those that names say most for first.
 func (s suggester) candidates(ctx context.Context) ([]candidate, error) {
 	byName, err := s.byName(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c namedColumn) lastWord() string {
 	return c.words[len(c.words)-1]
 }
 
-// keyColumns gives the columns that may identify rows.
+// keyColumns returns the columns that may identify rows.
 func keyColumns(data storage.DatasetData) (columns []namedColumn) {
 	for _, c := range data.Columns {
 		if mayKey(c.Type) {
@@ -183,12 +183,12 @@ func keyColumns(data storage.DatasetData) (columns []namedColumn) {
 	return columns
 }
 
-// own gives the columns of the dataset that may have a link.
+// own returns the columns of the dataset that may have a link.
 func (s suggester) own() []namedColumn {
 	return slices.DeleteFunc(keyColumns(s.from), func(c namedColumn) bool { return s.taken[strings.ToLower(c.Name)] })
 }
 
-// targets gives the datasets that links may lead to.
+// targets returns the datasets that links may lead to.
 func (s suggester) targets() (targets []storage.DatasetData) {
 	for _, to := range s.all {
 		if to.ID != s.from.ID && to.RowCount > 0 {
@@ -203,7 +203,7 @@ func (s suggester) pair(c namedColumn, to storage.DatasetData, toColumn namedCol
 	return candidate{link, relation}
 }
 
-// related gives the pairs of columns with related names, at most maxPairs, the best ones first.
+// related returns the pairs of columns with related names, at most maxPairs, the best ones first.
 func (s suggester) related(ctx context.Context) ([]candidate, error) {
 	var found [namesKey + 1][]candidate
 	own := s.own()
@@ -237,7 +237,7 @@ func (s suggester) related(ctx context.Context) ([]candidate, error) {
 	return best[:min(len(best), maxPairs)], nil
 }
 
-// byName gives pairs with related names that the profiles of their columns allow.
+// byName returns pairs with related names that the profiles of their columns allow.
 func (s suggester) byName(ctx context.Context) ([]candidate, error) {
 	pairs, err := s.related(ctx)
 	if err != nil {
@@ -270,7 +270,7 @@ func (s suggester) byName(ctx context.Context) ([]candidate, error) {
 	return some, nil
 }
 
-// byValues gives pairs of texts with unrelated names that the profiles of their columns allow.
+// byValues returns pairs of texts with unrelated names that the profiles of their columns allow.
 func (s suggester) byValues(ctx context.Context) ([]candidate, error) {
 	own, err := s.texts(ctx, s.from.Name, s.own(), func(c profiledColumn) bool { return c.profile.Distinct >= minValues })
 	if err != nil || len(own) == 0 {
@@ -310,7 +310,7 @@ func (c profiledColumn) mayReferTo(to profiledColumn) bool {
 	return profile.MayReferTo(*c.profile, *to.profile, to.rows)
 }
 
-// texts gives those columns of a dataset that have a profile that is wanted, without numbers:
+// texts returns those columns of a dataset that have a profile that is wanted, without numbers:
 // small ones are in every key.
 func (s suggester) texts(ctx context.Context, dataset string, columns []namedColumn, want func(profiledColumn) bool) (texts []profiledColumn, err error) {
 	profile, err := s.profile(ctx, dataset)

@@ -108,14 +108,14 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// Stats gives the size and the counters.
+// Stats returns the size and the counters.
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stats
 }
 
-// Hold gives the paths of files, in order, which stay until release. It fetches missing
+// Hold returns the paths of files, in order, which stay until release. It fetches missing
 // ones, once for all callers. It waits for room for all files at once, so that no two
 // callers wait for each other. Its failures are storage.ErrUnavailable.
 func (c *Cache) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
@@ -300,7 +300,7 @@ func (c *Cache) tryTake(files []storage.DataFile, next bool) ([]taken, <-chan st
 	return c.take(files), nil, nil
 }
 
-// sizes gives the bytes that holding files would add to those held, and of all files.
+// sizes returns the bytes that holding files would add to those held, and of all files.
 func (c *Cache) sizes(files []storage.DataFile) (more, total int64) {
 	seen := make(map[string]bool, len(files))
 	for _, file := range files {

@@ -178,7 +178,7 @@ func (c *Cache) fetch(file storage.DataFile) error {
 	return err
 }
 
-// Keys gives the keys of the files that are present, being fetched or damaged.
+// Keys returns the keys of the files that are present, being fetched or damaged.
 func (c *Cache) Keys() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -255,7 +255,7 @@ func (c *Cache) scan() error {
 	return nil
 }
 
-// keyOf gives the key that a file's name stands for, if any.
+// keyOf returns the key that a file's name stands for, if any.
 func keyOf(name string) (key string, ok bool) {
 	key, err := url.PathUnescape(name)
 	return key, err == nil && CheckKey(key) == "" && url.PathEscape(key) == name && !strings.HasPrefix(name, ".")

@@ -136,7 +136,7 @@ func (c *cacheTest) holds(path string, file storage.DataFile) {
 	}
 }
 
-// here gives which of the files are at hand.
+// here returns which of the files are at hand.
 func here(cache *objects.Cache, files []storage.DataFile) (all []int) {
 	for i, file := range files {
 		if _, release, ok := cache.Ready([]storage.DataFile{file}); ok {

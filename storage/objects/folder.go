@@ -134,7 +134,7 @@ func (f *Folder) checkPresent(ctx context.Context) error {
 // Close closes the folder. No operation may be running.
 func (f *Folder) Close() error { return f.root().Close() }
 
-// QueueStats gives the numbers of parts that are being received and that wait.
+// QueueStats returns the numbers of parts that are being received and that wait.
 func (f *Folder) QueueStats() fair.Stats { return f.queue.Stats() }
 
 // Bucket implements Store.
@@ -316,7 +316,7 @@ func (f *Folder) find(ctx context.Context, key string) error {
 	return failed(ctx, err, "find object %q", key)
 }
 
-// Path gives the file of an object, for reading only.
+// Path returns the file of an object, for reading only.
 func (f *Folder) Path(ctx context.Context, key string) (string, error) {
 	if err := f.find(ctx, key); err != nil {
 		return "", err

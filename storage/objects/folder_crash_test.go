@@ -143,7 +143,7 @@ func TestFolderAfterCrash(t *testing.T) {
 	}
 }
 
-// stageOf gives the folder of the only upload.
+// stageOf returns the folder of the only upload.
 func stageOf(t *testing.T, dir string) string {
 	t.Helper()
 	uploads, err := filepath.Glob(filepath.Join(dir, "staging", "up-*"))

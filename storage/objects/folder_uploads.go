@@ -107,7 +107,7 @@ func (f *Folder) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, 
 // isDone reports whether the end of an upload is noted.
 func (f *Folder) isDone(upload Upload) bool { return f.exists(path.Join(stageDir(upload), doneFile)) }
 
-// storedParts gives the received parts of a plan.
+// storedParts returns the received parts of a plan.
 func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map[int]storedPart, error) {
 	dir := stageDir(upload)
 	if !f.exists(dir) {

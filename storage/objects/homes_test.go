@@ -157,7 +157,7 @@ func sendPart(t testing.TB, store objects.Store, upload objects.Upload, number i
 	return objects.Part{Number: number, ETag: got.etag}
 }
 
-// cut gives the parts of a content.
+// cut returns the parts of a content.
 func cut(content []byte, partSize int64) (objects.Plan, [][]byte) {
 	plan := objects.Plan{Size: int64(len(content)), PartSize: partSize}
 	var bodies [][]byte

@@ -15,7 +15,7 @@ type storedPart struct {
 	size int64
 }
 
-// inPlan gives the stored parts that have the plan's sizes, by number.
+// inPlan returns the stored parts that have the plan's sizes, by number.
 func inPlan(plan Plan, stored map[int]storedPart) []Part {
 	var parts []Part
 	for number := 1; number <= min(plan.Parts(), storage.MaxParts); number++ {

@@ -24,7 +24,7 @@ type grant struct {
 	userTag string
 }
 
-// userTag gives a pseudonym of a user, by whom parts are queued, for addresses that
+// userTag returns a pseudonym of a user, by whom parts are queued, for addresses that
 // others may see.
 func userTag(secret []byte, user string) string {
 	mac := hmac.New(sha256.New, secret)
@@ -32,7 +32,7 @@ func userTag(secret []byte, user string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:12])
 }
 
-// sign gives the signature of a grant for a method. No field can hold a line break, so
+// sign returns the signature of a grant for a method. No field can hold a line break, so
 // no two grants have the same text.
 func (g grant) sign(secret []byte, method string) []byte {
 	mac := hmac.New(sha256.New, secret)

@@ -115,7 +115,7 @@ func (s *S3) Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, erro
 	return inPlan(plan, stored), s3failed(ctx, err, "list the parts of %q", upload.Key)
 }
 
-// storedParts gives the received parts. Its error is the server's.
+// storedParts returns the received parts. Its error is the server's.
 func (s *S3) storedParts(ctx context.Context, upload Upload) (map[int]storedPart, error) {
 	stored := map[int]storedPart{}
 	for marker := 0; ; {

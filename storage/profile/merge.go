@@ -12,7 +12,7 @@ import (
 	"parley/storage"
 )
 
-// Merge gives the profile of the rows of both, which have these columns from now on. Counts
+// Merge returns the profile of the rows of both, which have these columns from now on. Counts
 // of frequent values, and histograms of different ranges, become approximate.
 func Merge(old, added storage.Profile, columns []storage.Column) storage.Profile {
 	merged := storage.Profile{Rows: old.Rows + added.Rows, Columns: make([]storage.ColumnProfile, len(columns))}
@@ -42,7 +42,7 @@ type part struct {
 	complete bool
 }
 
-// partOf gives the profile of a column, which may be missing from all rows or may have had
+// partOf returns the profile of a column, which may be missing from all rows or may have had
 // another type.
 func partOf(p storage.Profile, column storage.Column) part {
 	at := slices.IndexFunc(p.Columns, func(c storage.ColumnProfile) bool { return c.Name == column.Name })
@@ -100,7 +100,7 @@ func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 	return merged
 }
 
-// extreme gives the lesser value, where sign is -1, or the greater one.
+// extreme returns the lesser value, where sign is -1, or the greater one.
 func extreme(kind storage.ValueKind, sign int, a, b *string) *string {
 	if a == nil || b == nil {
 		return nil
@@ -189,7 +189,7 @@ func spread(h storage.Histogram, counts []float64, from, to, count float64) {
 	}
 }
 
-// mergeSketches gives the sketch of the values of both.
+// mergeSketches returns the sketch of the values of both.
 func mergeSketches(s, other storage.Sketch) storage.Sketch {
 	if len(s) != storage.SketchSize || len(other) != storage.SketchSize {
 		return nil

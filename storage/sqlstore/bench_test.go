@@ -87,7 +87,7 @@ var reads = map[string]func(f bench, caller storage.Caller, run storage.Task) er
 	},
 }
 
-// reading gives how long a read of some user's run takes, the middle one of many.
+// reading returns how long a read of some user's run takes, the middle one of many.
 func (f bench) reading(read func(f bench, caller storage.Caller, run storage.Task) error) time.Duration {
 	took := make([]time.Duration, readsOfEach)
 	for i := range took {

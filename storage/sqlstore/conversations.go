@@ -109,7 +109,7 @@ func (p position) before(q position) bool {
 
 func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 
-// Conversation gives the title of one and its turns, oldest first. Only some of them are in
+// Conversation returns the title of one and its turns, oldest first. Only some of them are in
 // memory at a time, and no connection is held while the caller works on a turn. A page
 // before a run that is no turn of the conversation is ErrInvalid.
 func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
@@ -152,7 +152,7 @@ func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id 
 	return storage.Title(title), s.eachTurn(ctx, caller, id, first, before, limit), nil
 }
 
-// pageBounds gives the positions between which the turns of a page are.
+// pageBounds returns the positions between which the turns of a page are.
 func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (after, before position, err error) {
 	after, before = beforeAll, afterAll
 	if page.Before != "" {

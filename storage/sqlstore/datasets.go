@@ -36,7 +36,7 @@ func (r datasetRow) dataset() storage.Dataset {
 	return d
 }
 
-// storedFields gives the stored form of field descriptions; NULL for none.
+// storedFields returns the stored form of field descriptions; NULL for none.
 func storedFields(schema map[string]string) sql.Null[jsonText[map[string]string]] {
 	return sql.Null[jsonText[map[string]string]]{V: jsonText[map[string]string]{schema}, Valid: schema != nil}
 }
@@ -120,7 +120,7 @@ func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, re
 	return s.listDatasets(ctx, listNamespaceDatasets, by(caller, args{"namespace_id": found.ID}))
 }
 
-// DescribedDatasets gives datasets of a namespace that the caller may read, with their
+// DescribedDatasets returns datasets of a namespace that the caller may read, with their
 // definitions, columns and access, in no order: the first ones whose texts are not larger
 // than maxBytes together.
 func (s *Store) DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error) {
@@ -229,7 +229,7 @@ func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error
 
 var selectProfile = parse(`SELECT d.version, v.columns, v.row_count, v.profile` + fromDatasets + namedDataset)
 
-// Profile gives the profile of a dataset's current version, for those who may read it.
+// Profile returns the profile of a dataset's current version, for those who may read it.
 func (s *Store) Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
 	var row struct {
 		Version  int64
@@ -269,7 +269,7 @@ func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change storage.Vers
 	return err
 }
 
-// nextProfile gives the profile of a version; nil when it is not known.
+// nextProfile returns the profile of a version; nil when it is not known.
 func nextProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange, version int64) (*storage.Profile, error) {
 	if change.Replace {
 		return change.Profile, nil

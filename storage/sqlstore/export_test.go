@@ -22,7 +22,7 @@ func (s *Store) Exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
-// SentRunPlan gives the steps in which the embedded database finds the run of a message.
+// SentRunPlan returns the steps in which the embedded database finds the run of a message.
 func (s *Store) SentRunPlan(ctx context.Context) (steps []string, err error) {
 	text, names := selectSentRun.parsed()
 	var plan []struct {

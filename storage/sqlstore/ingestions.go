@@ -261,7 +261,7 @@ func (s *Store) MarkIngestionSeen(ctx context.Context, caller storage.Caller, id
 	})
 }
 
-// ingestionFiles gives the files of an ingestion, in order.
+// ingestionFiles returns the files of an ingestion, in order.
 func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]storage.UploadFile, error) {
 	files := []storage.UploadFile{}
 	err := tx.SelectContext(ctx, &files, `

@@ -30,7 +30,7 @@ WHERE dataset_id = :id
 	AND lower(d.name) = lower(:name)`)
 )
 
-// NamespaceLinks gives the declared links between datasets of a namespace that the caller
+// NamespaceLinks returns the declared links between datasets of a namespace that the caller
 // may read. ErrNotFound when the caller may not see the namespace.
 func (s *Store) NamespaceLinks(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Link, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
@@ -93,7 +93,7 @@ type linkTarget struct {
 	Columns jsonText[[]storage.Column]
 }
 
-// linkTargets gives the ids of the datasets that links name. ErrInvalid when these, or
+// linkTargets returns the ids of the datasets that links name. ErrInvalid when these, or
 // columns of either side, do not exist.
 func linkTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namespaceID, from string, links []storage.Link) ([]string, error) {
 	known := map[string]linkTarget{}

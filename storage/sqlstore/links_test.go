@@ -11,7 +11,7 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// linked gives the world three datasets with the columns id and name.
+// linked returns the world three datasets with the columns id and name.
 func linked(t *testing.T, store *sqlstore.Store) world {
 	t.Helper()
 	w := newWorld(t, store)

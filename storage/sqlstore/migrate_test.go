@@ -16,7 +16,7 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// databases gives a Config for a new, empty database of each kind.
+// databases returns a Config for a new, empty database of each kind.
 func databases(t *testing.T) map[string]sqlstore.Config {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "an odd %20 folder?name=#x")

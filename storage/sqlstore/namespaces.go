@@ -81,7 +81,7 @@ RETURNING id`, namespaceID, s.millis())
 	return nil
 }
 
-// nameTaken gives the error for a name that is taken.
+// nameTaken returns the error for a name that is taken.
 func nameTaken(err error, thing, name string) error {
 	if isUniqueViolation(err) {
 		return storage.Errorf(storage.ErrConflict, "a %s named %s exists already", thing, name)

@@ -125,7 +125,7 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 	return load, nil
 }
 
-// LogQueue gives the number of changes that the log has not written yet.
+// LogQueue returns the number of changes that the log has not written yet.
 func (s *Store) LogQueue() int {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()

@@ -38,7 +38,7 @@ func (w world) pushes(caller storage.Caller, runID string) string {
 	return strings.Join(ids, " ")
 }
 
-// PushConfig gives one of a run's configs; ErrNotFound when it has none with this id.
+// PushConfig returns one of a run's configs; ErrNotFound when it has none with this id.
 func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
 	configs, err := w.PushConfigs(ctx, caller, runID)
 	for _, config := range configs {

@@ -14,7 +14,7 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// completed gives a run of caller's, in alice's namespace ns, that has ended as
+// completed returns a run of caller's, in alice's namespace ns, that has ended as
 // it should.
 func (w world) completed(caller storage.Caller) string {
 	w.t.Helper()

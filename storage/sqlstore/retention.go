@@ -185,7 +185,7 @@ func (s *Store) Reclaim(ctx context.Context) error {
 	return classify(err)
 }
 
-// someOf gives the ids of at most a batch of records with one of the states, state by state,
+// someOf returns the ids of at most a batch of records with one of the states, state by state,
 // in the order of the index.
 func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, before time.Time, states ...state) ([]string, error) {
 	var all []string
@@ -199,12 +199,12 @@ func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, befor
 	return all, nil
 }
 
-// inPairs gives the text of a list of so many pairs.
+// inPairs returns the text of a list of so many pairs.
 func inPairs(count int) string {
 	return sqlx.Rebind(sqlx.DOLLAR, "IN (VALUES (?, ?)"+strings.Repeat(", (?, ?)", count-1)+")")
 }
 
-// firstIDAt gives the least id of a moment.
+// firstIDAt returns the least id of a moment.
 func firstIDAt(moment time.Time) string {
 	var id uuid.UUID
 	for i, rest := 5, uint64(max(moment.UnixMilli(), 0)); i >= 0; i, rest = i-1, rest>>8 {

@@ -41,7 +41,7 @@ func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (stor
 	return row.run(), wrap("read run", err)
 }
 
-// ResultBytes gives the size of a run's result.
+// ResultBytes returns the size of a run's result.
 func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
 	var bytes int
 	err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id}))
@@ -54,7 +54,7 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 	return row, err
 }
 
-// MayDeleteRun gives the error that DeleteRun would, before anything is changed.
+// MayDeleteRun returns the error that DeleteRun would, before anything is changed.
 // ErrForbidden for a read-only token.
 func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {

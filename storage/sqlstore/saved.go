@@ -60,7 +60,7 @@ ORDER BY q.saved_at, q.id`, found.ID, kind)
 	return each(rows, savedQueryRow.query), found.Access, nil
 }
 
-// readable gives a function that reports whether the caller may read all of some datasets
+// readable returns a function that reports whether the caller may read all of some datasets
 // of a namespace.
 func (s *Store) readable(ctx context.Context, caller storage.Caller, namespaceID string) (func(ids []string) bool, error) {
 	var known []string

@@ -62,17 +62,17 @@ func by(caller storage.Caller, a args) args {
 	return a
 }
 
-// inNamespace gives the parameters of namedNamespace, for a caller.
+// inNamespace returns the parameters of namedNamespace, for a caller.
 func inNamespace(caller storage.Caller, ref storage.NamespaceRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Name})
 }
 
-// ofDataset gives the parameters of namedDataset, for a caller.
+// ofDataset returns the parameters of namedDataset, for a caller.
 func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
 }
 
-// bind gives the text, and the values of its parameters in their order.
+// bind returns the text, and the values of its parameters in their order.
 func (st *statement) bind(a args) (text string, values []any, err error) {
 	text, names := st.parsed()
 	values = make([]any, len(names))
@@ -150,7 +150,7 @@ func selectIn(ctx context.Context, q queryer, dest any, query string, a args) er
 // always the same.
 const listLength = 100
 
-// lists gives the values in lists of that length; the last one is filled up with "".
+// lists returns the values in lists of that length; the last one is filled up with "".
 func lists(values []string) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for some := range slices.Chunk(values, listLength) {
@@ -161,7 +161,7 @@ func lists(values []string) iter.Seq[[]string] {
 	}
 }
 
-// missing gives those of some values, sorted, that a query with IN (:values) does not find.
+// missing returns those of some values, sorted, that a query with IN (:values) does not find.
 func (s *Store) missing(ctx context.Context, query string, values []string) ([]string, error) {
 	found := map[string]bool{}
 	for list := range lists(values) {

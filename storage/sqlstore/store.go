@@ -181,7 +181,7 @@ type queryer interface {
 	SelectContext(ctx context.Context, dest any, query string, args ...any) error
 }
 
-// prepare gives the prepared form of a constant query.
+// prepare returns the prepared form of a constant query.
 func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 	if stmt, ok := s.prepared.Load(query); ok {
 		return stmt.(*sqlx.Stmt), nil
@@ -356,7 +356,7 @@ func wrap(attempt string, err error) error {
 	return fmt.Errorf("%s: %w", attempt, classify(err))
 }
 
-// classify gives the error of a database its kind.
+// classify returns the error of a database its kind.
 func classify(err error) error {
 	var known *storage.Error
 	switch {

@@ -233,7 +233,7 @@ func (s *Store) TaskSizes(ctx context.Context, caller storage.Caller, filter sto
 	return sizes, wrap("measure tasks", err)
 }
 
-// listTasks gives the statements for a filter, and their parameters.
+// listTasks returns the statements for a filter, and their parameters.
 func listTasks(caller storage.Caller, filter storage.TaskFilter) (taskList, args) {
 	query := tasksOfAll
 	if filter.Agent != "" {

@@ -16,7 +16,7 @@ import (
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-// resolve gives a request of a caller about a namespace of alice's, resolved.
+// resolve returns a request of a caller about a namespace of alice's, resolved.
 func (w world) resolve(caller storage.Caller, namespace, conversationID string) (storage.RunRequest, error) {
 	request := storage.RunRequest{Caller: caller,
 		Question: storage.Question{Namespace: nsRef("alice", namespace), ConversationID: conversationID}}

@@ -105,7 +105,7 @@ func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.To
 	return s.tokens(ctx, caller, "")
 }
 
-// Token gives one of the caller's tokens. A restricted token reads itself alone.
+// Token returns one of the caller's tokens. A restricted token reads itself alone.
 func (s *Store) Token(ctx context.Context, caller storage.Caller, id string) (storage.Token, error) {
 	found, err := s.tokens(ctx, caller, id)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 	})
 }
 
-// TokenCaller gives the caller that a token is for. ErrNotFound when there is no such token
+// TokenCaller returns the caller that a token is for. ErrNotFound when there is no such token
 // of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
 	var row struct {
@@ -180,12 +180,12 @@ func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storag
 	return caller, nil
 }
 
-// RevokedTokens gives those of some tokens, by id, that do not exist any more.
+// RevokedTokens returns those of some tokens, by id, that do not exist any more.
 func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, error) {
 	return s.missing(ctx, `SELECT id FROM tokens WHERE id IN (:values)`, ids)
 }
 
-// SigningKey gives the key that something is signed with, the same on every replica, made
+// SigningKey returns the key that something is signed with, the same on every replica, made
 // on first use.
 func (s *Store) SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error) {
 	key := make([]byte, 32)

@@ -213,7 +213,7 @@ func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, i
 	return session, err
 }
 
-// abortUpload gives how many files that were not completed there were.
+// abortUpload returns how many files that were not completed there were.
 func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err error) {
 	files, err = exec(ctx, tx, `UPDATE upload_files SET status = 'aborted' WHERE session_id = $1 AND status = 'preparing'`, id)
 	if err != nil {

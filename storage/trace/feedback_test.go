@@ -22,7 +22,7 @@ import (
 
 var alice = storage.Caller{Username: "alice"}
 
-// completedRun gives a run of alice's that has ended as it should.
+// completedRun returns a run of alice's that has ended as it should.
 func completedRun(t *testing.T, store *sqlstore.Store) string {
 	t.Helper()
 	ctx := t.Context()

@@ -72,13 +72,13 @@ type scoreJSON struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// traceID gives the id of a run's trace: the bytes of the run's id.
+// traceID returns the id of a run's trace: the bytes of the run's id.
 func traceID(runID string) string {
 	id, _ := uuid.Parse(runID) // ids of runs are UUIDs
 	return hex.EncodeToString(id[:])
 }
 
-// scoreID gives the id of a run's score. Langfuse stores scores by day, name and id, and
+// scoreID returns the id of a run's score. Langfuse stores scores by day, name and id, and
 // deletes them by id, later. With the day in the id it deletes no other day's.
 func scoreID(runID, day string) string { return traceID(runID) + "-" + scoreName + "-" + day }
 

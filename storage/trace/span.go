@@ -98,7 +98,7 @@ func CheckSampler(name string) string {
 	return ""
 }
 
-// newSampler gives the sampler of a name. A run has no parent trace, so parentbased_
+// newSampler returns the sampler of a name. A run has no parent trace, so parentbased_
 // makes no difference.
 func newSampler(name string, ratio float64) (sdktrace.Sampler, error) {
 	switch strings.TrimPrefix(name, "parentbased_") {

@@ -123,7 +123,7 @@ func (s *Sessions) check(wanted []storage.NewUpload) error {
 	return nil
 }
 
-// Parts gives a file and its parts, to resume an upload: the received ones have an ETag,
+// Parts returns a file and its parts, to resume an upload: the received ones have an ETag,
 // the others a new address. A completed file has no parts.
 func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
 	file, err := s.file(ctx, caller, sessionID, fileID)
@@ -142,7 +142,7 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 	return file, parts, err
 }
 
-// parts gives the parts of a file, with addresses for those that are not stored.
+// parts returns the parts of a file, with addresses for those that are not stored.
 func (s *Sessions) parts(ctx context.Context, caller storage.Caller, file storage.UploadFile, stored []storage.SentPart) ([]storage.UploadPart, error) {
 	plan := planOf(file)
 	parts := make([]storage.UploadPart, plan.Parts())
@@ -194,7 +194,7 @@ func (s *Sessions) file(ctx context.Context, caller storage.Caller, sessionID, f
 	return file, err
 }
 
-// Session gives a session with its files.
+// Session returns a session with its files.
 func (s *Sessions) Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
 	return s.config.Records.UploadSession(ctx, caller, id)
 }

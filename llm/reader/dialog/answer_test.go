@@ -25,7 +25,7 @@ func unit(unit, column string, rows llm.Rows) llm.Rows {
 	return rows
 }
 
-// many gives many names.
+// many returns many names.
 func many(n int, truncated bool) llm.Rows {
 	rows := llm.Rows{Columns: []string{"name"}, Truncated: truncated}
 	for i := range n {

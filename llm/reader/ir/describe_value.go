@@ -206,7 +206,7 @@ func (s *describer) limit(q *Query) string {
 
 var ordinals = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
 
-// ordinal gives the ordinal of a number: second, 11th.
+// ordinal returns the ordinal of a number: second, 11th.
 func ordinal(n int) string {
 	switch {
 	case n >= 1 && n <= len(ordinals):

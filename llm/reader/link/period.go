@@ -68,7 +68,7 @@ func day(year, month, d int) time.Time {
 	return time.Date(year, time.Month(month), d, 0, 0, 0, 0, time.UTC)
 }
 
-// wordAt gives the folded text of a token, "" past the end.
+// wordAt returns the folded text of a token, "" past the end.
 func wordAt(t []Token, i int) string {
 	if i < len(t) {
 		return t[i].Lower

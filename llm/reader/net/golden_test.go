@@ -128,7 +128,7 @@ func (g *golden) compare(t *testing.T, number int, n *Net) (same bool) {
 	return slices.Equal(g.Greedy, g.search(n, e))
 }
 
-// search gives the best query of the search, as numbers.
+// search returns the best query of the search, as numbers.
 func (g *golden) search(n *Net, e *Encoded) []int {
 	cat := &catalog.Catalog{Columns: make([]catalog.Column, len(g.Kinds))}
 	for i, kind := range g.Kinds {
@@ -168,7 +168,7 @@ func (b *beam) with(id int) *beam {
 	return &beam{ids: append(slices.Clip(b.ids), id), keyValues: slices.Clone(b.keyValues)}
 }
 
-// logOf gives the log-probability of one of some logits.
+// logOf returns the log-probability of one of some logits.
 func logOf(logits []float32, id int) float64 {
 	sum := 0.0
 	for _, l := range logits {

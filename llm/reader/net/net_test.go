@@ -149,7 +149,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// otherHead gives a file of weights whose head was changed.
+// otherHead returns a file of weights whose head was changed.
 func otherHead(file []byte, change func(head map[string]any)) []byte {
 	length := binary.LittleEndian.Uint32(file[4:])
 	var head map[string]any
@@ -188,7 +188,7 @@ var badHeads = map[string]func(head map[string]any){
 	"another tensor":  func(h map[string]any) { shapeOf(h)["name"] = "other" },
 }
 
-// shapeOf gives the first tensor of a head.
+// shapeOf returns the first tensor of a head.
 func shapeOf(head map[string]any) map[string]any {
 	return head["tensors"].([]any)[0].(map[string]any)
 }

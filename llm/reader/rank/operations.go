@@ -44,7 +44,7 @@ func newOperation(name, words, keywords string) operation {
 
 var ordinalWords = strings.Fields("second third fourth fifth sixth seventh eighth ninth tenth")
 
-// ordinalKeyword gives the keyword for the number of an ordinal word, "" for other words.
+// ordinalKeyword returns the keyword for the number of an ordinal word, "" for other words.
 func ordinalKeyword(word string) string {
 	if i := slices.Index(ordinalWords, word); i >= 0 {
 		return "k" + strconv.Itoa(i+2)

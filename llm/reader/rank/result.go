@@ -66,7 +66,7 @@ func columnOrder(rows [][]string) []int {
 // order of their terms.
 const significantDigits = 12
 
-// cellText gives a cell as text that is the same for the same value.
+// cellText returns a cell as text that is the same for the same value.
 func cellText(cell any) string {
 	number, ok := cell.(json.Number)
 	if !ok {

@@ -214,7 +214,7 @@ func (e *Engine) prepareParser() error {
 	return nil
 }
 
-// Parse gives a statement's syntax tree as JSON. It binds and runs nothing.
+// Parse returns a statement's syntax tree as JSON. It binds and runs nothing.
 func (e *Engine) Parse(sql string) (string, error) {
 	if duck.BindVarcharLength(e.parser, 1, sql, duck.IdxT(len(sql))) == duck.StateError {
 		return "", errors.New("bind the statement's argument")
@@ -291,7 +291,7 @@ func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request, more
 // result may take at most, and the query before it.
 const countShare = 16
 
-// count gives how many rows a query has; 0 if that takes too long, or it is no subquery as
+// count returns how many rows a query has; 0 if that takes too long, or it is no subquery as
 // it stands, for a comment follows its semicolon.
 func count(conn duck.Connection, sql string, limit time.Duration) int64 {
 	interrupted := make(chan struct{})

@@ -62,7 +62,7 @@ func openSource(ctx context.Context, request worker.IngestRequest) (reply worker
 	return reply
 }
 
-// refusalOf gives the reply for an error.
+// refusalOf returns the reply for an error.
 func refusalOf(request worker.IngestRequest, err error) worker.IngestReply {
 	var refusal *storage.Error
 	switch {

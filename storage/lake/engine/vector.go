@@ -24,13 +24,13 @@ type column struct {
 	bind func(duck.Vector) appender
 }
 
-// cell gives a pointer to a row's value in a vector.
+// cell returns a pointer to a row's value in a vector.
 func cell[T any](data unsafe.Pointer, row uint64) *T {
 	var t T
 	return (*T)(unsafe.Add(data, uintptr(row)*unsafe.Sizeof(t)))
 }
 
-// bytesAt gives the bytes of a string, blob or bit string, in the vector's memory.
+// bytesAt returns the bytes of a string, blob or bit string, in the vector's memory.
 func bytesAt(data unsafe.Pointer, row uint64) []byte {
 	// A length of four bytes, then up to twelve bytes inline; longer strings have a pointer
 	// in the last eight bytes.

@@ -18,7 +18,7 @@ const formExact form = 1 << 7
 // do not miss its last digits.
 const formRounded form = 1 << 6
 
-// unit gives the index of an amount's unit.
+// unit returns the index of an amount's unit.
 func (f form) unit() form { return f &^ (formExact | formRounded) }
 
 // signs are minus signs, removed what is left out of a number with points for
@@ -148,7 +148,7 @@ func cutUnit(b []byte, start bool) (form, []byte) {
 	return 0, b
 }
 
-// space gives the size of a space that b begins with, or of an apostrophe, which
+// space returns the size of a space that b begins with, or of an apostrophe, which
 // separates thousands as spaces do.
 func space(b []byte) int {
 	for _, s := range []string{" ", "\u00a0", "\u2009", "\u202f", "'", "’"} {

@@ -127,7 +127,7 @@ func TestHostileXML(t *testing.T) {
 	}
 }
 
-// padded gives a Parquet file with zeros that nothing refers to, before its footer.
+// padded returns a Parquet file with zeros that nothing refers to, before its footer.
 func padded(t *testing.T, source ingest.Source) string {
 	t.Helper()
 	content, err := os.ReadFile(source.Path)

@@ -128,7 +128,7 @@ FROM (
 	return rows, groupRows, r.checkDecoded(name, max(values*valueBytes, bytes))
 }
 
-// measureValues gives the bytes that the values of a Parquet file take. The
+// measureValues returns the bytes that the values of a Parquet file take. The
 // footer can be wrong, and counts repeated values once. Lengths need no decoded
 // values, so this is fast where hashing would not be.
 func (r *run) measureValues(ctx context.Context, t *table, from string, casts []string) (float64, error) {

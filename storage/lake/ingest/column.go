@@ -35,7 +35,7 @@ const maxLoose = 48
 // missingSpellings are the spellings of a missing value, in lower case.
 var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-", "--", "–", "—", "null", "#null!", "(null)", `\n`, "none", "nan", "-nan"}
 
-// classifyCell gives the kind and form of a cell that is not empty. It adds what
+// classifyCell returns the kind and form of a cell that is not empty. It adds what
 // people write to what classify detects. What it classifies as other than text,
 // the SQL of a reading (reading.go) reads as such.
 func classifyCell(b []byte) (kind, form) {
@@ -181,7 +181,7 @@ func (c *columnCells) add(k kind, f form, line int64) {
 	}
 }
 
-// find gives the index of a group, which it adds if there is none.
+// find returns the index of a group, which it adds if there is none.
 func (c *columnCells) find(k kind, f form) int {
 	i := slices.IndexFunc(c.groups, func(g cellGroup) bool { return g.kind == k && g.form == f })
 	if i >= 0 {
@@ -203,7 +203,7 @@ func (c *columnCells) merge(next *columnCells, lines int64) {
 	}
 }
 
-// kinds gives the kinds of the cells that have a value.
+// kinds returns the kinds of the cells that have a value.
 func (c *columnCells) kinds() (seen kindSet) {
 	for _, g := range c.groups {
 		if g.kind != kindMissing {
@@ -285,7 +285,7 @@ var nestedKinds = setOf(kindList, kindNested)
 // lists.
 type columnKinds struct{ values, elements kindSet }
 
-// typ gives the column's type. A single value that fits no other type makes it
+// typ returns the column's type. A single value that fits no other type makes it
 // text, wherever it stands: the type depends on which values there are and on
 // nothing else.
 func (c columnKinds) typ() string {
@@ -311,7 +311,7 @@ func (c columnKinds) typ() string {
 	return typeVarchar
 }
 
-// familyOf gives the family that holds all values of these kinds, nil when they
+// familyOf returns the family that holds all values of these kinds, nil when they
 // are text; without values, it is any.
 func familyOf(seen kindSet) *family {
 	for i := range families {

@@ -175,7 +175,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 	return decisions, nil
 }
 
-// separator gives the separator of a file's fields.
+// separator returns the separator of a file's fields.
 func (r *run) separator(in source.Input, candidates string) (byte, error) {
 	if option := r.job.Options.Delimiter; option != "" {
 		return option[0], nil
@@ -240,7 +240,7 @@ const dialectRecords = 200
 // separatorNames are the separators' names in messages.
 var separatorNames = map[byte]string{',': "commas", ';': "semicolons", '\t': "tabs", '|': "bars"}
 
-// chooseSeparator gives the candidate that cuts the head's records into equally
+// chooseSeparator returns the candidate that cuts the head's records into equally
 // many fields, the most of them; else one that does so below a title. Where none
 // does, it gives the one that cuts the header into the most, and the scan finds
 // the ragged line. It refuses a file of one column whose lines are all cut by
@@ -312,7 +312,7 @@ type csvRecord struct {
 	line int64
 }
 
-// headRecords gives the head's first records, without the one that the head cuts
+// headRecords returns the head's first records, without the one that the head cuts
 // off.
 func headRecords(head []byte, separator byte) []csvRecord {
 	var records []csvRecord
@@ -329,7 +329,7 @@ func headRecords(head []byte, separator byte) []csvRecord {
 	return records[:b.rows]
 }
 
-// unquote gives the value of a field as it stands in the text.
+// unquote returns the value of a field as it stands in the text.
 func unquote(field []byte) string {
 	if len(field) > 1 && field[0] == '"' {
 		field = bytes.ReplaceAll(field[1:len(field)-1], []byte(`""`), []byte(`"`))

@@ -126,7 +126,7 @@ func readBlock(in io.Reader, buf []byte) (filled []byte, final bool, err error) 
 	return buf[:len(buf)+n], final, nil
 }
 
-// lastRecordEnd gives the end of the last line in buf that ends outside quotes,
+// lastRecordEnd returns the end of the last line in buf that ends outside quotes,
 // 0 when there is none. Buf begins outside quotes.
 func lastRecordEnd(buf []byte) int {
 	quotes := bytes.Count(buf, []byte{'"'})

@@ -68,7 +68,7 @@ func areGrowing(numbers []string) bool {
 	return len(numbers) > 2
 }
 
-// kindsBelow gives the kinds of the values in a column, and whether all are years.
+// kindsBelow returns the kinds of the values in a column, and whether all are years.
 func kindsBelow(records []csvRecord, column int) (seen kindSet, years bool) {
 	years = true
 	for _, r := range records {

@@ -98,7 +98,7 @@ func readHeader(in source.Input, separator byte, row *int, have []storage.Column
 	return h, nil
 }
 
-// separatorLine gives the separator that a first line such as sep=; names, which
+// separatorLine returns the separator that a first line such as sep=; names, which
 // is for Excel.
 func separatorLine(head []byte) (separator byte, ok bool) {
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
@@ -109,7 +109,7 @@ func separatorLine(head []byte) (separator byte, ok bool) {
 	return line[4], true
 }
 
-// headerIndex gives which record names the columns: the first, unless titles or
+// headerIndex returns which record names the columns: the first, unless titles or
 // comments stand above one that looks like a header.
 func headerIndex(records []csvRecord) int {
 	fields := mostFields(records)
@@ -190,7 +190,7 @@ func isYear(cell string) bool {
 	return len(cell) == 4 && (cell[0] == '1' || cell[0] == '2') && countDigits([]byte(cell)) == 4
 }
 
-// cellKind gives the kind of a cell, kindMissing for an empty one.
+// cellKind returns the kind of a cell, kindMissing for an empty one.
 func cellKind(cell string) kind {
 	if strings.TrimSpace(cell) == "" {
 		return kindMissing

@@ -73,7 +73,7 @@ func readTail(path string) (tail []byte, from int64, err error) {
 	return tail, from, nil
 }
 
-// noteOf gives the only value of a line, also in merged cells, "" for a blank line, and how
+// noteOf returns the only value of a line, also in merged cells, "" for a blank line, and how
 // many fields it has. Row says that the line is not one of these.
 func noteOf(line []byte, separator byte, columns int) (text string, fields int, row bool) {
 	line = bytes.TrimRight(line, "\r\n")
@@ -99,7 +99,7 @@ func noteOf(line []byte, separator byte, columns int) (text string, fields int, 
 	return text, len(records[0].fields), false
 }
 
-// lastLine gives where the last line of a text begins.
+// lastLine returns where the last line of a text begins.
 func lastLine(text []byte) int {
 	return bytes.LastIndexByte(bytes.TrimSuffix(text, []byte{'\n'}), '\n') + 1
 }

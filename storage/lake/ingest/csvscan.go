@@ -108,7 +108,7 @@ func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (con
 	return pos
 }
 
-// lineEnd gives the length of the line end that buf begins with. Partial means
+// lineEnd returns the length of the line end that buf begins with. Partial means
 // that more bytes are needed to tell.
 func lineEnd(buf []byte, final bool) (n int, partial bool) {
 	switch {
@@ -234,7 +234,7 @@ func (s *csvScanner) raggedReason(fields int) string {
 	return reason + "remove surplus delimiters, or quote a field that contains one"
 }
 
-// looseEnd gives how far a quote is that ends a field, on the same line, after one
+// looseEnd returns how far a quote is that ends a field, on the same line, after one
 // that does not. It is 0 where there is none.
 func (s *csvScanner) looseEnd(rest []byte) int {
 	if trimmed := bytes.TrimLeft(rest, " "); len(trimmed) == 0 || trimmed[0] == s.separator || trimmed[0] == '\n' || trimmed[0] == '\r' {
@@ -292,7 +292,7 @@ func (s *csvScanner) followed(line int64, column int, rest []byte) *csvProblem {
 	return s.problem(line, column, "a quoted field is followed by "+next+"; a quote within quotes is written twice")
 }
 
-// nextStop gives where the next byte is that can end a field or is a quote. It
+// nextStop returns where the next byte is that can end a field or is a quote. It
 // looks at eight bytes at a time: in x ^ pattern the bytes that are looked for
 // are zero, and subtracting one from a zero byte borrows into its top bit. What
 // a borrow marks wrongly lies above the first true mark.
@@ -317,7 +317,7 @@ func (s *csvScanner) nextStop(buf []byte, pos int) int {
 	return pos
 }
 
-// closingQuote gives where the quote that opens buf is closed, and the lines
+// closingQuote returns where the quote that opens buf is closed, and the lines
 // that end in between.
 func closingQuote(buf []byte) (end int, lines int64, closed bool) {
 	for pos := 1; ; {

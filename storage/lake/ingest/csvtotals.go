@@ -141,7 +141,7 @@ func (r *run) hasSums(ctx context.Context, t *table, cells []string) (bool, erro
 	return false, nil
 }
 
-// totalOf gives the number in a cell of a column whose cells have a form, and the unit of its
+// totalOf returns the number in a cell of a column whose cells have a form, and the unit of its
 // last digit.
 func totalOf(cell, from string) (total, unit float64, ok bool) {
 	decimal := '.'

@@ -198,7 +198,7 @@ func classifyYearFirst(b []byte) (kind, form) {
 	return kindDate, form(strings.IndexByte(dateSeparators, separator)) | formYear2 | clock<<formClock
 }
 
-// centuryOf gives the year that two digits mean, as strptime reads them.
+// centuryOf returns the year that two digits mean, as strptime reads them.
 func centuryOf(year int) int {
 	if year < 69 {
 		return 2000 + year
@@ -245,7 +245,7 @@ func classifyClock(b []byte) (index form, ok bool) {
 
 var months = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
-// monthOf gives the number of a month, 0 for another word. Full says that the
+// monthOf returns the number of a month, 0 for another word. Full says that the
 // name is written out and has more than three letters.
 func monthOf(name string) (number int, full bool) {
 	name = strings.ToLower(name)
@@ -321,7 +321,7 @@ func plainNamed(s string) string {
 	}, s)
 }
 
-// layout gives what strptime reads a date by, and how reports show it. First is
+// layout returns what strptime reads a date by, and how reports show it. First is
 // what dates of numbers start with: d, m or y.
 func (f form) layout(k kind, first string) (layout, shown string) {
 	clock := clocks[f>>formClock]

@@ -33,7 +33,7 @@ func (c *columnCells) values() []cellGroup {
 	return slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
 }
 
-// decide gives the type of a column: of the first reading that fits all its
+// decide returns the type of a column: of the first reading that fits all its
 // cells that have a value. One that does not fit makes it text.
 func decide(c *columnCells, by conventions) decision {
 	values := c.values()
@@ -104,7 +104,7 @@ func (d *decision) noteRounded(values []cellGroup) {
 	}
 }
 
-// bestReading gives the first reading that fits the most cells, how many these
+// bestReading returns the first reading that fits the most cells, how many these
 // are, and how many it does not fit.
 func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits int64) {
 	best.fits = func(cellGroup) bool { return false }
@@ -126,7 +126,7 @@ func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits
 	return best, fits, misfits
 }
 
-// misfitLines gives the first lines of cells that a reading does not fit, from 1.
+// misfitLines returns the first lines of cells that a reading does not fit, from 1.
 func misfitLines(r reading, values []cellGroup) []int64 {
 	var lines []int64
 	for _, g := range values {
@@ -200,7 +200,7 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 	return d
 }
 
-// moneyOf gives the currency that some numbers have and others not, 0 without one, or with
+// moneyOf returns the currency that some numbers have and others not, 0 without one, or with
 // further units.
 func moneyOf(values []cellGroup) (money form) {
 	plain := false
@@ -234,7 +234,7 @@ func unitsOf(values []cellGroup) (names []string) {
 	return names
 }
 
-// sql gives how DuckDB reads a cell of the column as a type that is wanted: the
+// sql returns how DuckDB reads a cell of the column as a type that is wanted: the
 // type in which it is to read the file, and the SQL of the value.
 func (d *decision) sql(cell, typ string) (read, expr string) {
 	switch {

@@ -58,7 +58,7 @@ func rounded(count int64) string {
 	return source.Count(int(count), "number") + " rounded to about 16 digits; choose the type decimal(digits,scale) or text to keep all digits"
 }
 
-// decimal gives the narrowest decimal type that has all numbers, "" if there is none.
+// decimal returns the narrowest decimal type that has all numbers, "" if there is none.
 func (d digitCount) decimal() string {
 	if d.exponent || d.whole+d.fraction > 38 {
 		return ""
@@ -66,7 +66,7 @@ func (d digitCount) decimal() string {
 	return fmt.Sprintf("DECIMAL(%d,%d)", d.whole+d.fraction, d.fraction)
 }
 
-// exactType gives a column of numbers that doubles do not hold a decimal type with all their
+// exactType returns a column of numbers that doubles do not hold a decimal type with all their
 // digits; without such a type it is text. A column of doubles that the dataset has stays one.
 func (r *run) exactType(t *table, column string, digits digitCount) string {
 	typ, have, warning := digits.decimal(), r.numberType(column), ""
@@ -84,7 +84,7 @@ func (r *run) exactType(t *table, column string, digits digitCount) string {
 	return typ
 }
 
-// fitDigits gives the types of columns that exactType decides.
+// fitDigits returns the types of columns that exactType decides.
 func (r *run) fitDigits(ctx context.Context, t *table, file *csvFile) error {
 	var exact []int
 	for i := range file.columns {

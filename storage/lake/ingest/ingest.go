@@ -280,7 +280,7 @@ func checkOrder(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// refuse gives an error for the owner of a source.
+// refuse returns an error for the owner of a source.
 func refuse(format string, args ...any) *storage.Error {
 	return storage.Errorf(storage.ErrInvalid, format, args...)
 }

@@ -49,7 +49,7 @@ type lake struct {
 	out int
 }
 
-// raced gives how many of a number of files are read: with the race detector, which makes
+// raced returns how many of a number of files are read: with the race detector, which makes
 // each take many times longer, one in five.
 func raced(files int) int {
 	if worker.RaceEnabled {

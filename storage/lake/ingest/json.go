@@ -148,7 +148,7 @@ func (f *jsonFile) names(report *storage.IngestReport) (names []string, err erro
 	return names, err
 }
 
-// read gives the SQL that reads the file with the types that are wanted.
+// read returns the SQL that reads the file with the types that are wanted.
 func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
 	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
 	for i, c := range f.columns {
@@ -170,7 +170,7 @@ func (f *jsonFile) read(path, form string, want []string) (from string, exprs []
 	return from, exprs
 }
 
-// readUnlessNull gives the SQL that reads a text as a type, unless it spells a missing value.
+// readUnlessNull returns the SQL that reads a text as a type, unless it spells a missing value.
 func readUnlessNull(cell string, nulls []string, typ string) string {
 	list := make([]string, len(nulls))
 	for i, null := range nulls {
@@ -183,7 +183,7 @@ func readUnlessNull(cell string, nulls []string, typ string) string {
 	return fmt.Sprintf("CAST(%s AS %s)", value, physical(typ))
 }
 
-// readJSON gives the SQL that reads a JSON file with the types that are wanted.
+// readJSON returns the SQL that reads a JSON file with the types that are wanted.
 func readJSON(path, form string, columns []storage.Column, want []string) (from string, exprs []string) {
 	list := make([]string, len(columns))
 	for i, c := range columns {

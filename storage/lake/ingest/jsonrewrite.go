@@ -29,7 +29,7 @@ func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) 
 	}
 }
 
-// jsonType gives the type of a column. Numbers that a double does not hold are decimals, as
+// jsonType returns the type of a column. Numbers that a double does not hold are decimals, as
 // in CSV, and so are those for a column of decimals that the dataset has.
 func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
 	c := &f.columns[column]

@@ -70,7 +70,7 @@ func (s *jsonScanner) fill() bool {
 // more reports whether there is a byte at pos.
 func (s *jsonScanner) more() bool { return s.pos < len(s.buf) || s.fill() }
 
-// ahead gives the next n bytes, fewer only at the end of the file.
+// ahead returns the next n bytes, fewer only at the end of the file.
 func (s *jsonScanner) ahead(n int) []byte {
 	for len(s.buf)-s.pos < n && s.fill() {
 	}

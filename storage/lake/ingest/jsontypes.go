@@ -24,7 +24,7 @@ func (f *jsonFile) addCell(c *columnCells, raw []byte) {
 	c.addValue(raw, f.rowNumber())
 }
 
-// rowNumber gives the line of the row that is being read, or its number, from 0.
+// rowNumber returns the line of the row that is being read, or its number, from 0.
 func (f *jsonFile) rowNumber() int64 {
 	if f.array || f.anonymous {
 		return f.rows
@@ -51,7 +51,7 @@ func (f *jsonFile) noteMisfits(t *table, column int) {
 	t.report.Warnings = append(t.report.Warnings, w)
 }
 
-// convertJSON gives columns the types that options give them, where their values are not of
+// convertJSON returns columns the types that options give them, where their values are not of
 // such a type but can be read as one, as in CSV.
 func (r *run) convertJSON(ctx context.Context, f *jsonFile, t *table) error {
 	var cells []columnCells
@@ -96,7 +96,7 @@ func (f *jsonFile) position(line int64, column string) string {
 	return position(f.name, line, column)
 }
 
-// sqlJSON gives the SQL that reads a value, which is text, as a type.
+// sqlJSON returns the SQL that reads a value, which is text, as a type.
 func (d *decision) sqlJSON(value string, nulls []string, typ string) string {
 	value = unlessBlank(value)
 	if len(nulls) > 0 {

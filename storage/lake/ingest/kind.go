@@ -80,7 +80,7 @@ func setOf(kinds ...kind) (s kindSet) {
 	return s
 }
 
-// plain gives the kinds without regard to the digits of numbers.
+// plain returns the kinds without regard to the digits of numbers.
 func (s kindSet) plain() kindSet {
 	for _, k := range []kind{kindLong, kindExact} {
 		if s.meets(k.set()) {
@@ -96,7 +96,7 @@ func (s kindSet) within(other kindSet) bool { return s&^other == 0 }
 // meets reports whether some kind is in another set too.
 func (s kindSet) meets(other kindSet) bool { return s&other != 0 }
 
-// classify gives the kind of a text value that is not empty. What it classifies
+// classify returns the kind of a text value that is not empty. What it classifies
 // as a number, date or time, DuckDB reads as such, with the same value.
 func classify(b []byte) kind {
 	// Blanks around a number or a date have no meaning; in text they stay.
@@ -182,7 +182,7 @@ func losesDigits(b []byte, fraction int) bool {
 	return err != nil || written != string(b)
 }
 
-// plain gives the kind of a number without regard to its digits.
+// plain returns the kind of a number without regard to its digits.
 func (k kind) plain() kind {
 	switch k {
 	case kindLong:

@@ -70,13 +70,13 @@ func misfit(typ, order string) string {
 	return fmt.Sprintf("the cell cannot be read as %s, such as %s; name it as a missing value, or give the column another type", name, example)
 }
 
-// wantedType gives the type that an option gives a column, "" without one.
+// wantedType returns the type that an option gives a column, "" without one.
 func (r *run) wantedType(column string) string {
 	typ, _ := r.wantedDate(column)
 	return typ
 }
 
-// numberType gives the type of a column of numbers that the dataset has, "" without one.
+// numberType returns the type of a column of numbers that the dataset has, "" without one.
 func (r *run) numberType(column string) string {
 	for _, c := range r.job.Have {
 		if storage.FoldColumn(c.Name) == storage.FoldColumn(column) && isNumber(c.Type) {
@@ -99,7 +99,7 @@ func (r *run) wantedDate(column string) (typ, order string) {
 	return "", ""
 }
 
-// checkTypes gives the columns of tables the types that options give them, and
+// checkTypes returns the columns of tables the types that options give them, and
 // refuses those that cannot have them.
 func (r *run) checkTypes(tables []*table) error {
 	missing := map[string]string{}
@@ -171,7 +171,7 @@ func (r *run) checkAppended(tables []*table) error {
 	return nil
 }
 
-// without gives the names of columns that are not among others.
+// without returns the names of columns that are not among others.
 func without(columns, others []storage.Column) (names []string) {
 	known := map[string]bool{}
 	for _, c := range others {

@@ -147,7 +147,7 @@ func parquetType(typ, expr string) (to, cast string, ok bool) {
 	return to, fmt.Sprintf("CAST(%s AS %s)", expr, to), true
 }
 
-// describeColumns gives the columns of a FROM clause.
+// describeColumns returns the columns of a FROM clause.
 func describeColumns(ctx context.Context, db *sql.DB, from string) ([]storage.Column, error) {
 	rows, err := db.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"parley/storage/lake/ingest/source"
 )
 
-// Parts gives the names of the tables and texts in a source from which
+// Parts returns the names of the tables and texts in a source from which
 // [Job].Options.Sheet chooses; none for a source that is one table. It leaves nothing
 // in the folder that it works in. Errors are as those of [Run].
 func Parts(ctx context.Context, from Source, dir string) (names []string, err error) {

@@ -235,7 +235,7 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 	return nil
 }
 
-// shortText gives the SQL for the beginning of a value as text.
+// shortText returns the SQL for the beginning of a value as text.
 func shortText(expr string) string {
 	return fmt.Sprintf("left(CAST(%s AS VARCHAR), %d)", expr, storage.MaxProfileValue)
 }
@@ -260,7 +260,7 @@ func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
 	}
 }
 
-// fewValues gives how many different values there can be at most, where the range of whole
+// fewValues returns how many different values there can be at most, where the range of whole
 // numbers and days says that they are few enough to be counted; 0 otherwise.
 func fewValues(c storage.ColumnProfile) int64 {
 	var width float64
@@ -317,7 +317,7 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 	return nil
 }
 
-// bins gives the SQL for how many values there are in each bin of a column's histogram.
+// bins returns the SQL for how many values there are in each bin of a column's histogram.
 func bins(c storage.ColumnProfile) string {
 	bounds := make([]string, len(c.Histogram.Counts))
 	for bin := range bounds {

@@ -65,7 +65,7 @@ func conventionsOf(columns []columnCells) (c conventions) {
 	return c
 }
 
-// ordered gives the conventions for dates of an order, which may be "".
+// ordered returns the conventions for dates of an order, which may be "".
 func (by conventions) ordered(order string) conventions {
 	if order != "" {
 		by.first, by.forced = order[0], true
@@ -79,7 +79,7 @@ func (by conventions) ambiguous(seen kindSet) bool {
 	return by.decimal == 0 && !seen.meets(pointKinds|commaKinds) && (seen.meets(kindComma3.set()) || by.semicolons && seen.meets(kindPoint3.set()))
 }
 
-// decimalFor gives the decimal sign with which numbers of these kinds are of a type:
+// decimalFor returns the decimal sign with which numbers of these kinds are of a type:
 // 1,234 and 1.234 are whole numbers only if the sign separates thousands.
 func (by conventions) decimalFor(seen kindSet, typ string) byte {
 	whole, point := typ == typeBigint || strings.HasSuffix(typ, ",0)"), seen.meets(kindPoint3.set())
@@ -92,7 +92,7 @@ func (by conventions) decimalFor(seen kindSet, typ string) byte {
 	return '.'
 }
 
-// choose gives the one of two that is so.
+// choose returns the one of two that is so.
 func choose(first bool, a byte, second bool, b byte) byte {
 	switch {
 	case first && !second:
@@ -103,7 +103,7 @@ func choose(first bool, a byte, second bool, b byte) byte {
 	return 0
 }
 
-// readings gives all readings that may fit cells of these groups, in order.
+// readings returns all readings that may fit cells of these groups, in order.
 func readings(groups []cellGroup, by conventions) []reading {
 	var seen kindSet
 	for _, g := range groups {
@@ -173,7 +173,7 @@ func numberReadings(groups []cellGroup, by conventions) []reading {
 	return all
 }
 
-// decimals gives the decimal signs that numbers of these kinds can have: none
+// decimals returns the decimal signs that numbers of these kinds can have: none
 // where that is ambiguous.
 func decimals(seen kindSet, by conventions) string {
 	point, comma := seen.meets(pointKinds), seen.meets(commaKinds)
@@ -314,12 +314,12 @@ func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
 	return r
 }
 
-// unlessBlank gives the SQL for a cell that is NULL where it has blanks alone.
+// unlessBlank returns the SQL for a cell that is NULL where it has blanks alone.
 func unlessBlank(cell string) string {
 	return fmt.Sprintf("CASE WHEN trim(%s) <> '' THEN %s END", cell, cell)
 }
 
-// isMissing gives the SQL that is true for a cell that spells a missing value, or is blank.
+// isMissing returns the SQL that is true for a cell that spells a missing value, or is blank.
 func isMissing(cell string) string {
 	list := make([]string, len(missingSpellings), len(missingSpellings)+1)
 	for i, spelling := range missingSpellings {

@@ -13,7 +13,7 @@ import (
 	"parley/storage/lake/ingest/source"
 )
 
-// evolve gives the columns of a dataset with the tables added to it: its own in
+// evolve returns the columns of a dataset with the tables added to it: its own in
 // their order and spelling, then the new ones. A column of different types gets
 // one that holds both, or the table is refused.
 func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
@@ -59,7 +59,7 @@ func retyped(have, columns []storage.Column) (warnings []storage.IngestWarning) 
 	return warnings
 }
 
-// unite gives the narrowest type that holds the values of old, which may be in
+// unite returns the narrowest type that holds the values of old, which may be in
 // files already, and of new. Readers can cast from old to it, the writer from
 // new. It is not ok when one of them would lose something.
 func unite(old, new string) (string, bool) {
@@ -114,7 +114,7 @@ func uniteNumbers(old, new string) string {
 
 var decimalPattern = regexp.MustCompile(`^DECIMAL\((\d+),(\d+)\)$`)
 
-// decimal gives the digits of a decimal type; BIGINT counts as one of 19.
+// decimal returns the digits of a decimal type; BIGINT counts as one of 19.
 func decimal(typ string) (precision, scale int, ok bool) {
 	if typ == typeBigint {
 		return 19, 0, false
@@ -170,7 +170,7 @@ func describe(typ string) string {
 	return "text"
 }
 
-// physical gives the type that a column's values have in a file.
+// physical returns the type that a column's values have in a file.
 func physical(typ string) string {
 	if typ == typeJSON || typ == typeNull {
 		return typeVarchar
@@ -178,7 +178,7 @@ func physical(typ string) string {
 	return typ
 }
 
-// convert gives the SQL that casts an expression to the physical form of a type
+// convert returns the SQL that casts an expression to the physical form of a type
 // that unite gave.
 func convert(expr, from, to string) string {
 	switch {
@@ -190,7 +190,7 @@ func convert(expr, from, to string) string {
 	return fmt.Sprintf("CAST(%s AS %s)", expr, physical(to))
 }
 
-// number gives the SQL for values of a column as numbers, NULL where they are not finite.
+// number returns the SQL for values of a column as numbers, NULL where they are not finite.
 func number(c storage.ColumnProfile, x string) string {
 	switch storage.KindOf(c.Type) {
 	case storage.KindNumber:
@@ -204,7 +204,7 @@ func number(c storage.ColumnProfile, x string) string {
 	return "CAST(NULL AS DOUBLE)"
 }
 
-// hash gives the SQL for the hash of a column's values. Numbers of different types that are
+// hash returns the SQL for the hash of a column's values. Numbers of different types that are
 // equal have one.
 func hash(c storage.ColumnProfile) string {
 	if storage.KindOf(c.Type) == storage.KindNumber {
@@ -213,7 +213,7 @@ func hash(c storage.ColumnProfile) string {
 	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
 }
 
-// sketch gives the SQL for a column's sketch: of each hash of the sample, the bit of its group
+// sketch returns the SQL for a column's sketch: of each hash of the sample, the bit of its group
 // and rank.
 func sketch(c storage.ColumnProfile) string {
 	h := hash(c)
@@ -229,7 +229,7 @@ func inMetadata(c storage.ColumnProfile) bool {
 	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
 }
 
-// lastOf gives the greatest value of a bin: DuckDB's bins have it. The last bin has no end, as
+// lastOf returns the greatest value of a bin: DuckDB's bins have it. The last bin has no end, as
 // bounds of large numbers are rounded.
 func lastOf(typ string, h *storage.Histogram, bin int) float64 {
 	if bin == len(h.Counts)-1 {

@@ -60,7 +60,7 @@ func checkText(markdown bool) func(*run, context.Context, source.Input) (*table,
 	}
 }
 
-// splitFile gives a splitter all lines of a text.
+// splitFile returns a splitter all lines of a text.
 func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *splitter) error {
 	err := eachLine(ctx, in, name, func(line []byte, read int) {
 		r.progress.checked(int64(read), 0)
@@ -70,7 +70,7 @@ func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *split
 	return err
 }
 
-// eachLine gives all lines of a text, each with its end, and how many bytes were
+// eachLine returns all lines of a text, each with its end, and how many bytes were
 // read for it. A line that is longer than the buffer comes in pieces, which are
 // cut between characters.
 func eachLine(ctx context.Context, in io.Reader, name string, give func(line []byte, read int)) error {
@@ -215,7 +215,7 @@ func (s *splitter) endParagraph() {
 	}
 }
 
-// cutPoint gives where to cut text that is too long for a passage.
+// cutPoint returns where to cut text that is too long for a passage.
 func cutPoint(p []byte) int {
 	words, sentence, word := 0, 0, 0
 	blank := true
@@ -325,7 +325,7 @@ func Text(ctx context.Context, from Source, options storage.IngestOptions, dir s
 	return out, nil
 }
 
-// partText gives the text of a part, or its first limit bytes and one more. It fits into
+// partText returns the text of a part, or its first limit bytes and one more. It fits into
 // memory: whether it is UTF-8, the whole of it decides.
 func (r *run) partText(ctx context.Context, p source.Part, limit int64) (text []byte, err error) {
 	in, err := r.files.OpenPart(ctx, p)

@@ -39,7 +39,7 @@ FROM parquet_metadata(`+listOf(files)+")").Scan(&rows, &bytes)
 	return groupOf(rows, bytes), err
 }
 
-// Query gives the SQL that reads files of Run or Compact, in their order, as the
+// Query returns the SQL that reads files of Run or Compact, in their order, as the
 // rows of a dataset with these columns, by the contract in the package's
 // description.
 func Query(files []string, columns []storage.Column) string {
@@ -67,7 +67,7 @@ func listOf(files []string) string {
 	return "[" + strings.Join(paths, ", ") + "]"
 }
 
-// fromFiles gives the SQL that follows the expressions of a query over files.
+// fromFiles returns the SQL that follows the expressions of a query over files.
 func fromFiles(paths []string) string {
 	return strings.TrimPrefix(selectFiles([]string{""}, paths), "SELECT ")
 }
@@ -137,7 +137,7 @@ const (
 
 var isFormula = regexp.MustCompile(formulaText).MatchString
 
-// csvRows gives the SQL for the rows of a query as CSV has them: nested values are JSON,
+// csvRows returns the SQL for the rows of a query as CSV has them: nested values are JSON,
 // binary ones base64.
 func csvRows(query string, columns []storage.Column, escapeFormulas bool) string {
 	exprs := make([]string, len(columns))

@@ -11,7 +11,7 @@ import (
 	"parley/storage/lake/ingest"
 )
 
-// described gives the columns of a report, with their forms and units.
+// described returns the columns of a report, with their forms and units.
 func described(report storage.IngestReport) string {
 	var out []string
 	for _, c := range report.Columns {

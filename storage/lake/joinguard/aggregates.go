@@ -31,7 +31,7 @@ func functionName(n node) string {
 	return strings.ToLower(text(n["function_name"]))
 }
 
-// aggregates gives the calls in SELECT, HAVING, QUALIFY and ORDER BY that are covered.
+// aggregates returns the calls in SELECT, HAVING, QUALIFY and ORDER BY that are covered.
 func (s *selection) aggregates() []aggregate {
 	var all []aggregate
 	if slices.ContainsFunc(list(s.node["select_list"]), func(v any) bool { return object(v)["class"] == "STAR" }) {

@@ -81,7 +81,7 @@ func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, en
 // errTree says that a worker sent a tree that is not one of a statement.
 var errTree = errors.New("the syntax tree of a statement is incomplete")
 
-// queryOf gives the query of a statement's tree.
+// queryOf returns the query of a statement's tree.
 func queryOf(root node) (node, error) {
 	query := object(object(first(root["statements"]))["node"])
 	if query == nil {
@@ -178,7 +178,7 @@ func (g *guard) printTree(root node) (string, error) {
 	return g.engine.Print(g.ctx, tree)
 }
 
-// print gives a rewritten statement, which must mean what its tree does.
+// print returns a rewritten statement, which must mean what its tree does.
 func (g *guard) print(root node) (string, error) {
 	sql, err := g.printTree(root)
 	if err != nil {

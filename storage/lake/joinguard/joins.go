@@ -118,7 +118,7 @@ func (j *joinReader) using(name string, left, right set, inner bool) bool {
 	return true
 }
 
-// common gives the columns that the relations of two sides both have.
+// common returns the columns that the relations of two sides both have.
 func (j *joinReader) common(left, right set) []any {
 	var names []any
 	seen := map[string]bool{}
@@ -140,7 +140,7 @@ func (s *selection) column(relation int, name string) node {
 	return column(s.relations[relation].as(), name)
 }
 
-// as gives what the statement calls the relation.
+// as returns what the statement calls the relation.
 func (r *relation) as() string {
 	if alias := text(r.node["alias"]); alias != "" {
 		return alias

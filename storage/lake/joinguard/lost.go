@@ -45,7 +45,7 @@ func (g *guard) countLost(s *selection, aggregates []aggregate) error {
 	return nil
 }
 
-// losses gives the losses that matter to the result. A dataset that only filters is meant to
+// losses returns the losses that matter to the result. A dataset that only filters is meant to
 // leave rows out, and rows that the result does not show are not missed.
 func (s *selection) losses(aggregates []aggregate) []loss {
 	shown := s.shown(aggregates)
@@ -60,7 +60,7 @@ func (s *selection) losses(aggregates []aggregate) []loss {
 	return all
 }
 
-// shown gives the relations that the result is made of.
+// shown returns the relations that the result is made of.
 func (s *selection) shown(aggregates []aggregate) set {
 	var shown set
 	for _, v := range append(list(s.node["select_list"]), s.groups...) {
@@ -81,7 +81,7 @@ func (s *selection) shown(aggregates []aggregate) set {
 	return shown
 }
 
-// joined gives the conditions by which two relations are joined, none where that is not an
+// joined returns the conditions by which two relations are joined, none where that is not an
 // inner join.
 func (s *selection) joined(i, k int) []any {
 	var on []any

@@ -23,7 +23,7 @@ type scopedSelect struct {
 	scope scope
 }
 
-// selectsIn gives the SELECTs of a query, without those in expressions and in recursions.
+// selectsIn returns the SELECTs of a query, without those in expressions and in recursions.
 func selectsIn(query node, in scope) []scopedSelect {
 	var all []scopedSelect
 	for _, v := range list(object(query["cte_map"])["map"]) {
@@ -51,7 +51,7 @@ func selectsIn(query node, in scope) []scopedSelect {
 	return all
 }
 
-// with1 gives the scope with one more name from WITH.
+// with1 returns the scope with one more name from WITH.
 func (s scope) with1(name string, definition any, columns []storage.Column) scope {
 	s.with = append(slices.Clip(s.with), definition)
 	named := map[string][]storage.Column{name: columns}
@@ -64,7 +64,7 @@ func (s scope) with1(name string, definition any, columns []storage.Column) scop
 	return s
 }
 
-// columnsOf gives the columns of a node of FROM; nil where they are not known.
+// columnsOf returns the columns of a node of FROM; nil where they are not known.
 func (s scope) columnsOf(n node) []storage.Column {
 	switch n["type"] {
 	case "BASE_TABLE":
@@ -84,7 +84,7 @@ func (s scope) columnsOf(n node) []storage.Column {
 	return nil
 }
 
-// outputs gives the columns of a query's result; nil where they are not known.
+// outputs returns the columns of a query's result; nil where they are not known.
 func (s scope) outputs(query node) []storage.Column {
 	if query["type"] == "SET_OPERATION_NODE" && query["setop_type"] != "UNION_BY_NAME" && len(list(object(query["cte_map"])["map"])) == 0 {
 		return s.outputs(object(query["left"]))
@@ -128,7 +128,7 @@ func plainStar(n node) bool {
 	return !columns && n["expr"] == nil && text(n["relation_name"]) == ""
 }
 
-// renamed gives columns with other names for the first of them.
+// renamed returns columns with other names for the first of them.
 func renamed(columns []storage.Column, aliases any) []storage.Column {
 	if columns == nil || len(list(aliases)) == 0 {
 		return columns

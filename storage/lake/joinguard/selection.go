@@ -62,7 +62,7 @@ const maxRelations = 64
 
 func (s set) has(i int) bool { return s&(1<<i) != 0 }
 
-// only gives the one relation of a set; -1 when there is none or several.
+// only returns the one relation of a set; -1 when there is none or several.
 func (s set) only() int {
 	for i := range maxRelations {
 		if s == 1<<i {
@@ -153,7 +153,7 @@ func (s *selection) readGroups() bool {
 	return true
 }
 
-// named gives the relations that have a column.
+// named returns the relations that have a column.
 func (s *selection) named(column string) []int {
 	var all []int
 	for i, r := range s.relations {
@@ -164,12 +164,12 @@ func (s *selection) named(column string) []int {
 	return all
 }
 
-// relation gives the position of a relation by its name; -1 for none.
+// relation returns the position of a relation by its name; -1 for none.
 func (s *selection) relation(name string) int {
 	return slices.IndexFunc(s.relations, func(r *relation) bool { return r.name == name })
 }
 
-// refs gives the relations whose columns an expression names, without the columns of USING.
+// refs returns the relations whose columns an expression names, without the columns of USING.
 // It reports false where that is not certain.
 func (s *selection) refs(v any) (all set, ok bool) { return s.refsWithin(v, 0) }
 

@@ -49,7 +49,7 @@ func (g *guard) semijoin(s *selection, found, repeated []aggregate) (bool, error
 	return true, g.replaceJoins(s, kept, conditions, merged)
 }
 
-// used gives the relations that are named besides the conditions of joins and WHERE.
+// used returns the relations that are named besides the conditions of joins and WHERE.
 func (s *selection) used() (of set, ok bool) {
 	for _, part := range []any{s.node["select_list"], s.groups, s.node["having"], s.node["modifiers"]} {
 		refs, ok := s.refs(part)
@@ -110,7 +110,7 @@ func qualify(v any, merged map[string]node) any {
 	})
 }
 
-// components gives the parts of some relations that conditions hold together.
+// components returns the parts of some relations that conditions hold together.
 func components(of set, conditions []condition) []set {
 	var all []set
 	for i := range maxRelations {

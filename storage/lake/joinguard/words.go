@@ -45,7 +45,7 @@ func (a aggregate) call() string {
 	return name + "(…)"
 }
 
-// repeating gives those of some relations that match the others directly.
+// repeating returns those of some relations that match the others directly.
 func (s *selection) repeating(others set) set {
 	var near set
 	for _, e := range s.edges {

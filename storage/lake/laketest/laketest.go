@@ -39,7 +39,7 @@ func NewParser(t testing.TB) *Parser {
 	return &Parser{Engine: e}
 }
 
-// Parse gives a statement's tree.
+// Parse returns a statement's tree.
 func (p *Parser) Parse(sql string) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *Parser) Parse(sql string) ([]byte, error) {
 	return []byte(tree), err
 }
 
-// Tree gives the tree of a statement that can be parsed.
+// Tree returns the tree of a statement that can be parsed.
 func (p *Parser) Tree(t testing.TB, sql string) []byte {
 	t.Helper()
 	tree, err := p.Parse(sql)

@@ -70,7 +70,7 @@ func (m *Matcher) Aim(words string) {
 	})
 }
 
-// Words gives how many different words the matcher is aimed at.
+// Words returns how many different words the matcher is aimed at.
 func (m *Matcher) Words() int { return len(m.words) }
 
 // Score says how well a text matches: 1 when it has all the words, 0 when it
@@ -106,7 +106,7 @@ func (m *Matcher) Score(text string) float64 {
 	return 0
 }
 
-// Count gives how many words a text has, then how often it has each word that
+// Count returns how many words a text has, then how often it has each word that
 // the Matcher is aimed at; one that is only alike counts less.
 func (m *Matcher) Count(text string) []float64 {
 	counts := make([]float64, 1+len(m.words))
@@ -227,7 +227,7 @@ func fold(text string) string {
 	}, norm.NFKD.String(text)))
 }
 
-// stem gives a word in lower case and in the singular, roughly: the same for
+// stem returns a word in lower case and in the singular, roughly: the same for
 // both is what counts.
 func stem(word string) string {
 	word = strings.ToLower(word)

@@ -71,7 +71,7 @@ func (c *checker) baseTable(n node, with *cte) relation {
 	return relation{name: name, table: table.Name, columns: c.columnsOf(table)}
 }
 
-// columnsOf gives the columns of a table, the same value each time, and marks it as used.
+// columnsOf returns the columns of a table, the same value each time, and marks it as used.
 func (c *checker) columnsOf(table Table) *columns {
 	key := strings.ToLower(table.Name)
 	if c.used[key] == nil {

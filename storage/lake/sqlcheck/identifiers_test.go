@@ -119,7 +119,7 @@ func (p *parser) checkExecuted(t *testing.T, sql, executed string, tables []Tabl
 	}
 }
 
-// query gives the query in a statement's tree.
+// query returns the query in a statement's tree.
 func (p *parser) query(t *testing.T, sql string) node {
 	t.Helper()
 	var tree struct {

@@ -20,7 +20,7 @@ func (c *columns) len() int {
 	return len(c.names)
 }
 
-// with gives these columns and others.
+// with returns these columns and others.
 func (c *columns) with(others *columns) *columns {
 	if c == nil || others == nil {
 		return cmp.Or(c, others)
@@ -52,7 +52,7 @@ type relation struct {
 	open bool
 }
 
-// renamed gives a relation with other names for its first columns.
+// renamed returns a relation with other names for its first columns.
 func (c *checker) renamed(r relation, aliases []string) relation {
 	if len(aliases) == 0 {
 		return r
@@ -82,7 +82,7 @@ type scope struct {
 	unsure bool
 }
 
-// unsure gives a scope in which any column may exist.
+// unsure returns a scope in which any column may exist.
 func unsure(outer *scope) *scope { return &scope{outer: outer, unsure: true} }
 
 // add adds what a node of FROM reads to a scope, under its alias.
@@ -163,7 +163,7 @@ func (c *checker) resolveRelation(name string, s *scope) {
 	c.unknownRelation(name, s)
 }
 
-// nearest gives the relations of the innermost scope that has some.
+// nearest returns the relations of the innermost scope that has some.
 func (s *scope) nearest() []relation {
 	for ; s != nil; s = s.outer {
 		if len(s.relations) > 0 {
@@ -205,7 +205,7 @@ func (c *checker) unknownRelation(name string, s *scope) {
 	c.refuse("`%s` is no table in the query's FROM%s", name, didYouMean(name, names, "it reads from"))
 }
 
-// output gives the columns of a query's result, open where a name is not certain.
+// output returns the columns of a query's result, open where a name is not certain.
 func (c *checker) output(items []any, s *scope) relation {
 	var out relation
 	var names []string
@@ -242,7 +242,7 @@ func (c *checker) output(items []any, s *scope) relation {
 	return out
 }
 
-// starred gives the relations whose columns a star stands for.
+// starred returns the relations whose columns a star stands for.
 func (s *scope) starred(star node) []relation {
 	if name, _ := star["relation_name"].(string); name != "" {
 		return s.named[strings.ToLower(name)]

@@ -77,7 +77,7 @@ func scorable(query node) bool {
 	})
 }
 
-// unlocated gives a copy of a tree without offsets.
+// unlocated returns a copy of a tree without offsets.
 func unlocated(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

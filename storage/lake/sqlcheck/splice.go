@@ -17,7 +17,7 @@ type token struct {
 	word string
 }
 
-// tokenize gives the tokens of a statement. It need not follow all rules of DuckDB, which
+// tokenize returns the tokens of a statement. It need not follow all rules of DuckDB, which
 // confirms the result.
 func tokenize(sql string) []token {
 	var tokens []token
@@ -68,7 +68,7 @@ const (
 	tokenQuoted
 )
 
-// nextToken gives the length and kind of the first token.
+// nextToken returns the length and kind of the first token.
 func nextToken(text string) (size int, kind tokenKind) {
 	r, size := utf8.DecodeRuneInString(text)
 	switch {
@@ -102,7 +102,7 @@ func wordLength(text string) int {
 	return end
 }
 
-// through gives the length up to and with the first mark after an offset.
+// through returns the length up to and with the first mark after an offset.
 func through(text string, from int, mark string) int {
 	if i := strings.Index(text[from:], mark); i >= 0 {
 		return from + i + len(mark)
@@ -110,7 +110,7 @@ func through(text string, from int, mark string) int {
 	return len(text)
 }
 
-// blockComment gives the length of a comment, in which others may be nested.
+// blockComment returns the length of a comment, in which others may be nested.
 func blockComment(text string) int {
 	depth := 0
 	for i := 0; i < len(text); {
@@ -131,7 +131,7 @@ func blockComment(text string) int {
 	return len(text)
 }
 
-// escapedText gives the length of a text such as E'it\'s'.
+// escapedText returns the length of a text such as E'it\'s'.
 func escapedText(text string) int {
 	for i := 2; i < len(text); i++ {
 		switch text[i] {
@@ -187,7 +187,7 @@ func insertItem(sql string, at int, before, item string) string {
 	return sql[:at] + comma + item + sql[at:]
 }
 
-// callAt gives the text of the function call at an offset, "" without one.
+// callAt returns the text of the function call at an offset, "" without one.
 func callAt(sql string, tokens []token, offset int) string {
 	i, found := slices.BinarySearchFunc(tokens, offset, func(t token, offset int) int { return t.start - offset })
 	if !found || i+1 == len(tokens) || tokens[i+1].word != "(" {

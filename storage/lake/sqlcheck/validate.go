@@ -233,7 +233,7 @@ func parseReason(root node) string {
 	return text
 }
 
-// wrapped gives the query inside a statement.
+// wrapped returns the query inside a statement.
 func (c *checker) wrapped(v any) node {
 	statement := c.object(v)
 	c.enter(statement, "node", "named_param_map")

@@ -115,7 +115,7 @@ func (c *channel) close() {
 	}
 }
 
-// Connect gives a worker process its end of the protocol, and sends crash reports to the
+// Connect returns a worker process its end of the protocol, and sends crash reports to the
 // server.
 func Connect() *os.File {
 	resetGC()

@@ -48,7 +48,7 @@ type IngestRequest struct {
 	Compile  bool
 }
 
-// Reads gives the files that the worker reads.
+// Reads returns the files that the worker reads.
 func (r IngestRequest) Reads() []string {
 	files := slices.Clone(r.Files)
 	for _, source := range r.Sources {
@@ -217,7 +217,7 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 	return r, nil
 }
 
-// shortReason gives the beginning of a message, as text that databases accept.
+// shortReason returns the beginning of a message, as text that databases accept.
 func shortReason(reason string) string {
 	reason = strings.ReplaceAll(reason, "\x00", "")
 	return strings.ToValidUTF8(reason[:min(len(reason), MaxReason)], "")

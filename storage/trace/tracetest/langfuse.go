@@ -93,19 +93,19 @@ func (l *Langfuse) Behave(mode Mode) { l.locked(func() { l.mode = mode }) }
 // SetDay sets the stand-in's date.
 func (l *Langfuse) SetDay(day string) { l.locked(func() { l.day = day }) }
 
-// Scores gives the stored scores.
+// Scores returns the stored scores.
 func (l *Langfuse) Scores() (scores []Score) {
 	l.locked(func() { scores = slices.Clone(l.scores) })
 	return scores
 }
 
-// Calls gives the requests, each with the number of scores that were stored then.
+// Calls returns the requests, each with the number of scores that were stored then.
 func (l *Langfuse) Calls() (calls []string) {
 	l.locked(func() { calls = slices.Clone(l.calls) })
 	return calls
 }
 
-// Spans gives the received spans, in the order in which they ended.
+// Spans returns the received spans, in the order in which they ended.
 func (l *Langfuse) Spans() (spans []Span) {
 	l.locked(func() { spans = slices.Clone(l.spans) })
 	return spans

@@ -296,7 +296,7 @@ func productsThat(fits func(sampleProduct) bool) (names [][]any) {
 	return names
 }
 
-// when gives a key to the orders that meet a condition, and none to the others.
+// when returns a key to the orders that meet a condition, and none to the others.
 func when(key func(demoOrder) string, meets func(demoOrder) bool) func(demoOrder) string {
 	return func(o demoOrder) string {
 		if !meets(o) {

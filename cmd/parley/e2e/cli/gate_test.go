@@ -51,7 +51,7 @@ func (g *gate) aim(t *testing.T, target string) {
 	g.target = &url.URL{Scheme: u.Scheme, Host: u.Host}
 }
 
-// part gives the number of the part that a request brings, 0 when it brings none.
+// part returns the number of the part that a request brings, 0 when it brings none.
 func part(r *http.Request) int {
 	number, _ := strconv.Atoi(r.URL.Query().Get("partNumber"))
 	if r.Method != http.MethodPut {
@@ -90,7 +90,7 @@ func (g *gate) drop() {
 	}
 }
 
-// now gives the parts that were stored, in order, and how many requests are held.
+// now returns the parts that were stored, in order, and how many requests are held.
 func (g *gate) now() (stored []int, held int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,7 +55,7 @@ func newBucketIngester(t *testing.T) *ingester {
 	return i
 }
 
-// as gives the settings of a user.
+// as returns the settings of a user.
 func (i *ingester) as(user string) []string {
 	i.t.Helper()
 	return []string{"PARLEY_SERVER=" + i.gate.url, "PARLEY_TOKEN=" + i.server.Token(user), "XDG_CACHE_HOME=" + filepath.Join(i.dir, "cache")}
@@ -88,7 +88,7 @@ func (i *ingester) states() []string {
 	return found
 }
 
-// rows gives how many rows alice's dataset big has.
+// rows returns how many rows alice's dataset big has.
 func (i *ingester) rows() int {
 	i.t.Helper()
 	var view struct{ Metadata struct{ RowCount int } }

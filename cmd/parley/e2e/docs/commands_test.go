@@ -46,7 +46,7 @@ var (
 	helpCommands map[string][]flag
 )
 
-// commands gives the flags of the program's commands and groups of commands by their names,
+// commands returns the flags of the program's commands and groups of commands by their names,
 // as the help has them.
 func commands(t *testing.T) map[string][]flag {
 	t.Helper()
@@ -85,7 +85,7 @@ func flags(text string) (all []flag) {
 	return all
 }
 
-// help gives the help of a command.
+// help returns the help of a command.
 func help(t *testing.T, command ...string) string {
 	t.Helper()
 	out, err := e2etest.Command(t, t.TempDir(), nil, append(command, "--help")...).Output()

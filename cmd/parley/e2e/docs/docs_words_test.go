@@ -48,7 +48,7 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
-// anchors gives the names by which a text's headings can be linked to.
+// anchors returns the names by which a text's headings can be linked to.
 func anchors(text string) (names []string) {
 	for _, found := range heading.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
 		names = append(names, strings.Map(func(r rune) rune {

@@ -135,7 +135,7 @@ func packages(t *testing.T) (all []listed) {
 	}
 }
 
-// ruleOf gives the longest folder with a rule that a package is in.
+// ruleOf returns the longest folder with a rule that a package is in.
 func ruleOf(path string) (rule string) {
 	for folder := range mayImport {
 		if within(path, folder) && len(folder) > len(rule) {

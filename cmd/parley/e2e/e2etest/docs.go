@@ -10,7 +10,7 @@ import (
 // Fence finds the blocks of code in a text, and their languages.
 var Fence = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// Documents gives the texts of all documents by their paths from the root.
+// Documents returns the texts of all documents by their paths from the root.
 func Documents(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}

@@ -17,7 +17,7 @@ type Folder struct {
 	path string
 }
 
-// Copy gives a copy of the folder, for one test.
+// Copy returns a copy of the folder, for one test.
 func (f *Folder) Copy(t testing.TB) string {
 	t.Helper()
 	f.once.Do(func() {

@@ -152,7 +152,7 @@ func Start(t testing.TB, dir string, env []string, args ...string) *Process {
 
 var grpcAddress = regexp.MustCompile(`msg="starting gRPC" address=(\S+)`)
 
-// GRPCAddress gives the address of --grpc-listen. The log comes by another pipe than the
+// GRPCAddress returns the address of --grpc-listen. The log comes by another pipe than the
 // address that Start waits for.
 func (p *Process) GRPCAddress() (address string) {
 	p.T.Helper()

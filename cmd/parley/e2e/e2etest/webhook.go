@@ -60,21 +60,21 @@ func (w *Webhook) take(r *http.Request, body string) {
 	}
 }
 
-// Count gives how many requests came.
+// Count returns how many requests came.
 func (w *Webhook) Count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.count
 }
 
-// Again gives how many events came again.
+// Again returns how many events came again.
 func (w *Webhook) Again() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.again
 }
 
-// Events gives those that came to a path.
+// Events returns those that came to a path.
 func (w *Webhook) Events(path string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -133,7 +133,7 @@ func await(l *e2etest.Load, downs int, service *e2etest.Fallible) {
 	})
 }
 
-// count gives how many streams have not ended, and how many of them are from
+// count returns how many streams have not ended, and how many of them are from
 // before a time that the server was down.
 func count(l *e2etest.Load, born int) (waiting, stale int) {
 	l.Mu.Lock()

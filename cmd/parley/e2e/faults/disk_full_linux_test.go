@@ -26,7 +26,7 @@ type disk struct {
 	mounted bool
 }
 
-// smallDisk gives a disk of so many bytes.
+// smallDisk returns a disk of so many bytes.
 func smallDisk(t *testing.T, size string) *disk {
 	t.Helper()
 	return smallDiskAt(t, t.TempDir(), size)

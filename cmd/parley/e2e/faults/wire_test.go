@@ -37,7 +37,7 @@ func newWire(t testing.TB, network, address string) *wire {
 	return w
 }
 
-// wireTo gives a wire to a cluster, and the URL of its database through it.
+// wireTo returns a wire to a cluster, and the URL of its database through it.
 func wireTo(t testing.TB, cluster *pgtest.Cluster) (*wire, string) {
 	t.Helper()
 	w := newWire(t, "unix", cluster.Socket())

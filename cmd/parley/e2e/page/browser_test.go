@@ -310,7 +310,7 @@ func (b *tab) closes() {
 	b.is(`!document.querySelector('dialog')`)
 }
 
-// last gives the XPath of the last thing of a kind, such as "article.turn".
+// last returns the XPath of the last thing of a kind, such as "article.turn".
 func (b *tab) last(kind string) string {
 	element, class, _ := strings.Cut(kind, ".")
 	return `(//` + element + `[contains(concat(" ", @class, " "), " ` + class + ` ")])[last()]`
@@ -366,7 +366,7 @@ func (b *tab) sees(selector, words string) {
 	b.is(fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.textContent.includes(%s))`, e2etest.ToJSON(selector), e2etest.ToJSON(words)))
 }
 
-// count gives how many things a selector finds.
+// count returns how many things a selector finds.
 func (b *tab) count(selector string) int {
 	b.t.Helper()
 	return get[int](b, fmt.Sprintf(`document.querySelectorAll(%s).length`, e2etest.ToJSON(selector)))

@@ -50,7 +50,7 @@ func awaited(b *tab, expression string) string {
 	return text
 }
 
-// accessible gives a way to have axe-core look at a view that the page shows, light and
+// accessible returns a way to have axe-core look at a view that the page shows, light and
 // dark, in several widths.
 func accessible(b *tab) (looks func(view string)) {
 	b.t.Helper()

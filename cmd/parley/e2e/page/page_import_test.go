@@ -24,7 +24,7 @@ func (b *tab) selects(label, option string) {
 	})()`)
 }
 
-// datasetNames gives the names of a user's datasets in a namespace, with spaces between.
+// datasetNames returns the names of a user's datasets in a namespace, with spaces between.
 func datasetNames(c e2etest.Client, namespace string) string {
 	c.T.Helper()
 	var list []struct{ Name string }

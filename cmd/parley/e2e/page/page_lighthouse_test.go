@@ -14,7 +14,7 @@ import (
 // lowestScore is the lowest score of Lighthouse that the page may have, of 1.
 const lowestScore = 0.95
 
-// lighthouse gives the lower score of a page, for how fast and how accessible it is, on a phone
+// lighthouse returns the lower score of a page, for how fast and how accessible it is, on a phone
 // with a slow network, which Lighthouse simulates, and the audits that it does not pass.
 func lighthouse(t testing.TB, url string) (score float64, failed []string) {
 	t.Helper()

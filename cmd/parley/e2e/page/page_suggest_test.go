@@ -29,7 +29,7 @@ func demo(t *testing.T) (e2etest.Client, *tab) {
 	return c, browse(t, c.URL+"/#token="+c.Token)
 }
 
-// suggested gives the questions that the page suggests.
+// suggested returns the questions that the page suggests.
 func (b *tab) suggested() []string {
 	b.t.Helper()
 	return get[[]string](b, `[...document.querySelectorAll('.suggestions button')].map((each) => each.textContent)`)

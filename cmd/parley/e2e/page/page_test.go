@@ -145,7 +145,7 @@ func TestPageDownloads(t *testing.T) {
 	}
 }
 
-// downloads gives the folder into which the browser puts files.
+// downloads returns the folder into which the browser puts files.
 func (b *tab) downloads() string {
 	b.t.Helper()
 	dir := b.t.TempDir()
@@ -187,7 +187,7 @@ func TestPageRefusesToken(t *testing.T) {
 	b.sees("[role=alert]", "has expired")
 }
 
-// expired gives a token of this server that held until an hour ago.
+// expired returns a token of this server that held until an hour ago.
 func expired(p *e2etest.Process, user string) string {
 	p.T.Helper()
 	key, err := auth.LoadLocalKey(filepath.Join(p.Dir, "parley-data"))

@@ -75,7 +75,7 @@ func (r *replicas) start(dir string, env ...string) e2etest.Client {
 	return e2etest.Client{Process: p, Token: p.Token("alice")}
 }
 
-// fetched gives how often the files of datasets were, each.
+// fetched returns how often the files of datasets were, each.
 func (r *replicas) fetched() (files, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -241,7 +241,7 @@ func (w *writer) check(c e2etest.Client) {
 	}
 }
 
-// ended gives the streams that have their last event.
+// ended returns the streams that have their last event.
 func ended(l *e2etest.Load) []string {
 	l.Mu.Lock()
 	defer l.Mu.Unlock()

@@ -156,7 +156,7 @@ func checkModes(t *testing.T, data string) {
 	}
 }
 
-// madeBackup gives a backup of a server that has stopped.
+// madeBackup returns a backup of a server that has stopped.
 func madeBackup(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()

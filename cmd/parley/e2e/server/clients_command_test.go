@@ -45,7 +45,7 @@ type a2aCommand struct {
 	flags                       []string
 }
 
-// run gives what the command prints. It skips the card, which it cannot read.
+// run returns what the command prints. It skips the card, which it cannot read.
 func (a a2aCommand) run(words ...string) (string, error) {
 	a.Helper()
 	return a.try(append(words, a.flags...)...)

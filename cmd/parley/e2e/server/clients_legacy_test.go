@@ -60,7 +60,7 @@ func legacyQuestion(text, namespace string) *a2a.MessageSendParams {
 	return &a2a.MessageSendParams{Message: message}
 }
 
-// inLegacy gives what an agent streams in the words of 0.3.
+// inLegacy returns what an agent streams in the words of 0.3.
 func inLegacy(agent string) (list []string) {
 	for _, event := range streams[agent] {
 		list = append(list, strings.ToLower(strings.ReplaceAll(event, "TASK_STATE_", "")))

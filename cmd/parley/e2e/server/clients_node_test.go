@@ -38,7 +38,7 @@ func TestJavaScriptClient(t *testing.T) {
 	}
 }
 
-// installed gives a folder with the npm packages that a folder of testdata names.
+// installed returns a folder with the npm packages that a folder of testdata names.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := nodetest.Packages(t, filepath.Join("testdata", name))

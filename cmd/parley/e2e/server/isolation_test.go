@@ -56,7 +56,7 @@ func inAllBindings(attempts []attempt) []attempt {
 	return attempts
 }
 
-// inOtherBindings gives an attempt on a task over HTTP+JSON and A2A 0.3.
+// inOtherBindings returns an attempt on a task over HTTP+JSON and A2A 0.3.
 func inOtherBindings(a attempt) []attempt {
 	var call struct {
 		Method string

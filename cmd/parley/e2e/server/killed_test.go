@@ -146,7 +146,7 @@ func filesOf(t *testing.T, rows int) []upload {
 	}
 }
 
-// sqliteOf gives an SQLite file with a table.
+// sqliteOf returns an SQLite file with a table.
 func sqliteOf(t *testing.T, rows int) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")

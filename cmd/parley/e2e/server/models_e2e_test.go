@@ -136,7 +136,7 @@ func trespasses(q e2etest.Prompt) string {
 	return wellDone(q.Job)
 }
 
-// askedFor gives the requests for queries.
+// askedFor returns the requests for queries.
 func askedFor(t *testing.T, all []e2etest.Prompt, job string, want int) []e2etest.Prompt {
 	t.Helper()
 	var some []e2etest.Prompt

@@ -72,7 +72,7 @@ func (n node) keys() []string {
 	return slices.Sorted(maps.Keys(members))
 }
 
-// list gives the entries of a list, and where references lead.
+// list returns the entries of a list, and where references lead.
 func (n node) list() []node {
 	items, _ := n.value.([]any)
 	var nodes []node
@@ -120,7 +120,7 @@ func describe(t *testing.T, p *e2etest.Process, users ...string) *described {
 	return d
 }
 
-// closed gives a document in which objects with described members have no
+// closed returns a document in which objects with described members have no
 // others.
 func closed(value any) any {
 	switch v := value.(type) {

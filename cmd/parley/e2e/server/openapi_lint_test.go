@@ -50,7 +50,7 @@ type problem struct {
 	Path                  []any
 }
 
-// spectral gives the problems of files, of which one at least must have some.
+// spectral returns the problems of files, of which one at least must have some.
 func spectral(t *testing.T, packages, rules string, files ...string) (problems []problem) {
 	t.Helper()
 	args := []string{

@@ -145,7 +145,7 @@ func (d *described) send(op operation, r *request, user string, want int) *http.
 	return response
 }
 
-// fill gives the path of an operation.
+// fill returns the path of an operation.
 func (d *described) fill(op operation, r *request) string {
 	path := op.path
 	for _, p := range op.parameters {
@@ -159,7 +159,7 @@ func (d *described) fill(op operation, r *request) string {
 	return path
 }
 
-// body gives what is sent: an example, which must be as it is described when it
+// body returns what is sent: an example, which must be as it is described when it
 // is to be taken.
 func (d *described) body(op operation, r *request, want int) (mediaType, text string) {
 	d.t.Helper()

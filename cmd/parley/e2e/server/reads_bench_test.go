@@ -127,7 +127,7 @@ func readAll(p *e2etest.Process, token, path string) {
 	}
 }
 
-// readTask gives how long a task with a large artifact takes to be read.
+// readTask returns how long a task with a large artifact takes to be read.
 func readTask(p *e2etest.Process, token, runID string) time.Duration {
 	start := time.Now()
 	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"` + runID + `"}}`)

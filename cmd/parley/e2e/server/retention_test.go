@@ -114,7 +114,7 @@ func endsInTask(events []string, task string) bool {
 	return err == nil && len(last.Result.Task) > 0 && strings.Contains(task, string(last.Result.Task))
 }
 
-// events gives the data of a stream's events.
+// events returns the data of a stream's events.
 func events(t *testing.T, stream string) (data []string) {
 	t.Helper()
 	for line := range strings.Lines(stream) {

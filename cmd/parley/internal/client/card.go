@@ -80,7 +80,7 @@ func (c *Card) Run(ctx context.Context, env command.Env) error {
 	return failed
 }
 
-// cardAddress gives where a card is; nil for what is no address.
+// cardAddress returns where a card is; nil for what is no address.
 func cardAddress(text string) *url.URL {
 	address, err := url.Parse(text)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
@@ -135,7 +135,7 @@ type keyAnswer struct {
 	err error
 }
 
-// of gives the keys of a signature, and where they are.
+// of returns the keys of a signature, and where they are.
 func (k *keySource) of(ctx context.Context, signature cards.Signature) (cards.JWKSet, string, error) {
 	where := k.only
 	if where == "" {

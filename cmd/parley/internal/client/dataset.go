@@ -18,7 +18,7 @@ import (
 	"parley/storage"
 )
 
-// rowsQuery gives the parameters for the first rows of a dataset.
+// rowsQuery returns the parameters for the first rows of a dataset.
 func rowsQuery(rows int, sort string, descending bool) string {
 	values := url.Values{"limit": {strconv.Itoa(rows)}}
 	if sort != "" {

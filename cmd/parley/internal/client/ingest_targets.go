@@ -23,7 +23,7 @@ type target struct {
 	files []*apiclient.LocalFile
 }
 
-// refs gives the dataset of all files, or one for each file.
+// refs returns the dataset of all files, or one for each file.
 func (i *Ingest) refs(c *command.Checker) []apiclient.Ref {
 	switch {
 	case i.Namespace == "" && i.Dataset == "":
@@ -130,7 +130,7 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 	return true, fmt.Errorf("%w\n  %s: %s", err, others, strings.Join(stored, ", "))
 }
 
-// tableName gives the dataset of a table a name that no other table or file of the command
+// tableName returns the dataset of a table a name that no other table or file of the command
 // has.
 func (j *ingestJob) tableName(table string) string {
 	name := storage.UniqueName(storage.TableName(j.ref.Name, table), func(name string) bool { return j.taken[strings.ToLower(name)] })

@@ -122,7 +122,7 @@ func taskTable(list []taskReport, now time.Time) console.Table {
 	return t
 }
 
-// age gives a duration in its largest unit.
+// age returns a duration in its largest unit.
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

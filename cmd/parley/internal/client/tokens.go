@@ -39,7 +39,7 @@ type tokenEntry struct {
 	RestrictedTo []tokenTarget `json:"accessRestrictedTo,omitzero"`
 }
 
-// only gives what the token is restricted to, as --only takes it.
+// only returns what the token is restricted to, as --only takes it.
 func (t tokenEntry) only(user tokenUser) string {
 	if t.RestrictedTo == nil {
 		return console.None
@@ -95,7 +95,7 @@ type tokenTarget struct {
 	Dataset   string `json:"dataset,omitempty"`
 }
 
-// only gives the target as --only takes it, without its owner if that is the user.
+// only returns the target as --only takes it, without its owner if that is the user.
 func (t tokenTarget) only(user tokenUser) string {
 	name := t.Namespace
 	if t.Dataset != "" {

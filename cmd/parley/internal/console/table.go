@@ -57,7 +57,7 @@ func (t Table) Write(w io.Writer, style Style) error {
 	return out.Flush()
 }
 
-// printed gives a cell as it is printed.
+// printed returns a cell as it is printed.
 func printed(cell string) string {
 	if cell == None {
 		return dash

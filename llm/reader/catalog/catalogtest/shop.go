@@ -42,7 +42,7 @@ func Shop() *catalog.Catalog {
 	}, nil)
 }
 
-// Column gives the number of a column by its table and name. It panics where there
+// Column returns the number of a column by its table and name. It panics where there
 // is none.
 func Column(c *catalog.Catalog, table, name string) int {
 	for i := range c.Columns {

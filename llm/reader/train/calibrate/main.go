@@ -154,7 +154,7 @@ func apply(c rank.Calibration, all []outcome.Outcome) []judgement {
 	return judged
 }
 
-// bestOf gives the best reading and what its confidence rests on.
+// bestOf returns the best reading and what its confidence rests on.
 func bestOf(weights []float64, o *outcome.Outcome) (int, []float64) {
 	shares := softmax(weights, o)
 	best, second := -1, 0.0

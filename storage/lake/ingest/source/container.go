@@ -42,7 +42,7 @@ type Part struct {
 	grid *grid
 }
 
-// Unpack gives the parts of a container, nil for a file that is none. A panic, of a
+// Unpack returns the parts of a container, nil for a file that is none. A panic, of a
 // library too, is taken for a damaged file.
 func (r *Reader) Unpack(ctx context.Context, in Input, f *Format) (c *Container, err error) {
 	open := f.open
@@ -67,7 +67,7 @@ func (c *Container) Close() {
 	}
 }
 
-// Tables gives the parts that are tables; where there are none, the texts.
+// Tables returns the parts that are tables; where there are none, the texts.
 func (c *Container) Tables() []Part {
 	var tables []Part
 	for _, p := range c.parts {
@@ -81,7 +81,7 @@ func (c *Container) Tables() []Part {
 	return tables
 }
 
-// Choose gives the part that is called sheet, without regard to case. Without a
+// Choose returns the part that is called sheet, without regard to case. Without a
 // choice it gives the only table, or all texts where there is no table.
 func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	tables := c.Tables()
@@ -104,7 +104,7 @@ func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	return tables, nil
 }
 
-// unchosenTexts gives the names of the texts of a container that has tables.
+// unchosenTexts returns the names of the texts of a container that has tables.
 func (c *Container) unchosenTexts() (names []string) {
 	if len(c.Tables()) == len(c.parts) {
 		return nil
@@ -140,7 +140,7 @@ func ListFirst(names []string) string {
 // errTooLarge says that a source unpacks to more than its limit.
 var errTooLarge = errors.New("too large")
 
-// OpenPart gives the content of a part, which it writes to a file where it is not in one.
+// OpenPart returns the content of a part, which it writes to a file where it is not in one.
 func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 	if in = p.In; p.write == nil {
 		in.Head, err = ReadHead(in.Path)

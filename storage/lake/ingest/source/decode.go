@@ -35,7 +35,7 @@ func trimGzip(name string) string {
 	return name
 }
 
-// decoder gives the content of a source, unpacked, as UTF-8 without a byte order
+// decoder returns the content of a source, unpacked, as UTF-8 without a byte order
 // mark, and the encoding that it had, as far as its head shows it.
 func decoder(ctx context.Context, source io.Reader, option string) (_ *bufio.Reader, encoding string, _ error) {
 	content := bufio.NewReaderSize(source, HeadSize)
@@ -123,7 +123,7 @@ const (
 // UTF-16.
 const encodingHead = 64 << 10
 
-// encodingOf gives the encoding of a text that begins with head, as far as the
+// encodingOf returns the encoding of a text that begins with head, as far as the
 // head shows it, and its decoder, which is nil for UTF-8.
 func encodingOf(head []byte, option string) (string, encoding.Encoding) {
 	if isContainer(head) {

@@ -21,7 +21,7 @@ import (
 	"parley/storage"
 )
 
-// openDocument gives the text of a Word document: its paragraphs, with the headings as
+// openDocument returns the text of a Word document: its paragraphs, with the headings as
 // those of Markdown, and its tables a row a line.
 func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
 	defer files.Close()
@@ -124,7 +124,7 @@ func (d *document) start(t xml.StartElement) error {
 	return nil
 }
 
-// headingLevel gives the level of the heading that a paragraph's style makes it, 0 for
+// headingLevel returns the level of the heading that a paragraph's style makes it, 0 for
 // other paragraphs.
 func headingLevel(style string) int {
 	level, ok := strings.CutPrefix(strings.ToLower(style), "heading")
@@ -227,7 +227,7 @@ func newPDFPool(dir string) (pdfium.Pool, error) {
 	})
 }
 
-// openPDF gives the text of a PDF file, a paragraph for each page at least.
+// openPDF returns the text of a PDF file, a paragraph for each page at least.
 func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {

@@ -126,7 +126,7 @@ func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
 	return w.csv.Error()
 }
 
-// eachRow gives the first rows with the index of the header among them, and that of a row which is
+// eachRow returns the first rows with the index of the header among them, and that of a row which is
 // joined to it, then each row below the header, or all rows without one.
 func (g *grid) eachRow(headerRow *int, start func(first []gridRow, header, joined int) error, give func(gridRow) error) error {
 	fill := filler{merges: g.merges, spans: make([]span, len(g.last))}
@@ -221,7 +221,7 @@ func (f *filler) row(number int, cells []string) gridRow {
 	return row
 }
 
-// findHeader gives the index of the row that names the columns: the given one, or the
+// findHeader returns the index of the row that names the columns: the given one, or the
 // first that has about as many values as the rows do. Joined is the index of a row
 // above it that names groups of columns, -1 without one. Without a header, it is the
 // first row.

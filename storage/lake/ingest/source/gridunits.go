@@ -71,7 +71,7 @@ func (g *grid) countUnits(units []columnUnits, row gridRow) {
 	}
 }
 
-// single gives the format of a column whose numbers all have one unit.
+// single returns the format of a column whose numbers all have one unit.
 func (c *columnUnits) single() *numberFormat {
 	if len(c.counts) == 1 {
 		return c.counts[0].format
@@ -92,7 +92,7 @@ func (c *columnUnits) partly() (money, plain unitCount, ok bool) {
 	return money, plain, plain.unit == 0 && money.unit != percent
 }
 
-// show gives the cells of a row as they are written: numbers with their units, as far as their
+// show returns the cells of a row as they are written: numbers with their units, as far as their
 // columns have one. Without columns, each number has its own.
 func (g *grid) show(units []columnUnits, row gridRow) []string {
 	if !g.marked {

@@ -48,7 +48,7 @@ type page struct {
 	text      strings.Builder
 }
 
-// openHTML gives the tables of an HTML file with a row below the header, or else its
+// openHTML returns the tables of an HTML file with a row below the header, or else its
 // visible text.
 func (r *Reader) openHTML(ctx context.Context, in Input) (*Container, error) {
 	file, err := os.Open(in.Path)
@@ -287,7 +287,7 @@ func attributeOf(token html.Token, name string) string {
 	return ""
 }
 
-// spanOf gives how many rows or columns a cell covers.
+// spanOf returns how many rows or columns a cell covers.
 func spanOf(token html.Token, name string, most int) int {
 	n, err := strconv.Atoi(strings.TrimSpace(attributeOf(token, name)))
 	if err != nil {

@@ -18,7 +18,7 @@ type jsonColumn struct {
 	values [][]byte
 }
 
-// openColumns gives the rows of an object whose values are arrays of scalars of one length: its
+// openColumns returns the rows of an object whose values are arrays of scalars of one length: its
 // columns. It is nil for other files, and for those that are too large for one object.
 func (r *Reader) openColumns(in Input) (*Container, error) {
 	if info, err := os.Stat(in.Path); err != nil || info.Size() > MaxValue {
@@ -60,7 +60,7 @@ func (r *Reader) openColumns(in Input) (*Container, error) {
 	return &j.found, err
 }
 
-// readColumns gives the columns of an object of columns, nil for other text.
+// readColumns returns the columns of an object of columns, nil for other text.
 func readColumns(text []byte) (columns []jsonColumn) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
@@ -92,7 +92,7 @@ func readColumns(text []byte) (columns []jsonColumn) {
 	return columns
 }
 
-// readScalars gives the values of an array of scalars, none for what is not one.
+// readScalars returns the values of an array of scalars, none for what is not one.
 func readScalars(d *json.Decoder, text []byte) (values [][]byte) {
 	if opening, err := d.Token(); err != nil || opening != json.Delim('[') {
 		return nil

@@ -28,7 +28,7 @@ type jsonParts struct {
 	skipped  []string
 }
 
-// openJSON gives the arrays of an object of arrays.
+// openJSON returns the arrays of an object of arrays.
 func (r *Reader) openJSON(ctx context.Context, in Input) (*Container, error) {
 	geo := geoType(in.Head)
 	if geo == "FeatureCollection" && len(in.Head) < HeadSize && isEmptyCollection(in.Head) {
@@ -120,7 +120,7 @@ func holdsArrays(head []byte) bool {
 	return found && len(bytes.TrimSpace(head[d.InputOffset():])) == 0
 }
 
-// geoType gives the type that an object of GeoJSON says it is, as far as the head
+// geoType returns the type that an object of GeoJSON says it is, as far as the head
 // shows it.
 func geoType(head []byte) string {
 	d := json.NewDecoder(bytes.NewReader(head))
@@ -327,7 +327,7 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	return out.Bytes()
 }
 
-// keysInOrder gives the keys of a feature's properties in the order of the file.
+// keysInOrder returns the keys of a feature's properties in the order of the file.
 func keysInOrder(row json.RawMessage) (keys []string) {
 	var f struct{ Properties json.RawMessage }
 	if json.Unmarshal(row, &f) != nil || len(f.Properties) == 0 || f.Properties[0] != '{' {

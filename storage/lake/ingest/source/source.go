@@ -148,7 +148,7 @@ func TrimPartialRune(b []byte) []byte {
 // Excerpt shortens a value for a message.
 func Excerpt(value string) string { return storage.Truncate(value, 60) }
 
-// Count gives a number with a noun, such as "2 cells".
+// Count returns a number with a noun, such as "2 cells".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -156,7 +156,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// refuse gives an error for the owner of a file.
+// refuse returns an error for the owner of a file.
 func refuse(format string, args ...any) *storage.Error {
 	return storage.Errorf(storage.ErrInvalid, format, args...)
 }

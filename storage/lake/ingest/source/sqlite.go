@@ -23,7 +23,7 @@ import (
 	"parley/storage"
 )
 
-// openSQLite gives the tables of an SQLite file. Nothing of it is run: no views, no
+// openSQLite returns the tables of an SQLite file. Nothing of it is run: no views, no
 // virtual tables, no generated columns.
 func (r *Reader) openSQLite(ctx context.Context, in Input) (*Container, error) {
 	// Immutable files are neither locked nor looked for a journal.

@@ -43,7 +43,7 @@ type workbook struct {
 // sheetEntry is a sheet as a workbook lists it.
 type sheetEntry struct{ name, state, relation string }
 
-// openWorkbook gives the visible sheets with values.
+// openWorkbook returns the visible sheets with values.
 func (r *Reader) openWorkbook(ctx context.Context, in Input, files *zip.ReadCloser) (*Container, error) {
 	w := &workbook{r: r, name: in.Name, files: files, entries: map[string]*zip.File{}}
 	for _, f := range files.File {
@@ -62,7 +62,7 @@ func (w *workbook) close() {
 	_ = w.files.Close()
 }
 
-// entry gives the file of that name, nil where there is none.
+// entry returns the file of that name, nil where there is none.
 func (w *workbook) entry(name string) *zip.File { return w.entries[strings.ToLower(name)] }
 
 func (w *workbook) open(ctx context.Context, c *Container) error {
@@ -126,7 +126,7 @@ func (w *workbook) readRelations(ctx context.Context, of string, r *relations) e
 	})
 }
 
-// eachHeld gives the elements of a file whose content is held in memory; none if it is nil.
+// eachHeld returns the elements of a file whose content is held in memory; none if it is nil.
 func (w *workbook) eachHeld(ctx context.Context, entry *zip.File, give func(t xml.StartElement)) error {
 	if entry == nil {
 		return nil
@@ -152,7 +152,7 @@ func (w *workbook) readSheets(ctx context.Context, entry *zip.File) (sheets []sh
 	return sheets, err
 }
 
-// addParts gives the visible sheets with values as the parts of a container. Paths are the sheets'
+// addParts returns the visible sheets with values as the parts of a container. Paths are the sheets'
 // files by the ids of their relations.
 func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEntry, paths map[string]string) error {
 	var size uint64
@@ -214,7 +214,7 @@ func hasValues(ctx context.Context, entry *zip.File) (has bool, err error) {
 	return has, err
 }
 
-// part gives a sheet as a table.
+// part returns a sheet as a table.
 func (w *workbook) part(name string, entry *zip.File) Part {
 	g := &grid{formats: w.formats}
 	return Part{

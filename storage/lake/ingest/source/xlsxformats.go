@@ -154,7 +154,7 @@ func formatKind(code string) numberKind {
 
 var timeLayouts = [...]string{dateNumber: time.DateOnly, instantNumber: time.DateTime, timeNumber: time.TimeOnly}
 
-// read gives a number as it is stored in the way that it is meant, whatever it looks like on the
+// read returns a number as it is stored in the way that it is meant, whatever it looks like on the
 // screen: dates and times in ISO form, and other numbers plainly. What is no number stays.
 func (f *numberFormat) read(stored string, date1904 bool) string {
 	stored = strings.TrimSpace(stored)
@@ -221,7 +221,7 @@ const (
 	days1904 = 1462
 )
 
-// timeOf gives the time of a number of days, unless there is none.
+// timeOf returns the time of a number of days, unless there is none.
 func timeOf(days float64, date1904 bool) (time.Time, bool) {
 	switch {
 	case date1904 && days >= 0:

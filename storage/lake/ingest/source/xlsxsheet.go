@@ -255,7 +255,7 @@ func (s *sheetReader) endCell() error {
 	return nil
 }
 
-// value gives the value of the cell, with the mark of its style if it is a number with a unit.
+// value returns the value of the cell, with the mark of its style if it is a number with a unit.
 func (s *sheetReader) value() (string, error) {
 	text := string(s.cell.value)
 	if text == "" {
@@ -319,7 +319,7 @@ func (s *sheetReader) addMerge(ref string) error {
 	return nil
 }
 
-// parseCellName gives the column and the row of a name such as B2 or $B$2, from 1.
+// parseCellName returns the column and the row of a name such as B2 or $B$2, from 1.
 func parseCellName(name string) (column, row int, err error) {
 	name = strings.ReplaceAll(name, "$", "")
 	letters := strings.TrimRight(name, "0123456789")
@@ -352,7 +352,7 @@ func (s *sheetReader) warn() {
 	}
 }
 
-// eachCopied gives the rows that copyCells wrote.
+// eachCopied returns the rows that copyCells wrote.
 func eachCopied(ctx context.Context, path string, give func(int, []string) error) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 	}
 }
 
-// get gives the text with a number, as a cell holds it.
+// get returns the text with a number, as a cell holds it.
 func (s *sharedTexts) get(number string) (string, error) {
 	i, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || i < 0 || i >= len(s.ends) {
@@ -146,7 +146,7 @@ func (s *sharedTexts) close() {
 // one.
 var escaped = regexp.MustCompile(`(_x[0-9A-Fa-f]{4}_)+`)
 
-// unescape gives a text with the characters that are escaped.
+// unescape returns a text with the characters that are escaped.
 func unescape(text string) string {
 	if !strings.Contains(text, "_x") {
 		return text

@@ -32,7 +32,7 @@ const styleMark = 0xf0000
 // markStyle puts the style of a number before it.
 func markStyle(style int, number string) string { return string(rune(styleMark+style)) + number }
 
-// cutStyle gives the number and the format of a cell with a mark.
+// cutStyle returns the number and the format of a cell with a mark.
 func (g *grid) cutStyle(cell string) (number string, f *numberFormat) {
 	c, size := utf8.DecodeRuneInString(cell)
 	style := int(c) - styleMark

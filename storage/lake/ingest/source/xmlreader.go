@@ -68,7 +68,7 @@ func decodeXML(encoding string, content io.Reader) (io.Reader, error) {
 // reset starts a part that is read at once, of at most MaxValue bytes.
 func (x *xmlReader) reset() { x.left = MaxValue }
 
-// next gives the next token, nil after the last one. A text is valid until the next call.
+// next returns the next token, nil after the last one. A text is valid until the next call.
 func (x *xmlReader) next() (xml.Token, error) {
 	if x.tokens++; x.tokens%1024 == 0 && x.ctx.Err() != nil {
 		return nil, x.ctx.Err()
@@ -105,7 +105,7 @@ func (x *xmlReader) skip() error {
 	return nil
 }
 
-// attribute gives an attribute of an element by its name without a prefix.
+// attribute returns an attribute of an element by its name without a prefix.
 func attribute(t xml.StartElement, name string) string {
 	for _, a := range t.Attr {
 		if a.Name.Local == name && a.Name.Space != "xmlns" {
@@ -131,7 +131,7 @@ func readXML(ctx context.Context, entry *zip.File, read func(x *xmlReader) error
 	return read(newXMLReader(ctx, content))
 }
 
-// eachElement gives the start of each element of a file of an archive, until give has enough.
+// eachElement returns the start of each element of a file of an archive, until give has enough.
 func eachElement(ctx context.Context, entry *zip.File, give func(t xml.StartElement) (enough bool)) error {
 	return readXML(ctx, entry, func(x *xmlReader) error {
 		for {

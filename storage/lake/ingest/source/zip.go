@@ -16,7 +16,7 @@ import (
 // maxEntries is how many files a ZIP archive may have.
 const maxEntries = 100_000
 
-// openZip gives the parts of a ZIP archive: a workbook's sheets, a document's
+// openZip returns the parts of a ZIP archive: a workbook's sheets, a document's
 // text, or its files.
 func (r *Reader) openZip(ctx context.Context, in Input) (*Container, error) {
 	archive, err := zip.OpenReader(in.Path)
@@ -53,7 +53,7 @@ func (r *Reader) openZip(ctx context.Context, in Input) (*Container, error) {
 	return r.openArchive(ctx, in.Name, archive.File)
 }
 
-// trimExtension gives a file's name without the end that says its format.
+// trimExtension returns a file's name without the end that says its format.
 func trimExtension(name string) string {
 	name = trimGzip(name)
 	if extension := path.Ext(name); isKnown(extension) {
