@@ -52,12 +52,18 @@ func TestNamespaces(t *testing.T) {
 	add("paris", "photos", "title")
 	add("sales", "invoices", "store", "total")
 	add("store", "shelves", "width")
+	add("plants", "soils", "depth")
+	add("east", "visits", "day")
+	add("log", "visits", "east")
 	readable = append(readable, storage.NamespaceRef{Owner: "me", Name: "deleted"})
 	n := &agents.Namespaces{Datasets: data.datasets, Profiles: towns{}, Fit: reader.Fit}
 	for question, want := range map[string]string{
 		"How many orders are there in shop?":     "me/shop",
 		"in shop: How many plants are there?":    "me/shop",
+		"in Paris: How many plants are there?":   "me/paris",
 		"How many plants are there in Paris?":    "me/garden",
+		"What are the towns in plants?":          "me/garden",
+		"How many visits are there in east?":     "me/log",
 		"How many photos are there in Paris?":    "me/paris",
 		"How many invoices are there in store?":  "me/sales",
 		"How many orders are there in archive?":  "me/archive",
