@@ -41,7 +41,9 @@ type page struct {
 	// them.
 	concealed     []atom.Atom
 	concealedTags map[atom.Atom]int
-	cells         int
+	// searched counts the open elements that the ends of hidden ones were compared with.
+	searched int
+	cells    int
 	// title collects a heading, the last of which names the tables below it.
 	heading   *strings.Builder
 	lastTitle string
@@ -273,6 +275,7 @@ func (p *page) popConcealed() atom.Atom {
 	tag := p.concealed[last]
 	p.concealed = p.concealed[:last]
 	p.concealedTags[tag]--
+	p.searched++
 	return tag
 }
 

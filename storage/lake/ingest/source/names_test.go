@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/html"
 )
 
 func TestNames(t *testing.T) {
@@ -218,5 +220,51 @@ func TestNestedHidden(t *testing.T) {
 	var text strings.Builder
 	if err := c.parts[0].write(t.Context(), &text); err != nil || strings.TrimSpace(text.String()) != "yes" {
 		t.Errorf("%q, %v", text.String(), err)
+	}
+}
+
+// The steps to leave out hidden elements grow with the size of the file: both allocations and
+// the elements that ends are compared with. The test is not parallel, as it counts the allocations
+// of the process.
+func TestHiddenCost(t *testing.T) {
+	const size = 200
+	for name, of := range map[string]func(n int) string{
+		"nested":            func(n int) string { return strings.Repeat("<div hidden>", n) + strings.Repeat("</div>", n) },
+		"nested, not ended": func(n int) string { return strings.Repeat(`<div style="display:none">`, n) + "</div>" },
+		"other ends": func(n int) string {
+			return "<div hidden>" + strings.Repeat("<b>", n) + strings.Repeat("</i>", n) + "</div>"
+		},
+		"other starts": func(n int) string {
+			return "<p hidden>" + strings.Repeat("<b>", n) + strings.Repeat("<i></i>", n) + "</p>"
+		},
+		"siblings":     func(n int) string { return strings.Repeat(`<p style="display: none">a<b hidden>b</b></p>`, n) },
+		"without ends": func(n int) string { return strings.Repeat("<p hidden><b>", n) },
+		"cells":        func(n int) string { return "<table><tr>" + strings.Repeat("<td hidden>a<b>", n) + "</table>" },
+		"template": func(n int) string {
+			return strings.Repeat("<template><p hidden>", n) + strings.Repeat("</p></template>", n)
+		},
+		"script":       func(n int) string { return strings.Repeat("<script><p hidden></script>", n) },
+		"style of one": func(n int) string { return `<p style="` + strings.Repeat("color:red;", n) + `display:none">a</p>` },
+	} {
+		allocations := func(n int) float64 {
+			content, searched := of(n), 0
+			count := testing.AllocsPerRun(1, func() {
+				p := &page{}
+				if err := p.read(t.Context(), html.NewTokenizer(strings.NewReader(content+"<p>yes"))); err != nil {
+					t.Fatal(err)
+				}
+				if text := strings.TrimSpace(p.text.String()); text != "yes" && name != "nested, not ended" {
+					t.Errorf("%s: %.20q", name, text)
+				}
+				searched = p.searched
+			})
+			if tags := strings.Count(content, "<"); searched > tags {
+				t.Errorf("%s: %d tags are compared with %d elements", name, tags, searched)
+			}
+			return count
+		}
+		if few, many := allocations(size), allocations(10*size); many > 15*few {
+			t.Errorf("%s: ten times the size takes %.0f allocations after %.0f", name, many, few)
+		}
 	}
 }
