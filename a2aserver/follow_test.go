@@ -339,8 +339,4 @@ func TestStreamsOfAUser(t *testing.T) {
 	}
 }
 
-func streamsOf(h *Host, user string) int {
-	h.streams.mu.Lock()
-	defer h.streams.mu.Unlock()
-	return h.streams.users[user]
-}
+func streamsOf(h *Host, user string) int { return h.streams.Count(user) }

@@ -156,7 +156,7 @@ type Host struct {
 	// wakeTakeover signals that other hosts released runs.
 	wakeTakeover chan struct{}
 	// streams counts the open streams of each user.
-	streams openStreams
+	streams fair.Counter
 	// pageBytes ends a page of tasks early: tasks may be large.
 	pageBytes int
 	// sender sends push notifications; nil when there are none.

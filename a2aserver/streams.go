@@ -5,7 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"sync"
+	"math"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -22,32 +22,18 @@ type tail interface {
 	close()
 }
 
-// openStreams counts the open streams of each user.
-type openStreams struct {
-	mu    sync.Mutex
-	users map[string]int
-}
-
 // OpenStream counts a stream of a user until close is called, which may be called twice.
 // ErrTooMany when the user has as many as one may. Each takes a connection.
 func (h *Host) OpenStream(caller storage.Caller) (closeStream func(), err error) {
-	open, user := &h.streams, caller.Username
-	open.mu.Lock()
-	defer open.mu.Unlock()
-	if limit := h.cfg.UserStreams; limit > 0 && open.users[user] >= limit {
+	limit := h.cfg.UserStreams
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	closeStream, ok := h.streams.Open(caller.Username, limit)
+	if !ok {
 		return nil, storage.Errorf(storage.ErrTooMany, "you have %d open streams, which is the most; close one, or try again later", limit)
 	}
-	if open.users == nil {
-		open.users = map[string]int{}
-	}
-	open.users[user]++
-	return sync.OnceFunc(func() {
-		open.mu.Lock()
-		defer open.mu.Unlock()
-		if open.users[user]--; open.users[user] == 0 {
-			delete(open.users, user)
-		}
-	}), nil
+	return closeStream, nil
 }
 
 // openTail opens a tail that counts as a stream of the caller. A stream that is refused starts

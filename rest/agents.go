@@ -83,6 +83,14 @@ func serve(handle func(w http.ResponseWriter, r *http.Request) error) func(c *gi
 	return func(c *gin.Context) error { return handle(c.Writer, c.Request) }
 }
 
+// serveHandler is serve for a handler that writes its errors itself.
+func serveHandler(h http.Handler) func(c *gin.Context) error {
+	return func(c *gin.Context) error {
+		h.ServeHTTP(c.Writer, c.Request)
+		return nil
+	}
+}
+
 // getRootCard serves the card that clients look for when they know a host alone.
 func (s *Server) getRootCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeCard(c.Writer, c.Request, agentAssistant)

@@ -93,7 +93,6 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	for _, path := range paths {
 		s.refusedForNow(path, s.send("alice", http.MethodPost, path, "application/json", body))
 	}
-	s.refusedForNow("prepare", s.send("alice", http.MethodPost, "/file-upload/prepare", "application/json", `{"filesToUpload":[]}`))
 	for _, path := range paths {
 		if got := s.send("bob", http.MethodPost, path, "application/json", body); got.status != http.StatusOK {
 			t.Errorf("somebody else's %s: %d %s", path, got.status, got.body)

@@ -97,6 +97,8 @@ type Server struct {
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
+	// open counts the open requests of users, and openPublic those of addresses without a token.
+	open, openPublic fair.Counter
 	// downloads are those of whole datasets, results those of all rows of a query.
 	downloads, results *fair.Queue
 	// queueTimeout is how long a large request waits for a slot.
@@ -115,6 +117,7 @@ func New(cfg Config) (*Server, error) {
 	if err := s.engine.SetTrustedProxies(cfg.TrustedProxies); err != nil {
 		return nil, err
 	}
+	s.engine.RemoteIPHeaders = []string{"X-Forwarded-For"} // which proxies are told to set
 	s.engine.HandleMethodNotAllowed = true
 	s.engine.RedirectTrailingSlash = false
 	// Path values are unescaped by pathValue: gin would read '+' as a blank.
@@ -147,8 +150,8 @@ func (s *Server) servePage() error {
 		return err
 	}
 	for _, path := range files.Paths() {
-		s.engine.GET(path, gin.WrapH(files))
-		s.engine.HEAD(path, gin.WrapH(files))
+		s.public(http.MethodGet, path, serveHandler(files))
+		s.public(http.MethodHead, path, serveHandler(files))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -38,9 +39,9 @@ func (s *Server) routes() {
 	store, docs := s.cfg.Store, openapi.Docs{AuthURL: s.cfg.Page.AuthURL}
 	namespace, dataset, user := (*request).namespace, (*request).dataset, (*request).user
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		s.public(method, "/healthz", s.getHealth)
-		s.public(method, "/readyz", s.getReady)
-		s.engine.Handle(method, "/metrics", gin.WrapH(promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{})))
+		s.engine.Handle(method, "/healthz", s.answer(s.getHealth))
+		s.engine.Handle(method, "/readyz", s.answer(s.getReady))
+		s.public(method, "/metrics", serveHandler(promhttp.HandlerFor(s.cfg.Metrics, promhttp.HandlerOpts{})))
 		s.public(method, "/openapi.yaml", docs.Document)
 		s.public(method, "/docs", docs.Page)
 		s.public(method, "/docs/style.css", docs.Style)
@@ -87,7 +88,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", http.StatusOK, on(pathID("sessionId"), s.getUploadedFiles))
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", http.StatusOK, on(pathID("sessionId"), s.abortUpload))
 	if s.cfg.Parts != nil {
-		s.public(http.MethodPut, Root+PartPath, func(c *gin.Context) error { return s.cfg.Parts(c.Writer, c.Request) })
+		s.engine.Handle(http.MethodPut, Root+PartPath, s.answer(func(c *gin.Context) error { return s.cfg.Parts(c.Writer, c.Request) }))
 	}
 
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
@@ -187,7 +188,7 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 // stream routes an operation that writes its response, which takes as long as a run or a
 // client.
 func (s *Server) stream(method, path string, run func(r *request) error) {
-	s.public(method, Root+path, func(c *gin.Context) error { return s.authenticated(c, run) })
+	s.engine.Handle(method, Root+path, s.answer(func(c *gin.Context) error { return s.authenticated(c, run) }))
 }
 
 func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error {
@@ -198,6 +199,11 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	if err != nil {
 		return err
 	}
+	end, ok := s.open.Open(session.Caller.Username, maxUserRequests)
+	if !ok {
+		return storage.Errorf(storage.ErrTooMany, "you have %d open requests, which is the most; try again later", maxUserRequests)
+	}
+	defer end()
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
@@ -223,7 +229,34 @@ func (s *Server) session(c *gin.Context) (auth.Session, error) {
 	return session, err
 }
 
-// public routes an operation that needs no token.
+// public routes an operation that needs no token. Clients that do not read hold its response, so
+// that each address may have a few only.
 func (s *Server) public(method, path string, run func(c *gin.Context) error) {
-	s.engine.Handle(method, path, s.answer(run))
+	s.engine.Handle(method, path, s.answer(func(c *gin.Context) error {
+		end, ok := s.openPublic.Open(addressOf(c), maxPublicRequests)
+		if !ok {
+			return storage.Errorf(storage.ErrTooMany, "your address has %d open requests without a token, which is the most; try again later", maxPublicRequests)
+		}
+		defer end()
+		defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()
+		return run(c)
+	}))
+}
+
+// Limits of requests that are open at a time.
+const (
+	// maxUserRequests is for each user, without the agents, which have limits of their own.
+	maxUserRequests = 1024
+	// maxPublicRequests is for each address, without a token: pages of documents have 0.5 MB.
+	maxPublicRequests = 128
+)
+
+// addressOf returns the address of a client, of IPv6 that of its network.
+func addressOf(c *gin.Context) string {
+	address, err := netip.ParseAddr(c.ClientIP())
+	if err != nil || address.Is4() || address.Is4In6() {
+		return c.ClientIP()
+	}
+	network, _ := address.Prefix(64)
+	return network.String()
 }
