@@ -79,7 +79,7 @@ type Config struct {
 	Tracer Tracer
 	// Now is time.Now by default.
 	Now func() time.Time
-	// JobTimeout limits one job of a model. Queries have the lake's own limit.
+	// JobTimeout limits one job of a model. Queries have their own limit.
 	JobTimeout time.Duration
 	// RetryTimeout is how long reads of the data are retried while it is unavailable; not
 	// at all by default.

@@ -16,7 +16,7 @@ import (
 
 	"parley/rest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -212,7 +212,7 @@ func TestDamagedWhileStopped(t *testing.T) {
 	first := newDataPlane(t, store)
 	s := newServiceOn(t, store, first)
 	restart := func() *service {
-		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
+		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
 			cfg.Objects = folderObjects{first.folder, objects.NewFolderFiles(first.folder)}
 		}))
 	}
@@ -284,8 +284,8 @@ func TestRowsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	var workers atomic.Int32
-	plane := newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
-		cfg.Ingester = lake.NewIngester(lake.IngesterConfig{Command: func() (string, []string, []string) {
+	plane := newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
+		cfg.Ingester = datasets.NewIngester(datasets.IngesterConfig{Command: func() (string, []string, []string) {
 			workers.Add(1)
 			return worker("ingest")()
 		}})

@@ -14,8 +14,8 @@ import (
 	"parley/internal/baseurl"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage/lake"
-	"parley/storage/lake/engine"
+	"parley/storage/datasets"
+	"parley/storage/datasets/engine"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/uploads"
@@ -38,7 +38,7 @@ func worker(kind string) func() (string, []string, []string) {
 	return func() (string, []string, []string) { return "/proc/self/exe", nil, []string{asWorker + "=" + kind} }
 }
 
-// folderObjects is a folder of objects as the lake sees it.
+// folderObjects is a folder of objects as the datasets see it.
 type folderObjects struct {
 	*objects.Folder
 	*objects.FolderFiles
@@ -49,10 +49,10 @@ type dataPlane struct {
 	folder   *objects.Folder
 	uploads  *uploads.Sessions
 	parts    func(http.ResponseWriter, *http.Request) error
-	datasets *lake.Datasets
+	datasets *datasets.Datasets
 }
 
-func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.DatasetsConfig)) dataPlane {
+func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*datasets.DatasetsConfig)) dataPlane {
 	t.Helper()
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	folder, err := objects.OpenFolder(objects.FolderConfig{
@@ -60,18 +60,18 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*lake.Data
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := lake.NewPool(lake.Config{Command: worker("query"), Memory: 128 << 20, Dir: dir})
+	pool, err := datasets.NewPool(datasets.Config{Command: worker("query"), Memory: 128 << 20, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := lake.DatasetsConfig{
-		Records: store, Objects: folderObjects{folder, objects.NewFolderFiles(folder)}, Pool: pool, Ingester: lake.NewIngester(lake.IngesterConfig{Command: worker("ingest")}),
+	cfg := datasets.DatasetsConfig{
+		Records: store, Objects: folderObjects{folder, objects.NewFolderFiles(folder)}, Pool: pool, Ingester: datasets.NewIngester(datasets.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}
 	for _, apply := range change {
 		apply(&cfg)
 	}
-	datasets, err := lake.NewDatasets(cfg)
+	datasets, err := datasets.NewDatasets(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func (s *service) ingested(user, dataset, id string) attempt {
 
 var (
 	_ rest.Uploads = (*uploads.Sessions)(nil)
-	_ rest.Lake    = (*lake.Datasets)(nil)
+	_ rest.Lake    = (*datasets.Datasets)(nil)
 )
 
 func (f folderObjects) Source(ctx context.Context, key, _ string) (string, error) {

@@ -12,7 +12,7 @@ import (
 
 	"parley/internal/waittest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -44,7 +44,7 @@ func (o *outages) call(kind string, do func() error) error {
 }
 
 type flakyRecords struct {
-	lake.Records
+	datasets.Records
 	*outages
 }
 
@@ -62,7 +62,7 @@ func (r flakyRecords) CommitVersion(ctx context.Context, change storage.VersionC
 }
 
 type flakyObjects struct {
-	lake.Objects
+	datasets.Objects
 	*outages
 }
 
@@ -109,10 +109,10 @@ func TestIngestionRepeatsTheFailedCall(t *testing.T) {
 
 func ingestWithOutages(t *testing.T, store *sqlstore.Store, faults *outages) {
 	extracted, ended := 0, make(chan string, 1)
-	s := newServiceOn(t, store, newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
+	s := newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
 		cfg.Records, cfg.Objects = flakyRecords{cfg.Records, faults}, flakyObjects{cfg.Objects, faults}
 		cfg.Log = slog.New(endHandler{slog.DiscardHandler, ended})
-		cfg.Extract = func(context.Context, lake.Piece) ([]json.RawMessage, error) {
+		cfg.Extract = func(context.Context, datasets.Piece) ([]json.RawMessage, error) {
 			extracted++
 			return []json.RawMessage{json.RawMessage(`{"n":1}`), json.RawMessage(`{"n":2}`)}, nil
 		}

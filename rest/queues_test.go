@@ -18,7 +18,7 @@ import (
 	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -148,9 +148,9 @@ func TestIngestionsTakeTurns(t *testing.T) {
 	t.Parallel()
 	store, gate := sqlstoretest.SQLite(t), make(chan struct{})
 	var made atomic.Int32
-	plane := newDataPlane(t, store, func(cfg *lake.DatasetsConfig) {
+	plane := newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
 		cfg.Ingestions = 3
-		cfg.Ingester = lake.NewIngester(lake.IngesterConfig{Jobs: 5, Command: func() (string, []string, []string) {
+		cfg.Ingester = datasets.NewIngester(datasets.IngesterConfig{Jobs: 5, Command: func() (string, []string, []string) {
 			if made.Add(1) <= 2 { // alice's, of whose two are done at once
 				<-gate
 			}

@@ -87,7 +87,7 @@ func (k rowKeys) check(key string, row int) string {
 	return ""
 }
 
-// wrongRows attributes the lake's error to the field of the rows.
+// wrongRows attributes the error of the datasets to the field of the rows.
 func wrongRows(name string, err error) error {
 	var known *storage.Error
 	if !errors.As(err, &known) || !errors.Is(known, storage.ErrInvalid) || len(known.Fields) > 0 {

@@ -3,5 +3,5 @@
 // through which they are stored.
 //
 // It does not use HTTP, A2A or SQL. The packages below it store the data: sqlstore the
-// records, objects the files, lake the rows.
+// records, objects the files, datasets the rows.
 package storage

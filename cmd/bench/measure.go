@@ -23,7 +23,7 @@ var benchmarks = []benchmark{
 	{"rest", "ConversationRead", "20000x"},
 	{"storage/sqlstore", "Append", "4000x"},
 	{"storage/sqlstore", "Log", "1x"},
-	{"storage/lake/ingest", "CSV", "1x"},
+	{"storage/datasets/ingest", "CSV", "1x"},
 	{"cmd/parley/e2e/server", "IdleServe", "1x"},
 	{"cmd/parley/e2e/server", "Ask", "3x"},
 	{"cmd/parley/e2e/server", "Flood", "3x"},

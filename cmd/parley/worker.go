@@ -1,6 +1,6 @@
 package main
 
-import "parley/storage/lake/engine"
+import "parley/storage/datasets/engine"
 
 // runWorker takes the place of the command line when the server runs itself
 // again: DuckDB is there and nowhere else, with SQL and files that nobody has

@@ -12,7 +12,7 @@ import (
 	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/storage"
-	"parley/storage/lake/sqlcheck"
+	"parley/storage/datasets/sqlcheck"
 )
 
 // profiles returns tables whose columns are written as name:type=value|value…
@@ -196,7 +196,7 @@ func TestRandomWalks(t *testing.T) {
 	}
 }
 
-// accepted checks a query as the lake does, and runs it.
+// accepted checks a query as the datasets do, and runs it.
 func accepted(t *testing.T, db *sql.DB, tables []sqlcheck.Table, text string) error {
 	t.Helper()
 	var tree string

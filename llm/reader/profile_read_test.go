@@ -17,7 +17,7 @@ import (
 	"parley/llm/reader/profile"
 	"parley/llm/reader/train/dataset"
 	"parley/storage"
-	"parley/storage/lake/ingest"
+	"parley/storage/datasets/ingest"
 )
 
 // loadFolder ingests the CSV files of a folder, as the product does, but leaves words for dates

@@ -13,7 +13,7 @@ import (
 	"parley/llm/reader"
 	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
-	"parley/storage/lake/ingest"
+	"parley/storage/datasets/ingest"
 )
 
 // What of testdata/questions must be answered right at least, and may be answered wrong

@@ -19,8 +19,8 @@ import (
 var mayImport = map[string][]string{
 	"cmd": {"agents/...", "a2aserver/...", "cards", "internal/...", "llm/...", "rest/...", "storage/..."},
 	// The server has no DuckDB: only a process that starts as a worker becomes
-	// storage/lake/engine.
-	"cmd/parley/internal": {"agents/...", "a2aserver/...", "cards", "internal/...", "llm/...", "rest/...", "storage", "storage/lake",
+	// storage/datasets/engine.
+	"cmd/parley/internal": {"agents/...", "a2aserver/...", "cards", "internal/...", "llm/...", "rest/...", "storage", "storage/datasets",
 		"storage/objects", "storage/retention", "storage/sqlstore", "storage/trace", "storage/uploads"},
 	"a2aserver":         {"storage", "internal/..."},
 	"a2aserver/a2ajson": {"storage", "internal/jsontext"},
@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"llm":               {"internal/jsonscan", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
 	"cards":             {"internal/baseurl", "internal/jcs", "internal/lru"},
 	"storage":           {},
-	"storage/lake":      {"storage", "storage/profile", "internal/fair", "internal/fsync", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
+	"storage/datasets":  {"storage", "storage/profile", "internal/fair", "internal/fsync", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
 	"storage/objects":   {"storage", "internal/baseurl", "internal/fair", "internal/fsync", "internal/lru"},
 	"storage/profile":   {"storage"},
 	"storage/retention": {"storage"},
@@ -48,39 +48,39 @@ var mayImport = map[string][]string{
 // homes says which folders import a library: each has one home, so that an upgrade
 // touches one folder. A path stands for all below it.
 var homes = map[string][]string{
-	"database/sql":                        {"storage/sqlstore", "storage/lake", "llm/reader/train"},
+	"database/sql":                        {"storage/sqlstore", "storage/datasets", "llm/reader/train"},
 	"github.com/MicahParks":               {"internal/auth"},
 	"github.com/a2aproject/a2a-go":        {"a2aserver", "agents", "cards", "cmd"},
 	"github.com/alecthomas/kong":          {"cmd"},
 	"github.com/cenkalti/backoff":         {"internal/retry"},
-	"github.com/duckdb":                   {"storage/lake/engine", "llm/reader/train"},
+	"github.com/duckdb":                   {"storage/datasets/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                {"rest"},
 	"github.com/golang-jwt":               {"internal/auth"},
 	"github.com/google/go-cmp":            {"internal/golden"},
 	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
-	"github.com/klippa-app/go-pdfium":     {"storage/lake/ingest"},
+	"github.com/klippa-app/go-pdfium":     {"storage/datasets/ingest"},
 	"github.com/lib/pq":                   {"storage/sqlstore"},
 	"github.com/mattn/go-runewidth":       {"cmd/parley/internal/console"},
 	"github.com/minio":                    {"storage/objects"},
 	"github.com/pressly/goose":            {"storage/sqlstore"},
 	"github.com/prometheus/client_golang": {"cmd", "rest"},
-	"github.com/tetratelabs/wazero":       {"storage/lake/ingest"},
+	"github.com/tetratelabs/wazero":       {"storage/datasets/ingest"},
 	"github.com/tmc/langchaingo":          {"llm"},
-	"github.com/xuri/excelize":            {"storage/lake/ingest"},
+	"github.com/xuri/excelize":            {"storage/datasets/ingest"},
 	"github.com/yuin/goldmark":            {"rest/openapi"},
 	"go.opentelemetry.io":                 {"storage/trace"},
 	"go.yaml.in/yaml":                     {"rest/openapi"},
-	"golang.org/x/net/html":               {"storage/lake/ingest"},
+	"golang.org/x/net/html":               {"storage/datasets/ingest"},
 	"golang.org/x/sys/cpu":                {"llm/reader/net"},
-	"golang.org/x/sys/unix":               {"storage/lake/worker"},
+	"golang.org/x/sys/unix":               {"storage/datasets/worker"},
 	"golang.org/x/text/language":          {"internal/locale"},
 	"golang.org/x/text/message":           {"internal/locale"},
 	"google.golang.org/grpc":              {"a2aserver"},
-	"modernc.org/sqlite":                  {"storage/sqlstore", "storage/lake/ingest"},
+	"modernc.org/sqlite":                  {"storage/sqlstore", "storage/datasets/ingest"},
 	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
 	"parley/cmd/parley/e2e/e2etest":       {},
 	"parley/internal/golden":              {},
-	"parley/storage/lake/engine":          {"cmd/parley"},
+	"parley/storage/datasets/engine":      {"cmd/parley"},
 }
 
 // TestImports holds the packages to one direction, and the libraries to their homes.

@@ -19,7 +19,7 @@ import (
 	"parley/llm"
 	"parley/llm/reader"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/trace"
 )
 
@@ -69,7 +69,7 @@ func (s agentSettings) read(c *command.Checker) agentConfig {
 
 // hostParts are the parts that agents work with.
 type hostParts struct {
-	datasets *lake.Datasets
+	datasets *datasets.Datasets
 	models   *llm.Models
 	tracer   *trace.Tracer
 	feedback *trace.Feedback

@@ -11,7 +11,7 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/llm"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/sqlstore"
 	"parley/storage/uploads"
 )
@@ -62,9 +62,9 @@ func (s lakeSettings) read(c *command.Checker) lakeConfig {
 type dataPlane struct {
 	objects  *objectStore
 	uploads  *uploads.Sessions
-	datasets *lake.Datasets
-	pool     *lake.Pool
-	ingester *lake.Ingester
+	datasets *datasets.Datasets
+	pool     *datasets.Pool
+	ingester *datasets.Ingester
 	log      *slog.Logger
 	store    *sqlstore.Store
 	stop     context.CancelFunc
@@ -73,7 +73,7 @@ type dataPlane struct {
 
 // openDataPlane opens the objects and datasets, and starts their background work.
 func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) (*dataPlane, error) {
-	pool, err := lake.NewPool(lake.Config{Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
+	pool, err := datasets.NewPool(datasets.Config{Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	if err != nil {
 		return nil, err
 	}
-	ingester := lake.NewIngester(lake.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
+	ingester := datasets.NewIngester(datasets.IngesterConfig{Jobs: cfg.lake.ingestions + rowJobs, Dir: filepath.Join(cfg.data, datadir.WorkDir), Log: b.log})
 	datasets, err := openDatasets(cfg, b, files, pool, ingester, models)
 	if err != nil {
 		return nil, errors.Join(err, files.close())
@@ -101,8 +101,8 @@ func openDataPlane(ctx context.Context, cfg config, b base, models *llm.Models) 
 	return p, nil
 }
 
-func openDatasets(cfg config, b base, files *objectStore, pool *lake.Pool, ingester *lake.Ingester, models *llm.Models) (*lake.Datasets, error) {
-	datasets, err := lake.NewDatasets(lake.DatasetsConfig{
+func openDatasets(cfg config, b base, files *objectStore, pool *datasets.Pool, ingester *datasets.Ingester, models *llm.Models) (*datasets.Datasets, error) {
+	datasets, err := datasets.NewDatasets(datasets.DatasetsConfig{
 		Records:    b.store,
 		Objects:    files,
 		Pool:       pool,

@@ -11,7 +11,7 @@ import (
 	"parley/llm"
 	"parley/rest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 )
 
 // describer describes rows with the configured models.
@@ -62,7 +62,7 @@ func (d describer) CheckModel(provider, model string) (wrong []storage.FieldErro
 }
 
 // extractor extracts rows from texts with the default model; nil if that cannot.
-func extractor(models *llm.Models) lake.Extract {
+func extractor(models *llm.Models) datasets.Extract {
 	jobs, err := models.Jobs("", "")
 	if err != nil {
 		return nil
@@ -71,7 +71,7 @@ func extractor(models *llm.Models) lake.Extract {
 	if !ok {
 		return nil
 	}
-	return func(ctx context.Context, piece lake.Piece) ([]json.RawMessage, error) {
+	return func(ctx context.Context, piece datasets.Piece) ([]json.RawMessage, error) {
 		task := llm.ExtractTask{Document: piece.Document, Text: piece.Text, Fields: llm.FieldsOf(nil, piece.Definition.Schema)}
 		if len(task.Fields) > llm.MaxFields {
 			return nil, storage.Errorf(storage.ErrInvalid, "schemaDefinition has more than %d fields", llm.MaxFields)

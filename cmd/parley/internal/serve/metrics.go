@@ -11,7 +11,7 @@ import (
 	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/objects"
 )
 
@@ -118,7 +118,7 @@ var (
 	poolRefused = newDesc("parley_query_pool_refused_total", "Queries that found no place to wait.")
 )
 
-func poolMetrics(pool *lake.Pool) collector {
+func poolMetrics(pool *datasets.Pool) collector {
 	return func(s scrape) {
 		stats := pool.Stats()
 		s.gauge(poolQueries, stats.Running, "running")

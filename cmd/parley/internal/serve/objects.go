@@ -16,7 +16,7 @@ import (
 	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage"
-	"parley/storage/lake"
+	"parley/storage/datasets"
 	"parley/storage/objects"
 	"parley/storage/uploads"
 )
@@ -65,7 +65,7 @@ func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions 
 	})
 }
 
-// datasetFiles are the methods of lake.Objects that differ for a bucket and a folder.
+// datasetFiles are the methods of datasets.Objects that differ for a bucket and a folder.
 type datasetFiles interface {
 	Put(ctx context.Context, key, path string) error
 	Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error)
@@ -75,7 +75,7 @@ type datasetFiles interface {
 	Compare(ctx context.Context, files []storage.DataFile) error
 }
 
-var _ lake.Objects = (*objectStore)(nil)
+var _ datasets.Objects = (*objectStore)(nil)
 
 // objectStore is a bucket or a folder of objects.
 type objectStore struct {
@@ -144,7 +144,7 @@ func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 // This does not compile unless both have the same path.
 var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}}
 
-// Source implements lake.Objects.
+// Source implements datasets.Objects.
 func (o *objectStore) Source(ctx context.Context, key, dir string) (string, error) {
 	if o.path != nil {
 		return o.path(ctx, key)
@@ -153,7 +153,7 @@ func (o *objectStore) Source(ctx context.Context, key, dir string) (string, erro
 	return local, objects.Fetch(ctx, o.Store, key, local)
 }
 
-// Delete implements lake.Objects.
+// Delete implements datasets.Objects.
 func (o *objectStore) Delete(ctx context.Context, key string) error {
 	if o.cache != nil {
 		o.cache.Forget(key)

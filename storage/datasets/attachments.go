@@ -1,0 +1,192 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/storage"
+	"parley/storage/datasets/ingest"
+)
+
+// maxAttachedTables limits the datasets of one attachment.
+const maxAttachedTables = 20
+
+// SaveAttachments stores the files of a question, to be added with its run.
+func (d *Datasets) SaveAttachments(ctx context.Context, caller storage.Caller, conversationID string, files []storage.AttachedFile) ([]storage.Attachment, error) {
+	count, err := d.config.Records.CountAttachments(ctx, caller, conversationID)
+	if err != nil {
+		return nil, err
+	}
+	if count+len(files) > storage.MaxConversationAttachments {
+		return nil, storage.Errorf(storage.ErrInvalid, "a conversation has at most %d attached files; ask in a new conversation, or upload the file as a dataset",
+			storage.MaxConversationAttachments)
+	}
+	dir, done, err := d.workDir()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	saved, keys, paths := make([]storage.Attachment, len(files)), make([]string, len(files)), make([]string, len(files))
+	for i, file := range files {
+		id := storage.NewID()
+		keys[i], paths[i] = "attachments/"+id+"/file", filepath.Join(dir, fmt.Sprint("file", i))
+		saved[i] = storage.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: keys[i], Bytes: int64(len(file.Content))}
+		if err := os.WriteFile(paths[i], file.Content, 0o600); err != nil {
+			return nil, fmt.Errorf("keep an attachment: %w", err)
+		}
+	}
+	return saved, d.put(ctx, keys, paths)
+}
+
+// Attach makes datasets of the files that a run brought. Done again, it does what is left.
+// A file that cannot be read is ErrInvalid.
+func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID string) error {
+	pending, err := d.config.Records.PendingAttachments(ctx, caller, runID)
+	if err != nil {
+		return err
+	}
+	for _, a := range pending {
+		err := d.attach(ctx, caller, a, pending)
+		// Somebody else may have done it, and removed the file.
+		if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+			return err
+		}
+	}
+	if len(pending) == 0 {
+		return nil
+	}
+	left, err := d.config.Records.PendingAttachments(ctx, caller, runID)
+	if err == nil && len(left) > 0 {
+		err = storage.Errorf(storage.ErrInvalid, "%s is no longer there; attach it again", left[0].Filename)
+	}
+	return err
+}
+
+// attach makes datasets of a file, whose names differ from those of the other files of its
+// message.
+func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.Attachment, others []storage.Attachment) error {
+	dir, done, err := d.workDir()
+	if err != nil {
+		return err
+	}
+	defer done()
+	path, err := d.config.Objects.Source(ctx, a.Key, dir)
+	if err != nil {
+		return err
+	}
+	work := attached{Datasets: d, attachment: a, others: others, dir: dir, source: ingest.Source{Path: path, Name: a.Filename},
+		admission: Admission{User: caller.Username, Unbounded: true}}
+	if err := work.addTables(ctx); err != nil {
+		return err
+	}
+	if err := d.put(ctx, work.keys, work.paths); err != nil {
+		return err
+	}
+	return d.config.Records.CommitAttachment(ctx, caller, a.ID, work.datasets)
+}
+
+// attached is the datasets of an attachment in the making.
+type attached struct {
+	*Datasets
+	attachment storage.Attachment
+	others     []storage.Attachment
+	dir        string
+	source     ingest.Source
+	admission  Admission
+	datasets   []storage.DatasetData
+	// keys are those of the files of the datasets, and paths where they are until they are stored.
+	keys, paths []string
+}
+
+// addTables adds each table of the file. Of several, those that cannot be read are left
+// out, unless all are.
+func (a *attached) addTables(ctx context.Context) error {
+	tables, err := a.config.Ingester.Parts(ctx, a.admission, a.source, filepath.Join(a.dir, "parts"))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(tables) < 2:
+		return a.add(ctx, a.attachment.Dataset, "")
+	case len(tables) > maxAttachedTables:
+		return storage.Errorf(storage.ErrInvalid, "%s holds %d tables, where an attachment may have %d; send the ones that the question is about",
+			a.attachment.Filename, len(tables), maxAttachedTables)
+	}
+	var refused error
+	for _, table := range tables {
+		err := a.add(ctx, a.unique(storage.TableName(a.attachment.Dataset, table)), table)
+		switch {
+		case errors.Is(err, storage.ErrInvalid):
+			refused = errors.Join(refused, err)
+		case err != nil:
+			return err
+		}
+	}
+	if len(a.datasets) == 0 {
+		return refused
+	}
+	return nil
+}
+
+// unique returns a name that no dataset of the file has, and no other file.
+func (a *attached) unique(name string) string {
+	return storage.UniqueName(name, func(name string) bool {
+		return slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, name) }) ||
+			slices.ContainsFunc(a.others, func(o storage.Attachment) bool { return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, name) })
+	})
+}
+
+// add makes a dataset of a table; "" for the only one.
+func (a *attached) add(ctx context.Context, name, table string) error {
+	out := filepath.Join(a.dir, fmt.Sprint("table", len(a.datasets)))
+	result, err := a.config.Ingester.Ingest(ctx, a.admission, ingest.Job{
+		Sources: []ingest.Source{a.source}, Options: storage.IngestOptions{Sheet: table}, OutDir: out,
+	})
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(out))
+	}
+	dataset := storage.DatasetData{ID: storage.NewID(), Units: map[string]string{}, Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
+	for _, c := range result.Report.Columns {
+		if c.Unit != "" {
+			dataset.Units[c.Name] = c.Unit
+		}
+	}
+	for _, file := range result.Files {
+		id := storage.NewID()
+		key := "attachments/" + a.attachment.ID + "/" + id + ".parquet"
+		dataset.Files = append(dataset.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
+		a.keys, a.paths = append(a.keys, key), append(a.paths, file.Path)
+	}
+	a.datasets = append(a.datasets, dataset)
+	return nil
+}
+
+// Datasets returns the datasets of a scope that the caller may read; an attachment hides a
+// dataset of the same name. ErrNotFound when the caller may not see the namespace, or there
+// is neither a namespace nor an attachment.
+func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
+	if in.Namespace != (storage.NamespaceRef{}) {
+		if all, err = d.config.Records.NamespaceData(ctx, caller, in.Namespace); err != nil {
+			return nil, err
+		}
+	}
+	if in.ConversationID == "" {
+		return all, nil
+	}
+	attached, err := d.config.Records.ConversationData(ctx, caller, in.ConversationID)
+	if err != nil {
+		return nil, err
+	}
+	if len(attached) == 0 && in.Namespace == (storage.NamespaceRef{}) {
+		return nil, storage.ErrNotFound
+	}
+	for _, dataset := range attached {
+		all = slices.DeleteFunc(all, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, dataset.Name) })
+	}
+	return append(all, attached...), nil
+}

@@ -1,0 +1,396 @@
+package ingest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"parley/internal/sqltext"
+	"parley/storage"
+	"parley/storage/datasets/ingest/source"
+)
+
+// jsonFile checks a file of JSON objects: an array of them, or one after the
+// other.
+type jsonFile struct {
+	jsonScanner
+	name string
+	// array says that the objects are the elements of one array.
+	array bool
+	// anonymous files hold rows that were not in a file: messages number them.
+	anonymous bool
+	// lines says that every object has a line of its own.
+	lines bool
+	rows  int64
+	// rowLine is the line on which the row starts.
+	rowLine int64
+	columns []jsonColumn
+	// index finds columns by their keys as they stand in the text, folded by
+	// their names.
+	index, folded map[string]int
+	// keyBytes is the size of all keys.
+	keyBytes int
+	// nulls are spellings of a missing value that an option gives.
+	nulls []string
+	// wanted gives the type and the order of dates that an option gives a column, "" without.
+	wanted func(column string) (typ, order string)
+	// out gets the rows with quotes at marks, which are the ends of numbers in the row, if
+	// quoted names their columns.
+	out    *bufio.Writer
+	quoted []bool
+	marks  []int
+}
+
+type jsonColumn struct {
+	columnKinds
+	// name is the key.
+	name string
+	// nulled says that a value spells a missing one.
+	nulled bool
+	// row is the last row that had the column, filled how many had a value in it.
+	row, filled int64
+	// seen are the kinds of the values.
+	seen columnCells
+	// cells are the values as cells of CSV, nil unless an option gives the column a type;
+	// converted is how they are read, nil as they are.
+	cells     *columnCells
+	converted *decision
+	// digits are those of its numbers. Exact says that they are read from texts, with all
+	// their digits.
+	digits digitCount
+	exact  bool
+}
+
+// checkJSON checks that a file is objects and finds its columns from all of
+// them: a column for each key that any of them has.
+func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
+	file, err := os.Open(in.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	defer file.Close()
+	f := &jsonFile{
+		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
+		wanted: r.wantedDate,
+	}
+	var reported int64
+	var last byte
+	f.in = source.ReaderFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := file.Read(p)
+		if n > 0 {
+			last = p[n-1]
+		}
+		r.progress.checked(int64(n), f.rows-reported)
+		reported = f.rows
+		return n, err
+	})
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	r.progress.checked(0, f.rows-reported)
+	t := &table{name: in.Name, rows: f.rows}
+	names, err := f.names(&t.report)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.columns {
+		typ := r.jsonType(f, t, i, names[i])
+		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
+		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
+		if f.columns[i].cells == nil {
+			f.noteMisfits(t, i)
+		}
+	}
+	if len(t.columns) == 0 && t.rows > 0 {
+		return nil, refuse("%s: its objects have no keys", in.Name)
+	}
+	form := "unstructured"
+	switch {
+	case f.array:
+		form = "array"
+	case f.lines:
+		form = "newline_delimited"
+	}
+	if quoted := f.quotedColumns(t); slices.Contains(quoted, true) {
+		form = "unstructured"
+		in.Path, err = r.quoteNumbers(ctx, in.Path, quoted)
+	} else if form == "newline_delimited" && last != '\n' {
+		in.Path, err = r.endLine(ctx, in.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.read = func(want []string, _ bool) (string, []string) { return f.read(in.Path, form, want) }
+	if err := r.convertJSON(ctx, f, t); err != nil {
+		return nil, err
+	}
+	return t, t.measure(in.Path)
+}
+
+// names returns the names of the columns: the keys, changed as the fields of a header are in a
+// file.
+func (f *jsonFile) names(report *storage.IngestReport) (names []string, err error) {
+	for _, c := range f.columns {
+		names = append(names, c.name)
+	}
+	if !f.anonymous {
+		names, report.Warnings, err = columnNames(f.name, names)
+	}
+	return names, err
+}
+
+// read returns the SQL that reads the file with the types that are wanted.
+func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
+	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
+	for i, c := range f.columns {
+		if keys[i].Name = c.name; c.nulled || c.converted != nil || c.exact {
+			types[i] = typeVarchar
+		}
+	}
+	from, exprs = readJSON(path, form, keys, types)
+	for i, c := range f.columns {
+		switch {
+		case c.converted != nil:
+			exprs[i] = c.converted.sqlJSON(exprs[i], f.nulls, want[i])
+		case c.nulled:
+			exprs[i] = readUnlessNull(exprs[i], f.nulls, want[i])
+		case c.exact:
+			exprs[i] = convert(exprs[i], typeVarchar, want[i])
+		}
+	}
+	return from, exprs
+}
+
+// readUnlessNull returns the SQL that reads a text as a type, unless it spells a missing value.
+func readUnlessNull(cell string, nulls []string, typ string) string {
+	list := make([]string, len(nulls))
+	for i, null := range nulls {
+		list[i] = sqltext.Text(null)
+	}
+	value := fmt.Sprintf("CASE WHEN %s NOT IN (%s) THEN %s END", cell, strings.Join(list, ", "), cell)
+	if isNested(typ) {
+		value = fmt.Sprintf("CAST(%s AS JSON)", value)
+	}
+	return fmt.Sprintf("CAST(%s AS %s)", value, physical(typ))
+}
+
+// readJSON returns the SQL that reads a JSON file with the types that are wanted.
+func readJSON(path, form string, columns []storage.Column, want []string) (from string, exprs []string) {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = sqltext.Text(c.Name) + ": " + sqltext.Text(physical(want[i]))
+		exprs = append(exprs, sqltext.Name(c.Name))
+	}
+	return fmt.Sprintf("read_json(%s, format = %s, records = true, maximum_object_size = %d, columns = {%s})",
+		sqltext.Text(path), sqltext.Text(form), source.MaxValue+1024, strings.Join(list, ", ")), exprs
+}
+
+// check reads all rows.
+func (f *jsonFile) check() error {
+	c, err := f.next()
+	if err == nil && c == '[' {
+		f.array = true
+		f.pos++
+		c, err = f.next()
+	}
+	for err == nil && !(f.array && c == ']') {
+		if err := f.row(c); err != nil {
+			return err
+		}
+		c, err = f.nextRow()
+	}
+	switch {
+	case err == errEnd && f.array:
+		return f.wrong("the array is not closed")
+	case err == nil:
+		f.pos++
+		if _, err = f.next(); err == nil {
+			return refuse("%s, line %d: there is more text after the array", f.name, f.line+1)
+		}
+	}
+	if err == errEnd {
+		return nil
+	}
+	return err
+}
+
+// next skips blanks between rows and gives the byte that follows.
+func (f *jsonFile) next() (byte, error) {
+	c, err := f.peek()
+	f.rowLine = f.line
+	if err == nil && c == 0 {
+		err = f.wrong("it holds binary data")
+	}
+	return c, err
+}
+
+// nextRow goes from the end of a row to the start of the next one, or to the end
+// of the array.
+func (f *jsonFile) nextRow() (byte, error) {
+	end := f.line
+	c, err := f.next()
+	switch {
+	case err != nil || f.array && c == ']':
+		return c, err
+	case !f.array:
+		f.lines = f.lines && f.line > end
+		return c, nil
+	case c != ',':
+		return 0, f.wrong("a comma is missing before it")
+	}
+	f.pos++
+	if c, err = f.next(); err == errEnd || c == ']' {
+		err = f.wrong("it is missing after a comma")
+	}
+	return c, err
+}
+
+// row reads the row that starts with c.
+func (f *jsonFile) row(c byte) error {
+	if c != '{' {
+		return f.notObject(c)
+	}
+	f.start, f.inRow = f.pos, true
+	err := f.object(f.member)
+	f.inRow = false
+	var bad *jsonError
+	switch {
+	case errors.As(err, &bad):
+		f.rowLine = f.line
+		return f.wrong("it is not JSON: " + bad.reason)
+	case err == errEnd:
+		return f.wrong("the file ends in the middle of it")
+	case err == errTooBig:
+		return f.wrong(fmt.Sprintf("it is longer than %d bytes", source.MaxValue))
+	case err != nil:
+		return err
+	case !utf8.Valid(f.buf[f.start:f.pos]):
+		return notUTF8(f.where())
+	}
+	f.lines = f.lines && f.line == f.rowLine
+	f.rows++
+	if f.out != nil {
+		return f.writeRow()
+	}
+	return nil
+}
+
+// member reads the value of a key.
+func (f *jsonFile) member(key []byte) error {
+	i, known := f.index[string(key)]
+	if !known {
+		var err error
+		if i, err = f.addColumn(string(key)); err != nil {
+			return err
+		}
+	}
+	if f.columns[i].row == f.rows+1 {
+		return f.wrong("it has the key " + quote(f.columns[i].name) + " twice")
+	}
+	f.columns[i].row = f.rows + 1
+	if _, err := f.peek(); err != nil {
+		return err
+	}
+	from := f.pos - f.start
+	kinds, err := f.value(2)
+	if err == nil && len(f.nulls) > 0 && f.spellsNull(f.buf[f.start+from:f.pos], kinds) {
+		kinds, f.columns[i].nulled = columnKinds{}, true
+	}
+	if kinds.values != 0 && err == nil {
+		f.addValue(&f.columns[i], i, from, kinds)
+	}
+	f.columns[i].values |= kinds.values
+	f.columns[i].elements |= kinds.elements
+	return err
+}
+
+// spellsNull reports whether a value, a text or a whole number, spells a missing one.
+func (f *jsonFile) spellsNull(raw []byte, kinds columnKinds) bool {
+	text := string(raw)
+	if raw[0] == '"' {
+		if json.Unmarshal(raw, &text) != nil {
+			return false
+		}
+	} else if kinds.values.plain() != kindInt.set() {
+		return false
+	}
+	return slices.Contains(f.nulls, text)
+}
+
+// addColumn adds the column of a key that was not seen in this spelling: a
+// column can be spelt with and without escapes.
+func (f *jsonFile) addColumn(key string) (int, error) {
+	name := key
+	if strings.Contains(key, `\`) {
+		if err := json.Unmarshal([]byte(`"`+key+`"`), &name); err != nil {
+			return 0, fmt.Errorf("decode key: %w", err)
+		}
+	}
+	if name == "" {
+		return 0, f.wrong("it has an empty key")
+	}
+	if !utf8.ValidString(key) {
+		return 0, notUTF8(f.where())
+	}
+	if f.anonymous {
+		if err := checkColumnName(f.where(), name); err != nil {
+			return 0, err
+		}
+	}
+	// The keys together are limited as a header is.
+	if f.keyBytes += len(name); f.keyBytes > source.MaxValue {
+		return 0, f.wrong(fmt.Sprintf("the keys of the rows are longer than %d bytes together", source.MaxValue))
+	}
+	i, taken := f.folded[storage.FoldColumn(name)]
+	switch {
+	case taken && f.columns[i].name != name:
+		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(f.columns[i].name), quote(name)))
+	case !taken && len(f.columns) == storage.MaxColumns:
+		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
+	case !taken:
+		i = len(f.columns)
+		f.folded[storage.FoldColumn(name)] = i
+		f.columns = append(f.columns, jsonColumn{name: name})
+		if typ, order := f.wanted(name); typ != "" {
+			f.columns[i].cells = &columnCells{yearFirst: order == yearFirst}
+		}
+	}
+	f.index[key] = i
+	return i, nil
+}
+
+// where names the row that is being read.
+func (f *jsonFile) where() string {
+	switch {
+	case f.anonymous:
+		return fmt.Sprintf("row %d", f.rows+1)
+	case f.array:
+		return fmt.Sprintf("%s, row %d", f.name, f.rows+1)
+	}
+	return position(f.name, f.rowLine+1, "")
+}
+
+func (f *jsonFile) wrong(reason string) error { return refuse("%s: %s", f.where(), reason) }
+
+func (f *jsonFile) notObject(c byte) error {
+	switch {
+	case c == '[':
+		return f.wrong("it is a list, not an object")
+	case c == '"':
+		return f.wrong("it is a string, not an object")
+	case c == '-' || isDigit(c):
+		return f.wrong("it is a number, not an object")
+	case c == 't' || c == 'f' || c == 'n':
+		return f.wrong("it is true, false or null, not an object")
+	}
+	return f.wrong("it is not JSON")
+}

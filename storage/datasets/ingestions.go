@@ -1,0 +1,327 @@
+package datasets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"parley/storage"
+	"parley/storage/datasets/ingest"
+)
+
+// idle is the pause between searches for ingestions that another process created or left.
+const idle = 5 * time.Second
+
+// Wake starts the next search for ingestions at once.
+func (d *Datasets) Wake() {
+	signal(d.wake)
+	signal(d.wakeShort)
+}
+
+func signal(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// RunIngestions runs ingestions of all users until ctx ends and the running ones have
+// stopped. A stopped one is run again later. While all usual slots are in use, one more
+// ingestion runs that is short.
+func (d *Datasets) RunIngestions(ctx context.Context) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	run := func(holder string, wake <-chan struct{}, short bool) {
+		group.Go(func() {
+			for waitForWork(ctx, wake) {
+				for d.ingestNext(ctx, holder, short) {
+					d.Wake() // there may be more than this one can do
+				}
+			}
+		})
+	}
+	for i := range d.config.Ingestions {
+		run(fmt.Sprintf("%s/%d", newHolder(), i), d.wake, false)
+	}
+	run(newHolder()+"/short", d.wakeShort, true)
+}
+
+func waitForWork(ctx context.Context, wake <-chan struct{}) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+	case <-time.After(idle):
+	}
+	return ctx.Err() == nil
+}
+
+// claims counts the running ingestions of each user.
+type claims struct {
+	mu    sync.Mutex
+	users map[string]int
+	// fair says that the next short ingestion is that of the next user, not the smallest.
+	fair bool
+}
+
+// claim claims an ingestion of a user who is below the limit. The caller calls done at the
+// end.
+func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
+	most := allButOne(d.config.Ingestions)
+	for {
+		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.usersAtLimit(most)...)
+		if err != nil {
+			return job, nil, err
+		}
+		if user := job.Caller.Username; d.claims.add(user, most) {
+			signal(d.wakeShort) // others may wait that are short
+			return job, func() { d.claims.done(user) }, nil
+		}
+		// Another of the user's was claimed here at the same time.
+		if err := d.config.Records.ReleaseIngestion(ctx, job); err != nil {
+			return job, nil, err
+		}
+	}
+}
+
+// claimShort claims an ingestion of a user who has used little lately, when no usual slot is
+// free. Small ones do not wait for those of many new users, and nobody waits for many small ones:
+// it is the smallest and that of the next user by turns.
+func (d *Datasets) claimShort(ctx context.Context, holder string) (storage.IngestionJob, error) {
+	if d.claims.count() < d.config.Ingestions {
+		return storage.IngestionJob{}, storage.ErrNotFound
+	}
+	meter := &d.config.Ingester.meter
+	claim := d.config.Records.ClaimSmallestIngestion
+	if d.claims.nextIsFair() {
+		claim = d.config.Records.ClaimIngestion
+	}
+	return claim(ctx, holder, d.config.Lease, meter.usage.Above(meter.most)...)
+}
+
+// nextIsFair returns fair, and changes it.
+func (c *claims) nextIsFair() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fair = !c.fair
+	return !c.fair
+}
+
+// count is how many run.
+func (c *claims) count() (all int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, count := range c.users {
+		all += count
+	}
+	return all
+}
+
+func (c *claims) usersAtLimit(most int) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var users []string
+	for user, count := range c.users {
+		if count >= most {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// add counts one more, false when that exceeds the limit.
+func (c *claims) add(user string, most int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users[user] >= most {
+		return false
+	}
+	c.users[user]++
+	return true
+}
+
+func (c *claims) done(user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.users[user]--; c.users[user] == 0 {
+		delete(c.users, user)
+	}
+}
+
+// ingestNext runs an ingestion, false when there is none.
+func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bool {
+	var job storage.IngestionJob
+	var err error
+	done := func() {}
+	if short {
+		job, err = d.claimShort(ctx, holder)
+	} else {
+		job, done, err = d.claim(ctx, holder)
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound), ctx.Err() != nil:
+		return false
+	case errors.Is(err, storage.ErrConflict):
+		return true
+	case err != nil:
+		d.config.Log.ErrorContext(ctx, "ingestion not claimed", "error", err)
+		return false
+	}
+	defer done()
+	log := d.config.Log.With("ingestion", job.ID)
+	start := time.Now()
+	retrying := d.retrying(log)
+	err = retrying.ingest(ctx, job, short, log)
+	switch {
+	case err == nil:
+		log.InfoContext(ctx, "ingestion completed", "took", time.Since(start))
+		if !short {
+			d.compactAfter(ctx, job)
+		}
+	case ctx.Err() != nil, errors.Is(err, errLong):
+		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		released := d.config.Records.ReleaseIngestion(timeout, job)
+		cancel()
+		log.InfoContext(ctx, "ingestion interrupted", "released", released == nil, "reason", err)
+		if errors.Is(err, errLong) {
+			// It may have had no worker, and would be claimed and interrupted again.
+			meter := &d.config.Ingester.meter
+			meter.usage.Add(job.Caller.Username, max(0, wasted*meter.slice-meter.usage.Of(job.Caller.Username)))
+		}
+	default:
+		recorded := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err))
+		if errors.Is(recorded, storage.ErrConflict) {
+			log.InfoContext(ctx, "ingestion lease lost: another process has it", "error", err)
+			break
+		}
+		log.WarnContext(ctx, "ingestion failed", "error", err, "took", time.Since(start))
+		if recorded != nil {
+			log.ErrorContext(ctx, "failed ingestion not recorded", "error", recorded)
+		}
+	}
+	return true
+}
+
+// reasonOf returns the message for the user.
+func reasonOf(err error) string {
+	var known *storage.Error
+	switch {
+	case errors.As(err, &known):
+		return known.Message
+	case errors.Is(err, storage.ErrNotFound):
+		return "the dataset, or a file, is no longer there"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return "there is no room left on the server's disk; try again later"
+	case errors.Is(err, storage.ErrUnavailable):
+		return "the files could not be reached; try again"
+	}
+	return "something went wrong here; try again"
+}
+
+func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, short bool, log *slog.Logger) error {
+	if short {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.config.Ingester.meter.timeout, errLong)
+		defer cancel()
+	}
+	var dir string
+	var done func()
+	err := retryWhileUnavailable(ctx, log, func() (err error) {
+		dir, done, err = d.workDir()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	a := addition{
+		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace, options: job.Options,
+		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence}, short: short,
+	}
+	err = d.addWithLease(ctx, job, &a)
+	if err != nil && errors.Is(context.Cause(ctx), errLong) {
+		err = errLong
+	}
+	return err
+}
+
+func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
+	data, err := d.config.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
+	if err == nil {
+		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files))
+	}
+}
+
+// addWithLease adds an ingestion's rows, and renews its lease with the progress.
+func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a *addition) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var bytes, rows, total atomic.Int64
+	a.progress = func(p ingest.Progress) {
+		if a.short {
+			return // it may start again
+		}
+		// Extracted rows have been counted, and have another size.
+		bytes.Store(max(bytes.Load(), min(p.Bytes, total.Load())))
+		rows.Store(max(rows.Load(), p.Rows))
+	}
+	a.extracted = func(source int, share float64, found int64) {
+		read := share * float64(job.Files[source].Size)
+		for _, file := range job.Files[:source] {
+			read += float64(file.Size)
+		}
+		bytes.Store(int64(read))
+		rows.Store(found)
+	}
+	var renewal sync.WaitGroup
+	renewal.Go(func() {
+		for sleep(ctx, min(d.config.Lease/5, progressShown)) {
+			// One without an answer leaves time for others. The lease may expire during an outage:
+			// what is written later has its fence.
+			bounded, done := context.WithTimeout(ctx, d.config.Lease/5)
+			err := d.config.Records.RenewIngestion(bounded, job, d.config.Lease, bytes.Load(), rows.Load())
+			done()
+			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+				cancel(err) // taken over, or gone with its dataset
+			}
+		}
+	})
+	defer renewal.Wait()
+	defer cancel(nil)
+	for i, file := range job.Files {
+		total.Add(file.Size)
+		sub := filepath.Join(a.dir, fmt.Sprint("source", i))
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			return fmt.Errorf("make a folder for a source: %w", err)
+		}
+		path, err := d.config.Objects.Source(ctx, file.Key, sub)
+		if err != nil {
+			return err
+		}
+		a.sources = append(a.sources, ingest.Source{Path: path, Name: file.Filename})
+	}
+	if err := d.extractSources(ctx, a); err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return d.add(ctx, *a)
+}
+
+// progressShown is the interval between updates of an ingestion's progress.
+const progressShown = 2 * time.Second
+
+// sleep waits, false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
