@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/storage"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // Limits of a download, which is a file on this server's disk until it is sent.
@@ -75,7 +75,7 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a file for a result: %w", err)
 	}
-	lines := &lineFile{file: file, free: func() (int64, error) { return worker.FreeDisk(dir) }}
+	lines := &lineFile{file: file, free: func() (int64, error) { return sandbox.FreeDisk(dir) }}
 	result, err := d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)

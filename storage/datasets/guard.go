@@ -13,8 +13,8 @@ import (
 	"parley/internal/sqltext"
 	"parley/storage"
 	"parley/storage/datasets/joinguard"
+	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
-	"parley/storage/datasets/worker"
 )
 
 // maxGuardTime limits the measurements of the join guard. A statement for which they take
@@ -124,7 +124,7 @@ func (e *guardEngine) row(ctx context.Context, checked sqlcheck.Checked) (json.R
 		return nil, err
 	}
 	if len(result.Rows) != 1 {
-		return nil, &worker.Fault{Kind: worker.FaultQuery, Message: "no row"}
+		return nil, &sandbox.Fault{Kind: sandbox.FaultQuery, Message: "no row"}
 	}
 	return result.Rows[0], nil
 }

@@ -16,8 +16,8 @@ import (
 	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/joinguard"
+	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
-	"parley/storage/datasets/worker"
 )
 
 // engine is DuckDB in this process.
@@ -50,7 +50,7 @@ func (e engine) row(sql string) (json.RawMessage, error) {
 }
 
 func (e engine) run(sql string) (rows []json.RawMessage, err error) {
-	result, err := e.Engine.Run(worker.Request{SQL: sql, MaxRows: 10_000, MaxBytes: 1 << 24}, nil)
+	result, err := e.Engine.Run(sandbox.Request{SQL: sql, MaxRows: 10_000, MaxBytes: 1 << 24}, nil)
 	for _, row := range result.Rows {
 		rows = append(rows, row)
 	}

@@ -18,13 +18,13 @@ import (
 	"parley/internal/fair"
 	"parley/storage"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // IngesterConfig configures an Ingester. The zero value of a field is its default.
 type IngesterConfig struct {
 	// Memory limits DuckDB in one job, in bytes; 384 MiB by default. The whole process has
-	// worker.MaxIngestMemory: DuckDB does not count all of its memory.
+	// sandbox.MaxIngestMemory: DuckDB does not count all of its memory.
 	Memory int64
 	// Threads is the number for one job; two by default.
 	Threads int
@@ -80,7 +80,7 @@ func NewIngester(config IngesterConfig) *Ingester {
 	config.Timeout = cmp.Or(config.Timeout, time.Hour)
 	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	if config.Command == nil {
-		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker", "ingest"}, nil }
+		config.Command = func() (string, []string, []string) { return sandbox.Executable(), []string{"worker", "ingest"}, nil }
 	}
 	// A small table needs about 0.05 s with the start of its worker, one of 6 MB less than 0.5 s.
 	meter := meter{usage: fair.NewUsage(2 * time.Minute), slice: time.Second, timeout: 6 * time.Second, most: 3 * time.Second}
@@ -126,12 +126,12 @@ func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, 
 // Ingest runs a job. Wrong sources are ErrInvalid, a full queue is ErrUnavailable, or
 // ErrTooMany for the user's own.
 func (i *Ingester) Ingest(ctx context.Context, admission Admission, job ingest.Job) (ingest.Result, error) {
-	return i.run(ctx, admission, worker.IngestRequest{Sources: job.Sources, Rows: job.Rows, Options: job.Options, Have: job.Have, OutDir: job.OutDir}, job.Progress)
+	return i.run(ctx, admission, sandbox.IngestRequest{Sources: job.Sources, Rows: job.Rows, Options: job.Options, Have: job.Have, OutDir: job.OutDir}, job.Progress)
 }
 
 // Compact merges files, whose rows have these columns, into one.
 func (i *Ingester) Compact(ctx context.Context, admission Admission, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
-	result, err := i.run(ctx, admission, worker.IngestRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
+	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
 	if err != nil {
 		return ingest.File{}, err
 	}
@@ -141,7 +141,7 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 // Export writes the rows of files, which have these columns, into one file of at most some
 // bytes in a folder, and gives its path.
 func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []storage.Column, as storage.Download, maxBytes int64, outDir string) (string, error) {
-	result, err := i.run(ctx, admission, worker.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
+	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -151,14 +151,14 @@ func (i *Ingester) Export(ctx context.Context, admission Admission, files []stri
 // Parts returns the names of the tables and texts in a source, as [ingest.Parts] does. It
 // works in a folder.
 func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest.Source, dir string) ([]string, error) {
-	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, OutDir: dir, ListParts: true}, nil)
+	reply, err := i.ask(ctx, admission, sandbox.IngestRequest{Sources: []ingest.Source{source}, OutDir: dir, ListParts: true}, nil)
 	return reply.Parts, err
 }
 
 // Text returns the text of a source from which rows can be extracted, as [ingest.Text] does;
 // not ok for a source of tables. It works in a folder.
 func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options storage.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
-	reply, err := i.ask(ctx, admission, worker.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
+	reply, err := i.ask(ctx, admission, sandbox.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
 	if err != nil || reply.Text == "" {
 		return "", false, err
 	}
@@ -169,7 +169,7 @@ func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.
 	return strings.ToValidUTF8(string(content), "\ufffd"), true, nil
 }
 
-func (i *Ingester) run(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (ingest.Result, error) {
+func (i *Ingester) run(ctx context.Context, admission Admission, request sandbox.IngestRequest, progress func(ingest.Progress)) (ingest.Result, error) {
 	reply, err := i.ask(ctx, admission, request, progress)
 	if err != nil {
 		return ingest.Result{}, err
@@ -178,11 +178,11 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request worker.
 }
 
 // ask runs a job in a worker.
-func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.IngestRequest, progress func(ingest.Progress)) (worker.IngestReply, error) {
+func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox.IngestRequest, progress func(ingest.Progress)) (sandbox.IngestReply, error) {
 	if !admission.short {
 		slot, err := i.admit(ctx, admission)
 		if err != nil {
-			return worker.IngestReply{}, err
+			return sandbox.IngestReply{}, err
 		}
 		defer slot.Release()
 	}
@@ -191,32 +191,32 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request worker.
 	defer cancel()
 	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs+1 // one more is short
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
-		return worker.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
+		return sandbox.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
 	}
 	reply, err := i.start(ctx, admission, request, i.compiled(ctx, request.Sources), progress)
 	switch {
 	case err != nil:
-		return worker.IngestReply{}, err
+		return sandbox.IngestReply{}, err
 	case reply.Refused != "":
-		return worker.IngestReply{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
+		return sandbox.IngestReply{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
 	case isDiskFull(reply.Fault):
-		return worker.IngestReply{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
+		return sandbox.IngestReply{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
 	case reply.Fault != "":
-		return worker.IngestReply{}, fmt.Errorf("make files: %s", reply.Fault)
+		return sandbox.IngestReply{}, fmt.Errorf("make files: %s", reply.Fault)
 	}
 	return reply, nil
 }
 
 // start starts a worker for a request, and runs it.
-func (i *Ingester) start(ctx context.Context, admission Admission, request worker.IngestRequest, programs string, progress func(ingest.Progress)) (reply worker.IngestReply, err error) {
+func (i *Ingester) start(ctx context.Context, admission Admission, request sandbox.IngestRequest, programs string, progress func(ingest.Progress)) (reply sandbox.IngestReply, err error) {
 	path, args, env := i.config.Command()
-	process, err := worker.Start(worker.Spec{
+	process, err := sandbox.Start(sandbox.Spec{
 		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(), Programs: programs,
 		// By default the C library keeps freed memory for each thread.
 		Env: append([]string{"MALLOC_ARENA_MAX=1", "MALLOC_TRIM_THRESHOLD_=131072", "MALLOC_MMAP_THRESHOLD_=131072"}, env...),
 	})
 	if err != nil {
-		return worker.IngestReply{}, err
+		return sandbox.IngestReply{}, err
 	}
 	i.warn(process.Lacks)
 	// Without Landlock another worker may have changed them.
@@ -249,8 +249,8 @@ func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string
 				cancel()
 			}
 		})()
-		var reply worker.IngestReply
-		reply, err = i.start(compiling, Admission{}, worker.IngestRequest{Compile: true, OutDir: dir}, "", nil)
+		var reply sandbox.IngestReply
+		reply, err = i.start(compiling, Admission{}, sandbox.IngestRequest{Compile: true, OutDir: dir}, "", nil)
 		if err == nil && reply.Fault != "" {
 			err = errors.New(reply.Fault)
 		}

@@ -14,12 +14,12 @@ import (
 
 	"parley/storage"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // fileOfWorker makes a file in a worker's folder and describes it, as an honest worker
 // would.
-func fileOfWorker(request worker.IngestRequest) ingest.File {
+func fileOfWorker(request sandbox.IngestRequest) ingest.File {
 	path := filepath.Join(request.OutDir, "part-0001.parquet")
 	if err := os.WriteFile(path, []byte("rows"), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -29,86 +29,86 @@ func fileOfWorker(request worker.IngestRequest) ingest.File {
 
 // falseReplies is what workers say that a source has taken over. The source's own path
 // is that of a file elsewhere.
-var falseReplies = map[string]func(worker.IngestRequest, *ingest.Result){
-	"no file":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = nil, 0 },
-	"elsewhere":  func(q worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = elsewhere(q) },
-	"no path":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = "" },
-	"its folder": func(q worker.IngestRequest, r *ingest.Result) { r.Files[0].Path = q.OutDir },
-	"up and away": func(q worker.IngestRequest, r *ingest.Result) {
+var falseReplies = map[string]func(sandbox.IngestRequest, *ingest.Result){
+	"no file":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files, r.Rows = nil, 0 },
+	"elsewhere":  func(q sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Path = elsewhere(q) },
+	"no path":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Path = "" },
+	"its folder": func(q sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Path = q.OutDir },
+	"up and away": func(q sandbox.IngestRequest, r *ingest.Result) {
 		r.Files[0].Path = q.OutDir + "/../" + filepath.Base(elsewhere(q))
 	},
-	"a link": func(q worker.IngestRequest, r *ingest.Result) {
+	"a link": func(q sandbox.IngestRequest, r *ingest.Result) {
 		_ = os.Remove(r.Files[0].Path)
 		_ = os.Symlink(elsewhere(q), r.Files[0].Path) // where the system lets it
 	},
-	"a folder": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a folder": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		_ = os.Remove(r.Files[0].Path)
 		_ = os.Mkdir(r.Files[0].Path, 0o700)
 	},
-	"gone":      func(_ worker.IngestRequest, r *ingest.Result) { _ = os.Remove(r.Files[0].Path) },
-	"a size":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Bytes = 5 },
-	"a hash":    func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].SHA256 = "../x" },
-	"less":      func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = -1, -1 },
-	"most":      func(_ worker.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = 1<<62, 1<<62 },
-	"more rows": func(_ worker.IngestRequest, r *ingest.Result) { r.Rows = 2 },
-	"twice":     func(_ worker.IngestRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
-	"crowded":   func(_ worker.IngestRequest, r *ingest.Result) { r.Files = make([]ingest.File, worker.MaxFiles+1) },
-	"a report": func(_ worker.IngestRequest, r *ingest.Result) {
+	"gone":      func(_ sandbox.IngestRequest, r *ingest.Result) { _ = os.Remove(r.Files[0].Path) },
+	"a size":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Bytes = 5 },
+	"a hash":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files[0].SHA256 = "../x" },
+	"less":      func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = -1, -1 },
+	"most":      func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files[0].Rows, r.Rows = 1<<62, 1<<62 },
+	"more rows": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Rows = 2 },
+	"twice":     func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
+	"crowded":   func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files = make([]ingest.File, sandbox.MaxFiles+1) },
+	"a report": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Columns = make([]storage.ColumnReport, storage.MaxColumns+1)
 	},
-	"a long report": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a long report": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Columns = []storage.ColumnReport{{Name: strings.Repeat("x", 2_000), Type: "BIGINT"}}
 	},
-	"a report's type": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a report's type": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "<script>"}}
 	},
-	"less than none": func(_ worker.IngestRequest, r *ingest.Result) {
+	"less than none": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", Missing: -1}}
 	},
-	"many lines": func(_ worker.IngestRequest, r *ingest.Result) {
+	"many lines": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", MisfitLines: make([]int64, 2_000)}}
 	},
-	"many warnings": func(_ worker.IngestRequest, r *ingest.Result) {
+	"many warnings": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Report.Warnings = make([]storage.IngestWarning, 20_000)
 	},
-	"a long warning": func(_ worker.IngestRequest, r *ingest.Result) {
-		r.Report.Warnings = []storage.IngestWarning{{Message: strings.Repeat("x", worker.MaxReason+1)}}
+	"a long warning": func(_ sandbox.IngestRequest, r *ingest.Result) {
+		r.Report.Warnings = []storage.IngestWarning{{Message: strings.Repeat("x", sandbox.MaxReason+1)}}
 	},
-	"a profile": func(_ worker.IngestRequest, r *ingest.Result) { r.Profile = &storage.Profile{Rows: 2} },
-	"a profile's column": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a profile": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Profile = &storage.Profile{Rows: 2} },
+	"a profile's column": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "DATE"}}}
 	},
-	"a profile's count": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a profile's count": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Missing: 2}}}
 	},
-	"a profile's value": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a profile's value": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Top: []storage.ValueCount{{Value: strings.Repeat("x", 100)}}}}}
 	},
-	"a profile's bins": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a profile's bins": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Histogram: &storage.Histogram{Counts: make([]int64, 1000)}}}}
 	},
-	"a profile's sketch": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a profile's sketch": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Sketch: make(storage.Sketch, 7)}}}
 	},
-	"a header row": func(_ worker.IngestRequest, r *ingest.Result) { r.Report.HeaderRow = -1 },
-	"no column":    func(_ worker.IngestRequest, r *ingest.Result) { r.Columns = nil },
-	"another":      func(_ worker.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
-	"SQL": func(_ worker.IngestRequest, r *ingest.Result) {
+	"a header row": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Report.HeaderRow = -1 },
+	"no column":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Columns = nil },
+	"another":      func(_ sandbox.IngestRequest, r *ingest.Result) { r.Columns[0].Name = "other" },
+	"SQL": func(_ sandbox.IngestRequest, r *ingest.Result) {
 		r.Columns[0].Type = "BIGINT) AS a FROM read_csv('/etc/passwd') --"
 	},
 }
 
 // elsewhere is a file that the server can read, and is not of the worker's folder.
-func elsewhere(request worker.IngestRequest) string { return request.Reads()[0] }
+func elsewhere(request sandbox.IngestRequest) string { return request.Reads()[0] }
 
 // compromised is an ingest worker that a source has taken over.
 func compromised(kind string) {
-	var request worker.IngestRequest
-	server := worker.Connect()
+	var request sandbox.IngestRequest
+	server := sandbox.Connect()
 	if err := json.NewDecoder(server).Decode(&request); err != nil {
 		return
 	}
-	say := func(reply worker.IngestReply) { _ = json.NewEncoder(server).Encode(reply) }
+	say := func(reply sandbox.IngestReply) { _ = json.NewEncoder(server).Encode(reply) }
 	result := ingest.Result{
 		Files: []ingest.File{fileOfWorker(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
 	}
@@ -121,16 +121,16 @@ func compromised(kind string) {
 		}
 		return
 	case "nothing":
-		say(worker.IngestReply{})
+		say(sandbox.IngestReply{})
 		return
 	case "many parts":
-		say(worker.IngestReply{Parts: make([]string, 20_000)})
+		say(sandbox.IngestReply{Parts: make([]string, 20_000)})
 		return
 	case "long parts":
-		say(worker.IngestReply{Parts: []string{strings.Repeat("x", 2_000)}})
+		say(sandbox.IngestReply{Parts: []string{strings.Repeat("x", 2_000)}})
 		return
 	case "text elsewhere":
-		say(worker.IngestReply{Text: elsewhere(request)})
+		say(sandbox.IngestReply{Text: elsewhere(request)})
 		return
 	case "linked text", "long text":
 		text := filepath.Join(request.OutDir, "text")
@@ -139,25 +139,25 @@ func compromised(kind string) {
 		} else {
 			_ = os.Symlink(elsewhere(request), text) // where the system lets it
 		}
-		say(worker.IngestReply{Text: text})
+		say(sandbox.IngestReply{Text: text})
 		return
 	case "noise":
 		fmt.Fprintln(server, "noise")
 		return
 	case "long refusal":
-		say(worker.IngestReply{Refused: "\x00" + strings.Repeat("é", worker.MaxReason)})
+		say(sandbox.IngestReply{Refused: "\x00" + strings.Repeat("é", sandbox.MaxReason)})
 		return
 	default:
 		falseReplies[kind](request, &result)
 	}
-	say(worker.IngestReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
-	say(worker.IngestReply{Result: &result})
+	say(sandbox.IngestReply{Progress: &ingest.Progress{Bytes: -1, Rows: -1}})
+	say(sandbox.IngestReply{Result: &result})
 	_, _ = io.Copy(io.Discard, server)
 	time.Sleep(time.Hour) // it does not go by itself
 }
 
 func compromisedIngester(kind string) *Ingester {
-	return NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return worker.Executable(), []string{"compromised", kind}, nil }})
+	return NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return sandbox.Executable(), []string{"compromised", kind}, nil }})
 }
 
 // A job whose worker lies fails, and nothing else does.
@@ -171,7 +171,7 @@ func TestCompromisedIngestWorkers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			made, err := ingestWith(t, compromisedIngester(kind))
-			if !errors.Is(err, worker.ErrBadReply) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
+			if !errors.Is(err, sandbox.ErrBadReply) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
 				t.Errorf("believed: %+v, %v", made, err)
 			}
 		})
@@ -180,7 +180,7 @@ func TestCompromisedIngestWorkers(t *testing.T) {
 		t.Errorf("one that tells the truth: %+v, %v", made, err)
 	}
 	_, err := ingestWith(t, compromisedIngester("long refusal"))
-	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*worker.MaxReason || strings.Contains(err.Error(), "\x00") {
+	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*sandbox.MaxReason || strings.Contains(err.Error(), "\x00") {
 		t.Errorf("a long reason: %.100v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestWickedCompaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		file, err := compromisedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
-		if !errors.Is(err, worker.ErrBadReply) {
+		if !errors.Is(err, sandbox.ErrBadReply) {
 			t.Errorf("%s: believed: %+v, %v", kind, file, err)
 		}
 	}
@@ -223,14 +223,14 @@ func TestWickedExport(t *testing.T) {
 			storage.Download{Format: storage.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
 	}
 	for _, kind := range []string{"no file", "elsewhere", "twice", "nothing"} {
-		if file, err := export(kind, 1<<20); !errors.Is(err, worker.ErrBadReply) {
+		if file, err := export(kind, 1<<20); !errors.Is(err, sandbox.ErrBadReply) {
 			t.Errorf("%s: believed: %s, %v", kind, file, err)
 		}
 	}
 	if _, err := export("honest", 1<<20); err != nil {
 		t.Errorf("one that tells the truth: %v", err)
 	}
-	if file, err := export("honest", 0); !errors.Is(err, worker.ErrBadReply) {
+	if file, err := export("honest", 0); !errors.Is(err, sandbox.ErrBadReply) {
 		t.Errorf("a large file is believed: %s, %v", file, err)
 	}
 }
@@ -240,7 +240,7 @@ func TestWickedPreview(t *testing.T) {
 	t.Parallel()
 	d := newPreview(t, nil)
 	d.config.Ingester = compromisedIngester("elsewhere")
-	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, worker.ErrBadReply) {
+	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, sandbox.ErrBadReply) {
 		t.Errorf("believed: %s, %v", rows, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"parley/storage"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 func TestIngester(t *testing.T) {
@@ -149,7 +149,7 @@ func TestSpillOnFullDisk(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a,b\n"+rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := worker.FreeDisk(dir)
+	free, err := sandbox.FreeDisk(dir)
 	if err != nil || free == 0 {
 		t.Fatalf("%d bytes are free, %v", free, err)
 	}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"time"
 
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // Table is a dataset as a query may see it.
-type Table = worker.Table
+type Table = sandbox.Table
 
 // Query is a statement and what it may see and use.
 type Query struct {

@@ -19,7 +19,7 @@ import (
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // The test binary run again is the worker.
@@ -70,8 +70,8 @@ var sharedDir = sync.OnceValues(func() (string, error) {
 // plainWorker gives how to run a worker without the race detector, which is
 // what has a limit of its address space.
 var plainWorker = sync.OnceValues(func() (string, error) {
-	if !worker.RaceEnabled {
-		return worker.Executable(), nil
+	if !sandbox.RaceEnabled {
+		return sandbox.Executable(), nil
 	}
 	dir, err := sharedDir()
 	if err != nil {
@@ -193,13 +193,13 @@ func (s *setup) rows(t testing.TB, sql string) string {
 // writer is the DuckDB that writes the files of all tests, one at a time.
 var (
 	writer = sync.OnceValues(func() (*engine.Engine, error) {
-		return engine.Open(worker.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+		return engine.Open(sandbox.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
 	})
 	writerLock sync.Mutex
 )
 
 // parquetTable writes a query's rows to a file and gives the table that it makes.
-func parquetTable(t testing.TB, dir, name, query string) worker.Table {
+func parquetTable(t testing.TB, dir, name, query string) sandbox.Table {
 	t.Helper()
 	file := filepath.Join(dir, name+".parquet")
 	e, err := writer()
@@ -217,5 +217,5 @@ func parquetTable(t testing.TB, dir, name, query string) worker.Table {
 	if err := json.Unmarshal(count.Rows[0], &row); err != nil {
 		t.Fatal(err)
 	}
-	return worker.Table{Name: name, Files: []string{file}, ID: name, Version: "1", Columns: rows.Head.Columns, RowCount: row.N}
+	return sandbox.Table{Name: name, Files: []string{file}, ID: name, Version: "1", Columns: rows.Head.Columns, RowCount: row.N}
 }

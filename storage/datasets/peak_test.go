@@ -21,7 +21,7 @@ import (
 	"parley/internal/fulltest"
 	"parley/storage"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // peakReport is what a process that ingests one file says at its end.
@@ -225,7 +225,7 @@ func TestPeakMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux limits the memory of workers")
 	}
-	if worker.RaceEnabled {
+	if sandbox.RaceEnabled {
 		t.Skip("the race detector only makes writing the files slow")
 	}
 	ingester, err := documentIngester()
@@ -243,7 +243,7 @@ func TestPeakMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.CommandContext(t.Context(), worker.Executable(), "peak", string(job)).Output()
+			out, err := exec.CommandContext(t.Context(), sandbox.Executable(), "peak", string(job)).Output()
 			var report peakReport
 			if err == nil {
 				err = json.Unmarshal(out, &report)
@@ -252,7 +252,7 @@ func TestPeakMemory(t *testing.T) {
 				t.Fatalf("%v: %s", err, out)
 			}
 			t.Logf("%d MiB, %d rows, %s", report.Peak>>20, report.Rows, report.Refused)
-			limit := int64(worker.MaxIngestMemory)
+			limit := int64(sandbox.MaxIngestMemory)
 			if file.half {
 				limit /= 2
 			}

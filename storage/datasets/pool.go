@@ -15,7 +15,7 @@ import (
 	"parley/internal/fair"
 	"parley/internal/lru"
 	"parley/storage"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // Config is how a pool works. The zero value of a field stands for its default.
@@ -99,7 +99,7 @@ func NewPool(config Config) (*Pool, error) {
 		return nil, fmt.Errorf("a worker needs at least 64 MiB of memory, got %d bytes", config.Memory)
 	}
 	if config.Command == nil {
-		config.Command = func() (string, []string, []string) { return worker.Executable(), []string{"worker"}, nil }
+		config.Command = func() (string, []string, []string) { return sandbox.Executable(), []string{"worker"}, nil }
 	}
 	meter := queryMeter()
 	p := &Pool{config: config, facts: lru.New[string, json.RawMessage](maxFacts), lanes: lanes{

@@ -18,8 +18,8 @@ import (
 	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
+	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
-	"parley/storage/datasets/worker"
 )
 
 // endless is a query that runs until it is stopped.
@@ -164,12 +164,12 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	err := s.pool.lease(t.Context(), Query{Tables: s.tables}.withDefaults(), func(ctx context.Context, w *queryWorker) (bool, error) {
 		used = append(used, w)
 		if len(used) == 1 {
-			_, _, err := w.ask(ctx, worker.Request{Op: worker.OpRun, SQL: endless}, nil)
+			_, _, err := w.ask(ctx, sandbox.Request{Op: sandbox.OpRun, SQL: endless}, nil)
 			other.Release()
 			return false, err
 		}
 		waittest.Until(t, "the priority is lower", func() bool {
-			if _, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: "SELECT 1", MaxBytes: sqlcheck.MaxTree}, nil); err != nil {
+			if _, _, err := w.ask(ctx, sandbox.Request{Op: sandbox.OpParse, SQL: "SELECT 1", MaxBytes: sqlcheck.MaxTree}, nil); err != nil {
 				t.Fatal(err)
 			}
 			return slices.Max(priorities(t, w.PID)) == lower
@@ -205,7 +205,7 @@ func TestCanceledQueryIsCharged(t *testing.T) {
 			waittest.Until(t, "it has used some time", func() bool { return w.ProcessorTime() > before+2*used })
 			cancel()
 		}()
-		_, _, err := w.ask(ctx, worker.Request{Op: worker.OpRun, SQL: endless}, nil)
+		_, _, err := w.ask(ctx, sandbox.Request{Op: sandbox.OpRun, SQL: endless}, nil)
 		return false, err
 	})
 	if charged := s.pool.lanes.usage.Of("ann"); !errors.Is(err, context.Canceled) || charged < used || charged > time.Hour {

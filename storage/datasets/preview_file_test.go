@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"parley/storage"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // oneFile is an object store with one file.
@@ -82,7 +82,7 @@ func TestWickedParts(t *testing.T) {
 	d := newPreview(t, nil)
 	for _, kind := range []string{"noise", "many parts", "long parts"} {
 		d.config.Ingester = compromisedIngester(kind)
-		if preview, err := previewOf(t, d, "a.csv", "a\n1\n", storage.IngestOptions{}); !errors.Is(err, worker.ErrBadReply) {
+		if preview, err := previewOf(t, d, "a.csv", "a\n1\n", storage.IngestOptions{}); !errors.Is(err, sandbox.ErrBadReply) {
 			t.Errorf("%s: believed %+v, %v", kind, preview, err)
 		}
 	}

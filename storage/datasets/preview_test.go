@@ -15,7 +15,7 @@ import (
 
 	"parley/storage"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // newPreview makes a Datasets that can preview, and needs no records for it.
@@ -217,7 +217,7 @@ func TestWickedText(t *testing.T) {
 	}
 	for _, kind := range []string{"noise", "text elsewhere", "linked text", "long text"} {
 		text, ok, err := compromisedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, storage.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
-		if !errors.Is(err, worker.ErrBadReply) || ok {
+		if !errors.Is(err, sandbox.ErrBadReply) || ok {
 			t.Errorf("%s: believed %.100q, %v", kind, text, err)
 		}
 	}

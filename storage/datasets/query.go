@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"parley/storage"
+	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
-	"parley/storage/datasets/worker"
 )
 
 // Query checks a statement and runs it. A wrong statement, and one that needs too much time
@@ -62,8 +62,8 @@ func (p *Pool) run(ctx context.Context, q Query, checked *statement) (storage.Qu
 
 // readError is err, unless it was found while rows were read and a damaged file is the cause.
 func (p *Pool) readError(ctx context.Context, q Query, checked *statement, err error) error {
-	fault, ok := errors.AsType[*worker.Fault](err)
-	if checked == nil || ok && (fault.Kind == worker.FaultQuery || fault.Kind == worker.FaultMemory) || !ok && !worker.Gone(err) {
+	fault, ok := errors.AsType[*sandbox.Fault](err)
+	if checked == nil || ok && (fault.Kind == sandbox.FaultQuery || fault.Kind == sandbox.FaultMemory) || !ok && !sandbox.Gone(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
@@ -172,12 +172,12 @@ func (w *queryWorker) check(ctx context.Context, sql string, tables []Table) (ch
 }
 
 func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep bool, err error) {
-	head, _, err := w.ask(ctx, worker.Request{Op: worker.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree}, nil)
+	head, _, err := w.ask(ctx, sandbox.Request{Op: sandbox.OpParse, SQL: sql, MaxBytes: sqlcheck.MaxTree}, nil)
 	if err != nil {
 		return nil, false, err
 	}
 	if head.Fault != nil {
-		return nil, head.Fault.Kind == worker.FaultQuery, head.Fault
+		return nil, head.Fault.Kind == sandbox.FaultQuery, head.Fault
 	}
 	return []byte(head.Tree), true, nil
 }
@@ -201,8 +201,8 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 		w.tables[strings.ToLower(t.Name)] = t
 		need[i].Files = files[t.Name]
 	}
-	req := worker.Request{
-		Op: worker.OpRun, SQL: checked.SQL, Drop: drop, Tables: need,
+	req := sandbox.Request{
+		Op: sandbox.OpRun, SQL: checked.SQL, Drop: drop, Tables: need,
 		MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, CPU: q.Timeout * time.Duration(threads),
 	}
 	var each func([]json.RawMessage) error
@@ -220,7 +220,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 		w.inMemory[strings.ToLower(name)] = true
 	}
 	if head.Fault != nil {
-		return result, head.Fault.Kind == worker.FaultQuery, head.Fault
+		return result, head.Fault.Kind == sandbox.FaultQuery, head.Fault
 	}
 	if q.Sink != nil {
 		err, rows = q.Sink.Write(rows), nil
@@ -230,7 +230,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 
 // explain returns an error whose cause is the query a message for its author.
 func explain(err error, timeout time.Duration) error {
-	var f *worker.Fault
+	var f *sandbox.Fault
 	switch {
 	case err == nil:
 		return nil
@@ -238,13 +238,13 @@ func explain(err error, timeout time.Duration) error {
 		return storage.Errorf(storage.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
 	case errors.As(err, &f):
 		switch f.Kind {
-		case worker.FaultMemory:
+		case sandbox.FaultMemory:
 			return storage.Errorf(storage.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
-		case worker.FaultTables:
+		case sandbox.FaultTables:
 			return fmt.Errorf("query: %w", f)
 		}
 		return storage.Errorf(storage.ErrInvalid, "%s", sqlcheck.Reason(f.Message))
-	case worker.Gone(err):
+	case sandbox.Gone(err):
 		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):
 		return errClosed

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // queryWorker is a worker process of a pool.
 type queryWorker struct {
-	*worker.Process
+	*sandbox.Process
 	user string
 	// tables are those in its DuckDB, by name in lower case; of those inMemory it needs
 	// no files.
@@ -33,9 +33,9 @@ type queryWorker struct {
 var errWorkerGone = errors.New("worker ended while idle")
 
 // ask is Ask, with errWorkerGone.
-func (w *queryWorker) ask(ctx context.Context, req worker.Request, each func([]json.RawMessage) error) (worker.ReplyHead, []json.RawMessage, error) {
+func (w *queryWorker) ask(ctx context.Context, req sandbox.Request, each func([]json.RawMessage) error) (sandbox.ReplyHead, []json.RawMessage, error) {
 	head, rows, err := w.Ask(ctx, req, each)
-	if worker.Gone(err) && w.uses > 0 && w.replies == 0 {
+	if sandbox.Gone(err) && w.uses > 0 && w.replies == 0 {
 		err = errWorkerGone
 	}
 	w.replies++
@@ -175,12 +175,12 @@ func (p *Pool) start(ctx context.Context, user string) (*queryWorker, error) {
 		return nil, fmt.Errorf("open a folder to a worker: %w", err)
 	}
 	path, args, env := p.config.Command()
-	process, err := worker.StartQuery(ctx, worker.Spec{
+	process, err := sandbox.StartQuery(ctx, sandbox.Spec{
 		Path: path, Args: args, Tables: dir,
 		// An arena for each thread would exceed the limit of address space.
 		Env:        append([]string{"MALLOC_ARENA_MAX=2"}, env...),
 		Unconfined: p.config.unconfined,
-	}, worker.OpenRequest{Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})
+	}, sandbox.OpenRequest{Memory: p.config.Memory, Threads: p.config.Threads, Exposed: p.config.exposed})
 	if err != nil {
 		removeDir()
 		return nil, err

@@ -20,7 +20,7 @@ import (
 	"parley/internal/waittest"
 	"parley/storage"
 	"parley/storage/datasets/datasetstest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // wrongReplies are what a worker that is not ours any more might say.
@@ -29,38 +29,38 @@ var wrongReplies = map[string]func(io.Writer){
 	"silence":  func(io.Writer) {},
 	"huge":     func(w io.Writer) { _, _ = w.Write([]byte{0xff, 0xff, 0xff, 0xff}) },
 	"promise":  func(w io.Writer) { _, _ = w.Write([]byte{0, 0xff, 0xff, 0xff, 'x'}) },
-	"not json": func(w io.Writer) { _ = worker.WriteFrame(w, append(binary.BigEndian.AppendUint32(nil, 3), "{{{"...)) },
-	"no head":  func(w io.Writer) { _ = worker.WriteFrame(w, []byte{0, 0, 9, 9, 1}) },
+	"not json": func(w io.Writer) { _ = sandbox.WriteFrame(w, append(binary.BigEndian.AppendUint32(nil, 3), "{{{"...)) },
+	"no head":  func(w io.Writer) { _ = sandbox.WriteFrame(w, []byte{0, 0, 9, 9, 1}) },
 	"more rows": func(w io.Writer) {
-		payload, _ := worker.EncodeReply(worker.ReplyHead{}, [][]byte{[]byte(`{}`), []byte(`{}`)})
-		_ = worker.WriteFrame(w, payload)
+		payload, _ := sandbox.EncodeReply(sandbox.ReplyHead{}, [][]byte{[]byte(`{}`), []byte(`{}`)})
+		_ = sandbox.WriteFrame(w, payload)
 	},
 	"no object": func(w io.Writer) {
-		payload, _ := worker.EncodeReply(worker.ReplyHead{}, [][]byte{[]byte(`[1]`)})
-		_ = worker.WriteFrame(w, payload)
+		payload, _ := sandbox.EncodeReply(sandbox.ReplyHead{}, [][]byte{[]byte(`[1]`)})
+		_ = sandbox.WriteFrame(w, payload)
 	},
 	"half a row": func(w io.Writer) {
-		payload, _ := worker.EncodeReply(worker.ReplyHead{}, [][]byte{[]byte(`{"a":1}`)})
-		_ = worker.WriteFrame(w, payload[:len(payload)-2])
+		payload, _ := sandbox.EncodeReply(sandbox.ReplyHead{}, [][]byte{[]byte(`{"a":1}`)})
+		_ = sandbox.WriteFrame(w, payload[:len(payload)-2])
 	},
 	"wrong tree": func(w io.Writer) {
-		payload, _ := worker.EncodeReply(worker.ReplyHead{Tree: `{"error":false,"statements":[{"node":[]}]}`}, nil)
-		_ = worker.WriteFrame(w, payload)
+		payload, _ := sandbox.EncodeReply(sandbox.ReplyHead{Tree: `{"error":false,"statements":[{"node":[]}]}`}, nil)
+		_ = sandbox.WriteFrame(w, payload)
 	},
 }
 
 // replyWrongly is a worker that answers the first requests well, and the others wrongly.
 func replyWrongly(kind string, honest int) {
-	server := worker.Connect()
-	_ = worker.WriteFrame(server, []byte(`{"race":true}`))
+	server := sandbox.Connect()
+	_ = sandbox.WriteFrame(server, []byte(`{"race":true}`))
 	in := bufio.NewReader(server)
 	for n := 0; ; n++ {
-		if _, err := worker.ReadFrame(in, worker.MaxRequest); err != nil {
+		if _, err := sandbox.ReadFrame(in, sandbox.MaxRequest); err != nil {
 			return
 		}
 		if n < honest {
-			payload, _ := worker.EncodeReply(worker.ReplyHead{Tree: datasetstest.SmallTree}, nil)
-			_ = worker.WriteFrame(server, payload)
+			payload, _ := sandbox.EncodeReply(sandbox.ReplyHead{Tree: datasetstest.SmallTree}, nil)
+			_ = sandbox.WriteFrame(server, payload)
 			continue
 		}
 		wrongReplies[kind](server)
@@ -121,7 +121,7 @@ func TestWorkersDieWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path == worker.Executable() { // this server's worker is another program
+	if path == sandbox.Executable() { // this server's worker is another program
 		path = servertest.CopyProgram(t)
 	}
 	server := exec.Command(path, "orphan", path)
@@ -233,7 +233,7 @@ func TestOutOfMemory(t *testing.T) {
 			t.Errorf("blocks of %s bytes: %v", size, err)
 		}
 		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, storage.Download{Format: storage.DownloadCSV}, 1000, t.TempDir())
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), worker.ExportNeedsMemory) {
+		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), sandbox.ExportNeedsMemory) {
 			t.Errorf("an export with blocks of %s bytes: %v", size, err)
 		}
 	}
@@ -241,9 +241,9 @@ func TestOutOfMemory(t *testing.T) {
 
 // allocate is a worker that takes memory in blocks of a size until there is no more.
 func allocate(size string) {
-	worker.Connect()
+	sandbox.Connect()
 	block, _ := strconv.Atoi(size)
-	if err := worker.LimitIngest(64<<20, 1); err != nil {
+	if err := sandbox.LimitIngest(64<<20, 1); err != nil {
 		panic(err)
 	}
 	for blocks := [][]byte{}; ; {
@@ -253,6 +253,6 @@ func allocate(size string) {
 
 // crash is a worker that dies of a fault of ours.
 func crash(reason string) {
-	worker.Connect()
+	sandbox.Connect()
 	panic(reason)
 }

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"parley/storage/datasets/engine"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // Run runs a statement that must work.
 func Run(t testing.TB, e *engine.Engine, sql string, maxRows int) engine.Result {
 	t.Helper()
-	result, err := e.Run(worker.Request{SQL: sql, MaxRows: maxRows, MaxBytes: 1 << 20}, nil)
+	result, err := e.Run(sandbox.Request{SQL: sql, MaxRows: maxRows, MaxBytes: 1 << 20}, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
@@ -31,7 +31,7 @@ type Parser struct {
 // NewParser opens a Parser until the test ends.
 func NewParser(t testing.TB) *Parser {
 	t.Helper()
-	e, err := engine.Open(worker.OpenRequest{Memory: 256 << 20, Threads: 1})
+	e, err := engine.Open(sandbox.OpenRequest{Memory: 256 << 20, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"parley/internal/sqltext"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // Small tables are copied into memory when they are first used, which makes point queries
@@ -40,7 +40,7 @@ type table struct {
 }
 
 // Open opens DuckDB, which can read files in one folder.
-func Open(open worker.OpenRequest) (*Engine, error) {
+func Open(open sandbox.OpenRequest) (*Engine, error) {
 	e := &Engine{tables: map[string]table{}, exposed: open.Exposed}
 	var config duck.Config
 	if duck.CreateConfig(&config) == duck.StateError {
@@ -68,7 +68,7 @@ func Open(open worker.OpenRequest) (*Engine, error) {
 		return nil, fmt.Errorf("open DuckDB: %s", message)
 	}
 	if open.Limits != nil {
-		if err := worker.ConfineThread(open.Dir); err != nil {
+		if err := sandbox.ConfineThread(open.Dir); err != nil {
 			return nil, fmt.Errorf("restrict the worker's thread: %w", err)
 		}
 	}
@@ -126,23 +126,23 @@ func (e *Engine) exec(conn duck.Connection, statement string) error {
 	var res duck.Result
 	defer duck.DestroyResult(&res)
 	if duck.Query(conn, statement, &res) == duck.StateError {
-		return newFault(duck.ResultError(&res), worker.FaultRun)
+		return newFault(duck.ResultError(&res), sandbox.FaultRun)
 	}
 	return nil
 }
 
 // prepare drops and creates tables, and gives those of the request that are in memory.
-func (e *Engine) prepare(conn duck.Connection, req worker.Request) (inMemory []string, err error) {
+func (e *Engine) prepare(conn duck.Connection, req sandbox.Request) (inMemory []string, err error) {
 	for _, name := range req.Drop {
 		if err := e.drop(conn, strings.ToLower(name)); err != nil {
-			return nil, &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("drop table %q: %v", name, err)}
+			return nil, &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("drop table %q: %v", name, err)}
 		}
 	}
 	for _, t := range req.Tables {
 		key := strings.ToLower(t.Name)
 		if _, known := e.tables[key]; !known {
 			if err := e.create(conn, key, t); err != nil {
-				return nil, &worker.Fault{Kind: worker.FaultTables, Message: fmt.Sprintf("open table %q: %v", t.Name, err)}
+				return nil, &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("open table %q: %v", t.Name, err)}
 			}
 		}
 		if e.tables[key].native {
@@ -165,7 +165,7 @@ func (e *Engine) drop(conn duck.Connection, key string) error {
 	return e.exec(conn, "DROP TABLE "+sqltext.Name(t.name))
 }
 
-func (e *Engine) create(conn duck.Connection, key string, t worker.Table) error {
+func (e *Engine) create(conn duck.Connection, key string, t sandbox.Table) error {
 	if len(t.Files) == 0 {
 		columns := make([]string, len(t.Columns))
 		for i, c := range t.Columns {
@@ -209,7 +209,7 @@ func (e *Engine) prepareParser() error {
 		return errors.New("connect to DuckDB")
 	}
 	if duck.Prepare(conn, "SELECT CAST(json_serialize_sql(CAST(? AS VARCHAR)) AS VARCHAR)", &e.parser) == duck.StateError {
-		return newFault(duck.PrepareError(e.parser), worker.FaultRun)
+		return newFault(duck.PrepareError(e.parser), sandbox.FaultRun)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (e *Engine) Parse(sql string) (string, error) {
 	var res duck.Result
 	defer duck.DestroyResult(&res)
 	if duck.ExecutePrepared(e.parser, &res) == duck.StateError {
-		return "", newFault(duck.ResultError(&res), worker.FaultQuery)
+		return "", newFault(duck.ResultError(&res), sandbox.FaultQuery)
 	}
 	chunk := duck.FetchChunk(res)
 	defer duck.DestroyDataChunk(&chunk)
@@ -234,7 +234,7 @@ func (e *Engine) Parse(sql string) (string, error) {
 
 // Result is a result within its bounds.
 type Result struct {
-	Head worker.ReplyHead
+	Head sandbox.ReplyHead
 	Rows [][]byte
 	// size is that of the rows, in bytes.
 	size int64
@@ -242,7 +242,7 @@ type Result struct {
 
 // Run runs a query and returns rows up to the bounds. Of a stream, more takes the rows that come
 // before.
-func (e *Engine) Run(req worker.Request, more func([][]byte) error) (Result, error) {
+func (e *Engine) Run(req sandbox.Request, more func([][]byte) error) (Result, error) {
 	var out Result
 	began := time.Now()
 	err := e.with(func(conn duck.Connection) error {
@@ -257,10 +257,10 @@ func (e *Engine) Run(req worker.Request, more func([][]byte) error) (Result, err
 		var stmt duck.PreparedStatement
 		defer duck.DestroyPrepare(&stmt)
 		if duck.Prepare(conn, req.SQL, &stmt) == duck.StateError {
-			return newFault(duck.PrepareError(stmt), worker.FaultQuery)
+			return newFault(duck.PrepareError(stmt), sandbox.FaultQuery)
 		}
 		if !e.exposed && duck.PreparedStatementType(stmt) != duck.StatementTypeSelect {
-			return &worker.Fault{Kind: worker.FaultQuery, Message: "Parser Error: only SELECT is allowed"}
+			return &sandbox.Fault{Kind: sandbox.FaultQuery, Message: "Parser Error: only SELECT is allowed"}
 		}
 		if err := out.execute(stmt, req, more); err != nil || !out.Head.Truncated {
 			return err
@@ -277,12 +277,12 @@ func (e *Engine) Run(req worker.Request, more func([][]byte) error) (Result, err
 	return out, err
 }
 
-func (out *Result) execute(stmt duck.PreparedStatement, req worker.Request, more func([][]byte) error) error {
+func (out *Result) execute(stmt duck.PreparedStatement, req sandbox.Request, more func([][]byte) error) error {
 	var res duck.Result
 	defer duck.DestroyResult(&res)
 	// A streamed result is computed as it is read, up to the bounds.
 	if duck.ExecutePreparedStreaming(stmt, &res) == duck.StateError {
-		return newFault(duck.ResultError(&res), worker.FaultRun)
+		return newFault(duck.ResultError(&res), sandbox.FaultRun)
 	}
 	return out.collect(&res, req, more)
 }
@@ -314,17 +314,17 @@ func count(conn duck.Connection, sql string, limit time.Duration) int64 {
 	return *(*int64)(duck.VectorGetData(duck.DataChunkGetVector(chunk, 0)))
 }
 
-func (out *Result) collect(res *duck.Result, req worker.Request, more func([][]byte) error) error {
+func (out *Result) collect(res *duck.Result, req sandbox.Request, more func([][]byte) error) error {
 	w, err := newRowWriter(res)
 	if err != nil {
-		return &worker.Fault{Kind: worker.FaultQuery, Message: "Binder Error: " + err.Error()}
+		return &sandbox.Fault{Kind: sandbox.FaultQuery, Message: "Binder Error: " + err.Error()}
 	}
 	out.Head.Columns = w.columns
 	for {
 		var chunk duck.DataChunk
 		if duck.StreamFetchChunk(*res, &chunk) == duck.StateError {
 			if message := duck.ResultError(res); message != "" {
-				return newFault(message, worker.FaultRun)
+				return newFault(message, sandbox.FaultRun)
 			}
 			return nil
 		}
@@ -347,14 +347,14 @@ func (out *Result) collect(res *duck.Result, req worker.Request, more func([][]b
 }
 
 // add adds a row. One beyond the bounds is left out; of a stream, the rows before it are sent.
-func (out *Result) add(row []byte, req worker.Request, more func([][]byte) error) error {
+func (out *Result) add(row []byte, req sandbox.Request, more func([][]byte) error) error {
 	if len(out.Rows) == req.MaxRows || out.size+int64(len(row)) > req.MaxBytes {
 		switch {
 		case !req.Stream:
 			out.Head.Truncated = true
 			return nil
 		case int64(len(row)) > req.MaxBytes:
-			return &worker.Fault{Kind: worker.FaultRun, Message: fmt.Sprintf("a row has more than %d bytes", req.MaxBytes)}
+			return &sandbox.Fault{Kind: sandbox.FaultRun, Message: fmt.Sprintf("a row has more than %d bytes", req.MaxBytes)}
 		}
 		if err := more(out.Rows); err != nil {
 			return err
@@ -366,13 +366,13 @@ func (out *Result) add(row []byte, req worker.Request, more func([][]byte) error
 }
 
 // newFault derives the kind of a fault from DuckDB's message.
-func newFault(message string, kind worker.FaultKind) *worker.Fault {
+func newFault(message string, kind sandbox.FaultKind) *sandbox.Fault {
 	switch {
 	case strings.HasPrefix(message, "Out of Memory"), strings.Contains(message, "bad_alloc"),
 		strings.Contains(message, "failed to allocate"), strings.Contains(message, "could not allocate"):
-		kind = worker.FaultMemory
+		kind = sandbox.FaultMemory
 	case strings.HasPrefix(message, "Parser Error"), strings.HasPrefix(message, "Binder Error"), strings.HasPrefix(message, "Catalog Error"):
-		kind = worker.FaultQuery
+		kind = sandbox.FaultQuery
 	}
-	return &worker.Fault{Kind: kind, Message: message}
+	return &sandbox.Fault{Kind: kind, Message: message}
 }

@@ -18,23 +18,23 @@ import (
 	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // progressEvery is the interval between progress messages.
 const progressEvery = 200 * time.Millisecond
 
 // IngestMain runs an ingest worker's process, for one job. It gives the exit status.
-func IngestMain() int { return worker.ServeIngest(answerIngest) }
+func IngestMain() int { return sandbox.ServeIngest(answerIngest) }
 
-func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) worker.IngestReply {
+func answerIngest(request sandbox.IngestRequest, progress func(ingest.Progress)) sandbox.IngestReply {
 	source.UseCompiled(request.Programs)
 	switch {
 	case request.Compile:
 		if err := source.Compile(request.OutDir); err != nil {
-			return worker.IngestReply{Fault: err.Error()}
+			return sandbox.IngestReply{Fault: err.Error()}
 		}
-		return worker.IngestReply{}
+		return sandbox.IngestReply{}
 	case request.ListParts, request.MaxText > 0:
 		return openSource(context.Background(), request)
 	}
@@ -42,13 +42,13 @@ func answerIngest(request worker.IngestRequest, progress func(ingest.Progress)) 
 	if err != nil {
 		return refusalOf(request, err)
 	}
-	return worker.IngestReply{Result: &result}
+	return sandbox.IngestReply{Result: &result}
 }
 
 // openSource lists the parts of a source, or writes its text: neither needs DuckDB.
-func openSource(ctx context.Context, request worker.IngestRequest) (reply worker.IngestReply) {
-	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
-		return worker.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
+func openSource(ctx context.Context, request sandbox.IngestRequest) (reply sandbox.IngestReply) {
+	if err := sandbox.LimitIngest(request.Memory, request.Threads); err != nil {
+		return sandbox.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
 	}
 	var err error
 	if request.ListParts {
@@ -63,17 +63,17 @@ func openSource(ctx context.Context, request worker.IngestRequest) (reply worker
 }
 
 // refusalOf returns the reply for an error.
-func refusalOf(request worker.IngestRequest, err error) worker.IngestReply {
+func refusalOf(request sandbox.IngestRequest, err error) sandbox.IngestReply {
 	var refusal *storage.Error
 	switch {
 	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
-		return worker.IngestReply{Refused: refusal.Message}
+		return sandbox.IngestReply{Refused: refusal.Message}
 	case request.Export.Format != "" && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
-		return worker.IngestReply{Refused: worker.ExportNeedsMemory}
+		return sandbox.IngestReply{Refused: sandbox.ExportNeedsMemory}
 	case len(request.Files) == 0 && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
-		return worker.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
+		return sandbox.IngestReply{Refused: "this takes more memory, or more of the disk, than it may use; try it in smaller files"}
 	}
-	return worker.IngestReply{Fault: err.Error()}
+	return sandbox.IngestReply{Fault: err.Error()}
 }
 
 // throttled limits the rate of progress messages.
@@ -92,8 +92,8 @@ func throttled(send func(ingest.Progress)) func(ingest.Progress) {
 const InitialMemoryLimit = 80 << 20
 
 // ingestFiles ingests with little memory first, then with all that is allowed, on one thread.
-func ingestFiles(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
-	if err := worker.LimitIngest(request.Memory, request.Threads); err != nil {
+func ingestFiles(ctx context.Context, request sandbox.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
+	if err := sandbox.LimitIngest(request.Memory, request.Threads); err != nil {
 		return ingest.Result{}, fmt.Errorf("limit an ingest worker: %w", err)
 	}
 	allowed := request.Memory
@@ -102,7 +102,7 @@ func ingestFiles(ctx context.Context, request worker.IngestRequest, progress fun
 	if err != nil && request.Memory < allowed && lacksMemory(err) {
 		// Each thread reads and writes values of its own, and what DuckDB uses is not Go's.
 		request.Memory, request.Threads = allowed, 1
-		debug.SetMemoryLimit(worker.MaxIngestMemory / 4)
+		debug.SetMemoryLimit(sandbox.MaxIngestMemory / 4)
 		debug.FreeOSMemory()
 		result, err = ingestWithin(ctx, request, progress)
 	}
@@ -112,7 +112,7 @@ func ingestFiles(ctx context.Context, request worker.IngestRequest, progress fun
 // lacksMemory reports whether DuckDB needed more memory, or disk to spill, than allowed.
 func lacksMemory(err error) bool {
 	var failed *duckdb.Error
-	return errors.As(err, &failed) && newFault(failed.Msg, worker.FaultQuery).Kind == worker.FaultMemory
+	return errors.As(err, &failed) && newFault(failed.Msg, sandbox.FaultQuery).Kind == sandbox.FaultMemory
 }
 
 // spillFull reports whether DuckDB needed more disk to spill than allowed.
@@ -129,7 +129,7 @@ const (
 // spillLimit is how many bytes DuckDB may spill: by the size of its input, and at most an
 // equal share, among all jobs, of half the free disk. byDisk reports whether that share is
 // the limit.
-func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err error) {
+func spillLimit(request sandbox.IngestRequest) (limit int64, byDisk bool, err error) {
 	var size int64
 	for _, path := range request.Reads() {
 		info, err := os.Stat(path)
@@ -138,7 +138,7 @@ func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err err
 		}
 		size += info.Size()
 	}
-	free, err := worker.FreeDisk(request.OutDir)
+	free, err := sandbox.FreeDisk(request.OutDir)
 	if err != nil {
 		return 0, false, fmt.Errorf("look at the disk: %w", err)
 	}
@@ -146,7 +146,7 @@ func spillLimit(request worker.IngestRequest) (limit int64, byDisk bool, err err
 	return min(limit, share), share < limit, nil
 }
 
-func ingestWithin(ctx context.Context, request worker.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
+func ingestWithin(ctx context.Context, request sandbox.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
 	spill, byDisk, err := spillLimit(request)
 	if err != nil {
 		return ingest.Result{}, err
@@ -193,13 +193,13 @@ const readInParts = "read the rows in parts with queries"
 
 // export writes the rows of files into one file. All jobs together take at most half of the
 // free disk.
-func export(ctx context.Context, db *sql.DB, request worker.IngestRequest) (ingest.Result, error) {
-	free, err := worker.FreeDisk(request.OutDir)
+func export(ctx context.Context, db *sql.DB, request sandbox.IngestRequest) (ingest.Result, error) {
+	free, err := sandbox.FreeDisk(request.OutDir)
 	if err != nil {
 		return ingest.Result{}, fmt.Errorf("look at the disk: %w", err)
 	}
 	limit := min(request.MaxBytes, free/2/int64(request.Jobs))
-	if err := worker.LimitFileSize(limit); err != nil {
+	if err := sandbox.LimitFileSize(limit); err != nil {
 		return ingest.Result{}, fmt.Errorf("limit the size of a file: %w", err)
 	}
 	path, err := ingest.Export(ctx, db, request.Files, request.Columns, request.Export, request.OutDir)
@@ -210,7 +210,7 @@ func export(ctx context.Context, db *sql.DB, request worker.IngestRequest) (inge
 }
 
 // openIngest opens DuckDB with local files and without extensions.
-func openIngest(ctx context.Context, request worker.IngestRequest, spill int64) (*sql.DB, error) {
+func openIngest(ctx context.Context, request sandbox.IngestRequest, spill int64) (*sql.DB, error) {
 	db, err := sql.Open("duckdb", "?autoinstall_known_extensions=false&autoload_known_extensions=false&allow_community_extensions=false")
 	if err != nil {
 		return nil, fmt.Errorf("open DuckDB: %w", err)

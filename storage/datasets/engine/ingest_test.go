@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // What DuckDB may write to the disk goes by the size of its sources, and by what is
@@ -19,11 +19,11 @@ func TestSpillLimit(t *testing.T) {
 	if err := errors.Join(os.WriteFile(small, []byte("x"), 0o600), os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<43)); err != nil {
 		t.Fatal(err)
 	}
-	free, err := worker.FreeDisk(dir)
+	free, err := sandbox.FreeDisk(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := worker.IngestRequest{Memory: InitialMemoryLimit, Threads: 1, Jobs: 1, Sources: []ingest.Source{{Path: small}}, OutDir: dir}
+	request := sandbox.IngestRequest{Memory: InitialMemoryLimit, Threads: 1, Jobs: 1, Sources: []ingest.Source{{Path: small}}, OutDir: dir}
 	got, _, err := spillLimit(request)
 	if err != nil || got > minSpill+spillRatio {
 		t.Errorf("for a byte: %d, %v", got, err)

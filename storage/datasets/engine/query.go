@@ -4,31 +4,31 @@ import (
 	"errors"
 	"fmt"
 
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // QueryMain runs a query worker's process. It gives the exit status.
 func QueryMain() int {
 	var s session
-	return worker.ServeQueries(s.answer)
+	return sandbox.ServeQueries(s.answer)
 }
 
 type session struct{ engine *Engine }
 
-func (s *session) answer(req worker.Request, more func([][]byte) error) (worker.ReplyHead, [][]byte) {
+func (s *session) answer(req sandbox.Request, more func([][]byte) error) (sandbox.ReplyHead, [][]byte) {
 	out, err := s.handle(req, more)
 	if err == nil {
 		return out.Head, out.Rows
 	}
-	var fault *worker.Fault
+	var fault *sandbox.Fault
 	if !errors.As(err, &fault) {
-		fault = &worker.Fault{Kind: worker.FaultRun, Message: err.Error()}
+		fault = &sandbox.Fault{Kind: sandbox.FaultRun, Message: err.Error()}
 	}
-	return worker.ReplyHead{Fault: fault}, nil
+	return sandbox.ReplyHead{Fault: fault}, nil
 }
 
-func (s *session) handle(req worker.Request, more func([][]byte) error) (out Result, err error) {
-	if req.Op == worker.OpOpen {
+func (s *session) handle(req sandbox.Request, more func([][]byte) error) (out Result, err error) {
+	if req.Op == sandbox.OpOpen {
 		if s.engine != nil || req.Open == nil {
 			return out, errors.New("a worker is opened once")
 		}
@@ -44,14 +44,14 @@ func (s *session) handle(req worker.Request, more func([][]byte) error) (out Res
 		return out, errors.New("the worker is not open")
 	}
 	switch req.Op {
-	case worker.OpParse:
+	case sandbox.OpParse:
 		out.Head.Tree, err = s.engine.Parse(req.SQL)
 		if int64(len(out.Head.Tree)) > req.MaxBytes {
-			return Result{}, &worker.Fault{Kind: worker.FaultQuery, Message: "the query is too long"}
+			return Result{}, &sandbox.Fault{Kind: sandbox.FaultQuery, Message: "the query is too long"}
 		}
 		return out, err
-	case worker.OpRun:
-		if err := worker.LimitCPU(req.CPU); err != nil {
+	case sandbox.OpRun:
+		if err := sandbox.LimitCPU(req.CPU); err != nil {
 			return out, fmt.Errorf("limit processor time: %w", err)
 		}
 		return s.engine.Run(req, more)

@@ -18,7 +18,7 @@ import (
 	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // programs names the folder in which a process of the tests finds PDFium compiled.
@@ -52,7 +52,7 @@ type lake struct {
 // raced returns how many of a number of files are read: with the race detector, which makes
 // each take many times longer, one in five.
 func raced(files int) int {
-	if worker.RaceEnabled {
+	if sandbox.RaceEnabled {
 		return files / 5
 	}
 	return files
@@ -61,7 +61,7 @@ func raced(files int) int {
 // skipRaced skips a test that is slow with the race detector and has one goroutine.
 func skipRaced(t *testing.T) {
 	t.Helper()
-	if worker.RaceEnabled {
+	if sandbox.RaceEnabled {
 		t.Skip("takes minutes with the race detector")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"parley/internal/fulltest"
 	"parley/storage"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/worker"
+	"parley/storage/datasets/sandbox"
 )
 
 // samples are small files of the formats that are read by libraries or unpacked.
@@ -140,7 +140,7 @@ func readMutations(t *testing.T, name, sample string, count int) {
 		limit += compilePDFium >> 20
 	}
 	t.Logf("%s: %d MiB at most", name, peak)
-	if peak > limit && !worker.RaceEnabled {
+	if peak > limit && !sandbox.RaceEnabled {
 		t.Errorf("%d MiB, where at most %d should be used", peak, limit)
 	}
 }

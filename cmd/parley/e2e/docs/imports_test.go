@@ -72,7 +72,7 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":                     {"rest/openapi"},
 	"golang.org/x/net/html":               {"storage/datasets/ingest"},
 	"golang.org/x/sys/cpu":                {"llm/reader/net"},
-	"golang.org/x/sys/unix":               {"storage/datasets/worker"},
+	"golang.org/x/sys/unix":               {"storage/datasets/sandbox"},
 	"golang.org/x/text/language":          {"internal/locale"},
 	"golang.org/x/text/message":           {"internal/locale"},
 	"google.golang.org/grpc":              {"a2aserver"},

@@ -1,5 +1,5 @@
 //go:build race
 
-package worker
+package sandbox
 
 const RaceEnabled = true

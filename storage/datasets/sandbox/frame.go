@@ -1,4 +1,4 @@
-package worker
+package sandbox
 
 import (
 	"encoding/binary"

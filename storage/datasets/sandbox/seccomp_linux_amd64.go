@@ -1,4 +1,4 @@
-package worker
+package sandbox
 
 import "golang.org/x/sys/unix"
 

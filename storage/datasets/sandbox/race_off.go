@@ -1,6 +1,6 @@
 //go:build !race
 
-package worker
+package sandbox
 
 // RaceEnabled says that this build has the race detector.
 const RaceEnabled = false
