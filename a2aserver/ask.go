@@ -9,28 +9,28 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Ask starts a run for a question that did not come over A2A. A conversation that it
 // names must exist. Follow gives the run's progress.
-func (h *Host) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
+func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
 	s, ok := h.services[question.Agent]
 	if !ok {
-		return storage.RunRequest{}, storage.Invalid(storage.FieldError{Field: "agent", Message: "must be the name of an agent"})
+		return domain.RunRequest{}, domain.Invalid(domain.FieldError{Field: "agent", Message: "must be the name of an agent"})
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
 	message.Metadata = question.Metadata()
-	r, err := s.ask(ctx, storage.RunRequest{Caller: caller, Question: question}, message, nil, true)
+	r, err := s.ask(ctx, domain.RunRequest{Caller: caller, Question: question}, message, nil, true)
 	if err != nil {
-		return storage.RunRequest{}, err
+		return domain.RunRequest{}, err
 	}
 	return r.request, r.waitCommitted(ctx)
 }
 
 // Stop cancels one of the caller's runs before it is deleted, so that its followers
 // receive a final event.
-func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) error {
+func (h *Host) Stop(ctx context.Context, caller domain.Caller, runID string) error {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !stored.Open {
 		return err
@@ -48,16 +48,16 @@ func (h *Host) Stop(ctx context.Context, caller storage.Caller, runID string) er
 
 // Follow returns the progress of a run from its start until it ends. A failed run is a
 // Progress, not an error. A Progress without a kind is a keep-alive.
-func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
-	return func(yield func(storage.Progress, error) bool) {
+func (h *Host) Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error] {
+	return func(yield func(domain.Progress, error) bool) {
 		asked, err := h.cfg.Log.Run(ctx, caller, runID)
 		if err != nil {
-			yield(storage.Progress{}, err)
+			yield(domain.Progress{}, err)
 			return
 		}
 		s, ok := h.services[asked.Agent]
 		if !ok {
-			yield(storage.Progress{}, storage.Errorf(storage.ErrUnavailable, "the agent of this run is not available"))
+			yield(domain.Progress{}, domain.Errorf(domain.ErrUnavailable, "the agent of this run is not available"))
 			return
 		}
 		t := h.follow(caller, runID, 0)
@@ -67,12 +67,12 @@ func (h *Host) Follow(ctx context.Context, caller storage.Caller, runID string) 
 		defer tick.Stop()
 		convert := s.agent.Progress(asked.Question)
 		for event, err := range h.decoded(ctx, t, tick.C) {
-			reports := []storage.Progress{{}}
+			reports := []domain.Progress{{}}
 			if event != nil {
 				reports = convert(event)
 			}
 			if err != nil {
-				yield(storage.Progress{}, err)
+				yield(domain.Progress{}, err)
 				return
 			}
 			for _, each := range reports {

@@ -17,13 +17,13 @@ import (
 
 	"parley/a2aserver/modes"
 	"parley/a2aserver/params"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Attachments says which files questions may bring.
 type Attachments struct {
-	// Save stores files, to be added with the run: see storage.RunRequest.
-	Save func(ctx context.Context, caller storage.Caller, conversationID string, files []storage.AttachedFile) ([]storage.Attachment, error)
+	// Save stores files, to be added with the run: see domain.RunRequest.
+	Save func(ctx context.Context, caller domain.Caller, conversationID string, files []domain.AttachedFile) ([]domain.Attachment, error)
 	// MaxBytes limits the files of one message together.
 	MaxBytes int64
 	// Types are the media types of files, each with the ends of their names.
@@ -35,7 +35,7 @@ const attachmentKey = "attachment"
 
 // attached is the files that were taken out of a message. err says why one is refused.
 type attached struct {
-	files []storage.AttachedFile
+	files []domain.AttachedFile
 	err   error
 }
 
@@ -53,14 +53,14 @@ func (s *agentService) detach(request *a2a.SendMessageRequest) (*a2a.SendMessage
 		if !isAttachment(part) {
 			continue
 		}
-		var file storage.AttachedFile
+		var file domain.AttachedFile
 		if file, taken.err = cfg.read(i, part); taken.err == nil {
 			taken.err = cfg.checkLimits(taken.files, file)
 		}
 		if taken.err != nil {
 			break
 		}
-		file.Dataset = taken.unique(storage.DatasetName(file.Filename))
+		file.Dataset = taken.unique(domain.DatasetName(file.Filename))
 		taken.files = append(taken.files, file)
 		message.Parts[i] = withoutContent(part, file)
 	}
@@ -88,7 +88,7 @@ func isAttachment(part *a2a.Part) bool {
 }
 
 // withoutContent returns a part as it is stored.
-func withoutContent(part *a2a.Part, file storage.AttachedFile) *a2a.Part {
+func withoutContent(part *a2a.Part, file domain.AttachedFile) *a2a.Part {
 	sum := sha256.Sum256(file.Content)
 	stored := &a2a.Part{Content: a2a.Raw{}, Filename: file.Filename, MediaType: modes.MediaType(part), Metadata: map[string]any{}}
 	maps.Copy(stored.Metadata, part.Metadata)
@@ -100,15 +100,15 @@ func withoutContent(part *a2a.Part, file storage.AttachedFile) *a2a.Part {
 
 // unique returns a name that no other file of the message has.
 func (t attached) unique(name string) string {
-	return storage.UniqueName(name, func(name string) bool {
-		return slices.ContainsFunc(t.files, func(f storage.AttachedFile) bool { return strings.EqualFold(f.Dataset, name) })
+	return domain.UniqueName(name, func(name string) bool {
+		return slices.ContainsFunc(t.files, func(f domain.AttachedFile) bool { return strings.EqualFold(f.Dataset, name) })
 	})
 }
 
 // read returns the file of a part, with a name that says its format as far as that is known.
-func (c *Attachments) read(i int, part *a2a.Part) (storage.AttachedFile, error) {
-	file := storage.AttachedFile{Filename: part.Filename}
-	if problem := storage.CheckFilename(part.Filename); problem != "" && part.Filename != "" {
+func (c *Attachments) read(i int, part *a2a.Part) (domain.AttachedFile, error) {
+	file := domain.AttachedFile{Filename: part.Filename}
+	if problem := domain.CheckFilename(part.Filename); problem != "" && part.Filename != "" {
 		return file, invalidField(fmt.Sprintf("message.parts[%d].filename", i), "%s", problem)
 	}
 	if data, ok := part.Content.(a2a.Data); ok {
@@ -199,9 +199,9 @@ func refusePart(i int, part *a2a.Part, instead string) error {
 }
 
 // checkLimits limits the files of a message, with the next one.
-func (c *Attachments) checkLimits(files []storage.AttachedFile, next storage.AttachedFile) error {
-	if len(files) == storage.MaxMessageAttachments {
-		return invalidField("message.parts", "must have at most %d files", storage.MaxMessageAttachments)
+func (c *Attachments) checkLimits(files []domain.AttachedFile, next domain.AttachedFile) error {
+	if len(files) == domain.MaxMessageAttachments {
+		return invalidField("message.parts", "must have at most %d files", domain.MaxMessageAttachments)
 	}
 	size := int64(len(next.Content))
 	for _, file := range files {

@@ -15,7 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -25,12 +25,12 @@ const maxAttached = 64 << 10
 // savedFiles is what a host has stored.
 type savedFiles struct {
 	mu    sync.Mutex
-	files []storage.AttachedFile
+	files []domain.AttachedFile
 	// names alone are kept where the content is not looked at.
 	namesOnly bool
 }
 
-func (f *savedFiles) all() []storage.AttachedFile {
+func (f *savedFiles) all() []domain.AttachedFile {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.files
@@ -42,12 +42,12 @@ func attaches(store *sqlstore.Store, limit int64, into *savedFiles) func(*Config
 		cfg.Attachments = &Attachments{
 			MaxBytes: limit,
 			Types:    map[string][]string{"text/csv": {".csv"}, "application/json": {".json"}, "text/html": {".html", ".htm"}},
-			Save: func(ctx context.Context, _ storage.Caller, _ string, files []storage.AttachedFile) (saved []storage.Attachment, err error) {
+			Save: func(ctx context.Context, _ domain.Caller, _ string, files []domain.AttachedFile) (saved []domain.Attachment, err error) {
 				into.mu.Lock()
 				defer into.mu.Unlock()
 				for _, file := range files {
-					id := storage.NewID()
-					saved = append(saved, storage.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: "attachments/" + id, Bytes: int64(len(file.Content))})
+					id := domain.NewID()
+					saved = append(saved, domain.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: "attachments/" + id, Bytes: int64(len(file.Content))})
 					err = errors.Join(err, store.AddOrphanedObjects(ctx, []string{"attachments/" + id}, time.Hour))
 					if into.namesOnly {
 						file.Content = nil
@@ -215,7 +215,7 @@ func TestAttachmentNames(t *testing.T) {
 		var got []string
 		for _, file := range saved.all()[before:] {
 			got = append(got, file.Filename+"="+file.Dataset)
-			if problem := storage.CheckName(file.Dataset); problem != "" {
+			if problem := domain.CheckName(file.Dataset); problem != "" {
 				t.Errorf("%s %s", file.Dataset, problem)
 			}
 		}

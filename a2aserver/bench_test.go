@@ -24,8 +24,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/benchtest"
+	"parley/internal/domain"
 	"parley/internal/nodetest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -208,7 +208,7 @@ func newRequests(method string) requestBodies {
 	return requestBodies{before, after}
 }
 
-func (b requestBodies) next() string { return b.before + storage.NewID() + b.after }
+func (b requestBodies) next() string { return b.before + domain.NewID() + b.after }
 
 // sendOne sends one request and reads the answer to its end. It gives the time
 // until the first line of the answer.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/params"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -45,7 +45,7 @@ type bindingCase struct {
 	name, method string
 	// params may hold {done} and {open}, tasks of alice's.
 	params  string
-	who     storage.Caller
+	who     domain.Caller
 	version string
 	// reason is that of the error; "" where there is none.
 	reason string
@@ -193,7 +193,7 @@ func TestBindingsAgree(t *testing.T) {
 // withCards gives the agent of a host an extended card.
 func withCards(cfg *Config) {
 	cfg.DefaultAgent = "echo"
-	cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
+	cfg.Agents[0].ExtendedCard = func(context.Context, domain.Caller, string) (*a2a.AgentCard, error) {
 		return &a2a.AgentCard{Name: "echo"}, nil
 	}
 	cfg.CardJSON = func(card *a2a.AgentCard) ([]byte, error) { return []byte(`{"name":"` + card.Name + `"}`), nil }
@@ -249,8 +249,8 @@ func TestBindingsIsolate(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		for _, name := range []string{"mine", "other"} {
-			for _, who := range []storage.Caller{alice, bob} {
-				if err := store.CreateDataset(t.Context(), who, name, "things", storage.Definition{}); err != nil {
+			for _, who := range []domain.Caller{alice, bob} {
+				if err := store.CreateDataset(t.Context(), who, name, "things", domain.Definition{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -271,7 +271,7 @@ func TestBindingsIsolate(t *testing.T) {
 			before = allBindings["JSON-RPC"](b, alice, "GetTask", `{"id":"`+open.RunID+`"}`, protocolVersion).String()
 			return strings.Contains(before, "TASK_STATE_WORKING")
 		})
-		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
+		for _, who := range []domain.Caller{bob, readOnly(t, store, "other")} {
 			for method, params := range map[string]string{
 				"GetTask": `{"id":"{task}"}`, "CancelTask": `{"id":"{task}"}`, "SubscribeToTask": `{"id":"{task}"}`,
 				"SendMessage":                      messageIn(plainText + `,"taskId":"{task}","metadata":{"namespace":"mine"}`),

@@ -27,7 +27,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // bindings are the ways to call the agent of a host. Each takes a method of 1.0 and its
@@ -39,7 +39,7 @@ type bindings struct {
 }
 
 // callIn is a call by a binding.
-type callIn func(b bindings, who storage.Caller, method, params, version string) outcome
+type callIn func(b bindings, who domain.Caller, method, params, version string) outcome
 
 var allBindings = map[string]callIn{
 	"JSON-RPC": bindings.jsonRPC, "HTTP+JSON": bindings.httpJSON, "gRPC": bindings.gRPC, "0.3": bindings.legacy,
@@ -100,7 +100,7 @@ func described(method string) protoreflect.MethodDescriptor {
 	return a2apb.File_a2av1_proto.Services().ByName("A2AService").Methods().ByName(protoreflect.Name(method))
 }
 
-func (b bindings) jsonRPC(who storage.Caller, method, params, version string) outcome {
+func (b bindings) jsonRPC(who domain.Caller, method, params, version string) outcome {
 	b.Helper()
 	response := postAs(b, b.server, who, rpc("1", method, params), a2a.SvcParamVersion, version)
 	var got outcome
@@ -137,7 +137,7 @@ func (b bindings) eachAnswer(response *http.Response, each func(text string)) {
 	}
 }
 
-func (b bindings) httpJSON(who storage.Caller, method, params, version string) outcome {
+func (b bindings) httpJSON(who domain.Caller, method, params, version string) outcome {
 	b.Helper()
 	verb, path, body, ok := b.inHTTP(method, params)
 	if !ok {
@@ -174,7 +174,7 @@ func (b bindings) httpJSON(who storage.Caller, method, params, version string) o
 func statusOf(got outcome) (int, rpccode.Code) {
 	var kind error
 	if got.reason == "RESOURCE_EXHAUSTED" {
-		kind = storage.ErrTooMany // the code is that of other errors too
+		kind = domain.ErrTooMany // the code is that of other errors too
 	}
 	return (&jsonrpc.Error{Code: got.code}).Status(kind)
 }
@@ -185,7 +185,7 @@ func codeOf(reason string) int {
 		a2a.ErrParseError, a2a.ErrInvalidRequest, a2a.ErrMethodNotFound, a2a.ErrInvalidParams, a2a.ErrTaskNotFound, a2a.ErrTaskNotCancelable,
 		a2a.ErrPushNotificationNotSupported, a2a.ErrUnsupportedOperation, a2a.ErrUnsupportedContentType, a2a.ErrInvalidAgentResponse,
 		a2a.ErrExtendedCardNotConfigured, a2a.ErrExtensionSupportRequired, a2a.ErrVersionNotSupported, a2a.ErrUnauthenticated,
-		a2a.ErrUnauthorized, a2a.ErrInternalError, storage.ErrTooMany,
+		a2a.ErrUnauthorized, a2a.ErrInternalError, domain.ErrTooMany,
 	} {
 		failure := jsonrpc.ToError(kind)
 		if failure.Details()[0].(*errdetails.ErrorInfo).GetReason() == reason {
@@ -231,7 +231,7 @@ func (b bindings) inHTTP(method, params string) (verb, path, body string, ok boo
 	return operation.method, path + "?" + query.Encode(), "", true
 }
 
-func (b bindings) gRPC(who storage.Caller, method, params, version string) outcome {
+func (b bindings) gRPC(who domain.Caller, method, params, version string) outcome {
 	b.Helper()
 	in, out := b.message(described(method).Input().FullName()), b.message(described(method).Output().FullName())
 	if protojson.Unmarshal([]byte(params), in) != nil {
@@ -292,7 +292,7 @@ var legacyNames = map[string]string{
 	"ListTaskPushNotificationConfigs": "tasks/pushNotificationConfig/list", "DeleteTaskPushNotificationConfig": "tasks/pushNotificationConfig/delete",
 }
 
-func (b bindings) legacy(who storage.Caller, method, params, version string) outcome {
+func (b bindings) legacy(who domain.Caller, method, params, version string) outcome {
 	b.Helper()
 	params, ok := b.inLegacy(method, params)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/modes"
 	"parley/a2aserver/params"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxPageSize is the largest page of tasks.
@@ -25,7 +25,7 @@ func invalidParams(format string, args ...any) error {
 
 // invalidField is invalidParams for one wrong field.
 func invalidField(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.Invalid(storage.FieldError{Field: field, Message: fmt.Sprintf(format, args...)}))
+	return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, domain.Invalid(domain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)}))
 }
 
 func checkSend(request *a2a.SendMessageRequest) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver/jsonrpc"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -76,7 +76,7 @@ func TestMetadataLimit(t *testing.T) {
 		"answer":  {change: func(r *a2a.SendMessageRequest) { r.Message.TaskID, r.Message.Metadata["a"] = "x", large }},
 		"request": {change: func(r *a2a.SendMessageRequest) { r.Metadata = large }, ok: true},
 		"all that fits": {change: func(r *a2a.SendMessageRequest) {
-			r.Message.Metadata["a"], r.Message.Parts[0] = strings.Repeat("x", maxMetadata-1<<10), a2a.NewTextPart(strings.Repeat("\"", storage.MaxQuestion))
+			r.Message.Metadata["a"], r.Message.Parts[0] = strings.Repeat("x", maxMetadata-1<<10), a2a.NewTextPart(strings.Repeat("\"", domain.MaxQuestion))
 		}, ok: true},
 	} {
 		request := toShop("How many?")

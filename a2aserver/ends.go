@@ -8,16 +8,16 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 // fail records that a run failed. It retries while the log is unavailable, until the
 // host stops; then another host finds the run.
-func (r *run) fail(cause error, status storage.RunStatus) {
+func (r *run) fail(cause error, status domain.RunStatus) {
 	lastEvent := func(task *a2a.Task) a2a.Event { return failedEvent(task, cause) }
 	policy := retry.Policy{Initial: time.Second, Max: time.Second, Retryable: func(err error) bool {
-		return !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound)
+		return !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound)
 	}}
 	_ = retry.Do(r.host.ctx, policy, func() error {
 		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: lastEvent})
@@ -48,22 +48,22 @@ func failedEvent(task *a2a.Task, cause error) a2a.Event {
 // ends its own run, which fails once another host owns it; "" ends a run of any host.
 type runEnding struct {
 	holder string
-	status storage.RunStatus
+	status domain.RunStatus
 	last   func(task *a2a.Task) a2a.Event
 }
 
 // endRun ends a run. ErrConflict when it has ended already, or another host owns it.
-func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, runID string, end runEnding) (*a2a.Task, error) {
+func (h *Host) endRun(ctx context.Context, agent *Agent, caller domain.Caller, runID string, end runEnding) (*a2a.Task, error) {
 	for tried := int64(-1); ; {
 		stored, err := h.cfg.Log.Task(ctx, caller, agent.Name, runID, true)
 		if err != nil {
 			return nil, err
 		}
 		if !stored.Open || stored.LastEvent == tried {
-			return nil, storage.ErrConflict
+			return nil, domain.ErrConflict
 		}
 		task, err := h.endRunAt(ctx, agent, caller.Username, stored, end)
-		if !errors.Is(err, storage.ErrConflict) {
+		if !errors.Is(err, domain.ErrConflict) {
 			return task, err
 		}
 		// The agent wrote an event in between.
@@ -72,13 +72,13 @@ func (h *Host) endRun(ctx context.Context, agent *Agent, caller storage.Caller, 
 }
 
 // endRunAt is endRun for a task in a known state. ErrConflict when it has changed.
-func (h *Host) endRunAt(ctx context.Context, agent *Agent, owner string, stored storage.Task, end runEnding) (*a2a.Task, error) {
+func (h *Host) endRunAt(ctx context.Context, agent *Agent, owner string, stored domain.Task, end runEnding) (*a2a.Task, error) {
 	task := h.readTask(stored)
 	change, task, err := newChange(task.TaskInfo(), owner, task, stored.LastEvent, end.last(task))
 	if err != nil {
 		return nil, err
 	}
-	change.Holder, change.Outcome = end.holder, &storage.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)}
+	change.Holder, change.Outcome = end.holder, &domain.RunOutcome{Status: end.status, ErrorMessage: agent.Failure(task)}
 	result := make(chan error, 1)
 	h.cfg.Log.Append(change, func(err error) {
 		if err == nil {
@@ -95,7 +95,7 @@ func (h *Host) endRunAt(ctx context.Context, agent *Agent, owner string, stored 
 }
 
 // publishEnd passes the final event to the run and the tails of this host.
-func (h *Host) publishEnd(runID string, last storage.Event) {
+func (h *Host) publishEnd(runID string, last domain.Event) {
 	f := h.feeds.find(runID)
 	if f == nil {
 		return

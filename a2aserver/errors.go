@@ -9,18 +9,18 @@ import (
 	"runtime/debug"
 
 	"parley/a2aserver/jsonrpc"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxShortened limits what an answer or a log line repeats of a client's text.
 const maxShortened = 64
 
 // shorten limits a client's text for an answer or a log line.
-func shorten(text string) string { return storage.Truncate(text, maxShortened) }
+func shorten(text string) string { return domain.Truncate(text, maxShortened) }
 
 // fail returns the JSON-RPC error, and logs internal errors.
 func (t transport) fail(ctx context.Context, request jsonrpc.Request, err error) *jsonrpc.Error {
-	if cause := context.Cause(ctx); errors.Is(cause, storage.ErrUnauthorized) {
+	if cause := context.Cause(ctx); errors.Is(cause, domain.ErrUnauthorized) {
 		err = cause // the token ended during the request
 	}
 	failure := jsonrpc.ToError(err)
@@ -40,7 +40,7 @@ func (t transport) fail(ctx context.Context, request jsonrpc.Request, err error)
 }
 
 func isTemporary(err error) bool {
-	return errors.Is(err, storage.ErrTooMany) || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrConflict) ||
+	return errors.Is(err, domain.ErrTooMany) || errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrConflict) ||
 		errors.Is(err, context.DeadlineExceeded)
 }
 

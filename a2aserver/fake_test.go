@@ -17,7 +17,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // fakeAgent is a service with the checks of the host, whose methods are the test's.
@@ -85,7 +85,7 @@ func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskR
 // fakeTail gives its events, then what end says: an error, or, when that is nil,
 // nothing until the reader goes.
 type fakeTail struct {
-	events []storage.Event
+	events []domain.Event
 	end    error
 	closed chan struct{}
 	once   sync.Once
@@ -94,25 +94,25 @@ type fakeTail struct {
 func newTail(end error, bodies ...string) *fakeTail {
 	tail := &fakeTail{end: end, closed: make(chan struct{})}
 	for i, body := range bodies {
-		tail.events = append(tail.events, storage.Event{Number: int64(i + 1), Body: json.RawMessage(body)})
+		tail.events = append(tail.events, domain.Event{Number: int64(i + 1), Body: json.RawMessage(body)})
 	}
 	return tail
 }
 
-func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if len(f.events) > 0 {
 		event := f.events[0]
 		f.events = f.events[1:]
 		return event, nil
 	}
 	if f.end != nil {
-		return storage.Event{}, f.end
+		return domain.Event{}, f.end
 	}
 	select {
 	case <-tick:
-		return storage.Event{}, errNoEvent
+		return domain.Event{}, errNoEvent
 	case <-ctx.Done():
-		return storage.Event{}, ctx.Err()
+		return domain.Event{}, ctx.Err()
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // recentBytes bounds the latest events of a run that are kept in memory for its tails;
@@ -72,7 +72,7 @@ type feed struct {
 	// run executes here; nil when it does not.
 	run *run
 	// recent are the latest events, the last of them number last.
-	recent []storage.Event
+	recent []domain.Event
 	bytes  int
 	last   int64
 	ended  bool
@@ -102,7 +102,7 @@ func (f *feed) detach(r *run) {
 // publish adds a committed event. If it does not directly follow the last one, older
 // events are dropped from memory; tails read them from the log. Without tails nothing
 // is kept.
-func (f *feed) publish(event storage.Event, final bool) {
+func (f *feed) publish(event domain.Event, final bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if event.Number <= f.last {
@@ -119,7 +119,7 @@ func (f *feed) publish(event storage.Event, final bool) {
 	f.bytes += len(event.Body)
 	for f.bytes > recentBytes && len(f.recent) > 1 {
 		f.bytes -= len(f.recent[0].Body)
-		f.recent[0] = storage.Event{}
+		f.recent[0] = domain.Event{}
 		f.recent = f.recent[1:]
 	}
 	f.notifyLocked()

@@ -12,8 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -224,13 +224,13 @@ type awayLog struct {
 	looked chan struct{}
 }
 
-func (l *awayLog) EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (int, error) {
+func (l *awayLog) EventBytes(ctx context.Context, caller domain.Caller, runID string, after int64) (int, error) {
 	if l.away.Load() {
 		select {
 		case l.looked <- struct{}{}:
 		default:
 		}
-		return 0, storage.ErrUnavailable
+		return 0, domain.ErrUnavailable
 	}
 	return l.Store.EventBytes(ctx, caller, runID, after)
 }
@@ -311,7 +311,7 @@ func TestStreamsOfAUser(t *testing.T) {
 			}
 		}
 	}
-	if _, total, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 1 {
+	if _, total, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 1 {
 		t.Errorf("%d runs were begun, %v", total-1, err)
 	}
 	if closeStream, err := h.OpenStream(bob); err != nil {

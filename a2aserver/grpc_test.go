@@ -27,8 +27,8 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/logtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -44,10 +44,10 @@ func serveGRPC(t testing.TB, h *Host) a2apb.A2AServiceClient {
 func dialGRPC(t testing.TB, h *Host) *grpc.ClientConn {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		session := auth.Session{Caller: storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}}
+		session := auth.Session{Caller: domain.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}}
 		var refused error
 		if session.Caller.Username == "" {
-			refused = storage.Errorf(storage.ErrUnauthorized, "a valid bearer token is required")
+			refused = domain.Errorf(domain.ErrUnauthorized, "a valid bearer token is required")
 		}
 		h.ServeGRPC(w, r, session, refused)
 	}))
@@ -66,7 +66,7 @@ func dialGRPC(t testing.TB, h *Host) *grpc.ClientConn {
 }
 
 // grpcAs returns the context of a user's calls, with more metadata.
-func grpcAs(t testing.TB, who storage.Caller, pairs ...string) context.Context {
+func grpcAs(t testing.TB, who domain.Caller, pairs ...string) context.Context {
 	pairs = append(pairs, "x-user", who.Username, "x-restriction", who.Restriction)
 	return metadata.AppendToOutgoingContext(t.Context(), pairs...)
 }
@@ -232,11 +232,11 @@ func TestGRPCErrors(t *testing.T) {
 		call func(ctx context.Context) error
 		code codes.Code
 	}{
-		"no caller": {grpcAs(t, storage.Caller{}), func(ctx context.Context) error {
+		"no caller": {grpcAs(t, domain.Caller{}), func(ctx context.Context) error {
 			_, err := client.GetTask(ctx, unknown)
 			return err
 		}, codes.Unauthenticated},
-		"no caller of a stream": {grpcAs(t, storage.Caller{}), func(ctx context.Context) error {
+		"no caller of a stream": {grpcAs(t, domain.Caller{}), func(ctx context.Context) error {
 			_, err := received(client.SendStreamingMessage(ctx, askShop(t)))
 			return err
 		}, codes.Unauthenticated},
@@ -302,7 +302,7 @@ func TestGRPCUnreadableRequests(t *testing.T) {
 			if said.Code() != codes.InvalidArgument || len(said.Details()) != 2 || strings.Contains(said.Message(), "proto") || strings.Contains(said.Message(), "grpc") {
 				t.Errorf("%s, %s: %v", method, name, said)
 			}
-			if code := status.Code(call(grpcAs(t, storage.Caller{}), method, body)); code != codes.Unauthenticated {
+			if code := status.Code(call(grpcAs(t, domain.Caller{}), method, body)); code != codes.Unauthenticated {
 				t.Errorf("%s, %s, without a token: %v", method, name, code)
 			}
 		}
@@ -334,7 +334,7 @@ func TestGRPCShowsNothingInternal(t *testing.T) {
 	h := newHost(t, sqlstoretest.SQLite(t), fourEvents, func(cfg *Config) {
 		cfg.DefaultAgent = "echo"
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		cfg.Agents[0].ExtendedCard = func(_ context.Context, who storage.Caller, _ string) (*a2a.AgentCard, error) {
+		cfg.Agents[0].ExtendedCard = func(_ context.Context, who domain.Caller, _ string) (*a2a.AgentCard, error) {
 			if who == bob {
 				panic(secret)
 			}
@@ -342,7 +342,7 @@ func TestGRPCShowsNothingInternal(t *testing.T) {
 		}
 	})
 	client := serveGRPC(t, h)
-	for _, who := range []storage.Caller{alice, bob} {
+	for _, who := range []domain.Caller{alice, bob} {
 		_, err := client.GetExtendedAgentCard(grpcAs(t, who), &a2apb.GetExtendedAgentCardRequest{})
 		if said := status.Convert(err); said.Code() != codes.Internal || said.Message() != jsonrpc.ToError(errStopping).Message {
 			t.Errorf("%s: %v", who.Username, err)

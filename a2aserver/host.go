@@ -15,19 +15,19 @@ import (
 	"google.golang.org/grpc"
 
 	"parley/a2aserver/push"
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 )
 
 // Log stores runs and their events.
 type Log interface {
-	storage.Tasks
-	storage.Hosts
-	storage.PushConfigs
-	storage.PushOutbox
-	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
+	domain.Tasks
+	domain.Hosts
+	domain.PushConfigs
+	domain.PushOutbox
+	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
 	// Namespaces lists those that the caller may read.
-	Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error)
+	Namespaces(ctx context.Context, caller domain.Caller, owner string) ([]domain.NamespaceRef, error)
 }
 
 // Agent is an agent to be hosted.
@@ -41,13 +41,13 @@ type Agent struct {
 	// Card describes the agent as served below a base URL; ExtendedCard is the card
 	// for one caller.
 	Card         func(baseURL string) *a2a.AgentCard
-	ExtendedCard func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error)
+	ExtendedCard func(ctx context.Context, caller domain.Caller, baseURL string) (*a2a.AgentCard, error)
 	// NamespaceCard is the card for one caller and one namespace. ErrNotFound when the caller
 	// may not read it.
-	NamespaceCard func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error)
+	NamespaceCard func(ctx context.Context, caller domain.Caller, baseURL string, namespace domain.NamespaceRef) (*a2a.AgentCard, error)
 	// Check refuses a question that the agent cannot answer, with ErrInvalid. It
 	// may be nil.
-	Check func(question storage.Question) error
+	Check func(question domain.Question) error
 	Projection
 }
 
@@ -60,9 +60,9 @@ type Projection struct {
 	// LastNode names the step that an event reached; "" when it reached no new one.
 	LastNode func(event a2a.Event) string
 	// Input returns what a task with this status asks the user; nil when it does not wait.
-	Input func(status a2a.TaskStatus) *storage.Input
+	Input func(status a2a.TaskStatus) *domain.Input
 	// Progress converts the events of a run, in order, to progress for its readers.
-	Progress func(question string) func(event a2a.Event) []storage.Progress
+	Progress func(question string) func(event a2a.Event) []domain.Progress
 }
 
 // Config is what a Host needs.
@@ -86,7 +86,7 @@ type Config struct {
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
-	Trace func(ctx context.Context, request storage.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	Trace func(ctx context.Context, request domain.RunRequest) (context.Context, func(task *a2a.Task, err error))
 	// Push says how push notifications are sent; nil when there are none.
 	Push *Push
 	// Attachments says which files questions may bring; nil for none.
@@ -100,10 +100,10 @@ type Config struct {
 	NamespaceExtension string
 	// NamedNamespace returns the namespace of a question whose text names one of those that the
 	// caller can read: this one, unless the words fit other data better.
-	NamedNamespace func(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
+	NamedNamespace func(ctx context.Context, caller domain.Caller, address domain.Address, readable []domain.NamespaceRef) (domain.NamespaceRef, error)
 	// BestNamespace returns the one that fits a question best; zero if none fits. Without these
 	// two functions, the host asks the user.
-	BestNamespace func(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error)
+	BestNamespace func(ctx context.Context, caller domain.Caller, question string, readable []domain.NamespaceRef) (domain.NamespaceRef, error)
 	// MaxRuns is how many runs one host has at a time, with one more for each user without
 	// any; MaxWorking of them execute and the others are queued. UserRuns is how many of one
 	// user execute; a multiple of it may be queued.
@@ -179,7 +179,7 @@ var (
 func New(cfg Config) *Host {
 	h := &Host{
 		cfg:      cfg,
-		id:       storage.NewID(),
+		id:       domain.NewID(),
 		services: map[string]*agentService{},
 		feeds:    feeds{live: map[string]*feed{}},
 		queue: fair.New(fair.Config{

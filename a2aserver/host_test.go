@@ -13,8 +13,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver/a2ajson"
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -40,7 +40,7 @@ func TestSendMessageGivesTheWholeTask(t *testing.T) {
 			t.Errorf("the data was rewritten: %s", toText(t, read))
 		}
 		run, err := store.Run(t.Context(), alice, string(task.ID))
-		if err != nil || run.Status != storage.RunCompleted || run.ConversationID != task.ContextID || run.Question != "What now?" || run.LastNodeID != "status" {
+		if err != nil || run.Status != domain.RunCompleted || run.ConversationID != task.ContextID || run.Question != "What now?" || run.LastNodeID != "status" {
 			t.Errorf("run = %+v, %v", run, err)
 		}
 	})
@@ -80,7 +80,7 @@ func TestBadAgents(t *testing.T) {
 			yield(nil, errors.New("secret"))
 		},
 		"is busy": func(_ context.Context, _ *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-			yield(nil, storage.Errorf(storage.ErrTooMany, "secret"))
+			yield(nil, domain.Errorf(domain.ErrTooMany, "secret"))
 		},
 		"ends": func(_ context.Context, r *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 			yield(working(r), nil)
@@ -136,7 +136,7 @@ func TestTailsAreWhole(t *testing.T) {
 			}
 			yield(completed(request), nil)
 		}))
-		asked, err := h.Ask(t.Context(), alice, storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"})
+		asked, err := h.Ask(t.Context(), alice, domain.Question{Agent: "echo", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func TestCancel(t *testing.T) {
 		if _, err := s.CancelTask(as(t, alice), &a2a.CancelTaskRequest{ID: id}); !errors.Is(err, a2a.ErrTaskNotCancelable) {
 			t.Errorf("again: %v", err)
 		}
-		if run, err := store.Run(t.Context(), alice, string(id)); err != nil || run.Status != storage.RunFailed {
+		if run, err := store.Run(t.Context(), alice, string(id)); err != nil || run.Status != domain.RunFailed {
 			t.Errorf("run = %+v, %v", run, err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -132,7 +132,7 @@ func TestServiceChecksItself(t *testing.T) {
 				t.Errorf("listed %+v, %v", listed, err)
 			}
 		}
-		if tasks, total, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 0 {
+		if tasks, total, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 0 {
 			t.Errorf("runs have started: %v, %v", tasks, err)
 		}
 	})

@@ -18,14 +18,14 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 	"parley/storage/sqlstore"
 )
 
 var (
-	alice = storage.Caller{Username: "alice"}
-	bob   = storage.Caller{Username: "bob"}
+	alice = domain.Caller{Username: "alice"}
+	bob   = domain.Caller{Username: "bob"}
 )
 
 // script is an agent whose every word is the test's.
@@ -70,8 +70,8 @@ var plain = Projection{
 	},
 	Failure:  func(task *a2a.Task) string { return string(task.Status.State) },
 	LastNode: func(event a2a.Event) string { return string(kindOf(event)) },
-	Input: func(status a2a.TaskStatus) *storage.Input {
-		input := &storage.Input{}
+	Input: func(status a2a.TaskStatus) *domain.Input {
+		input := &domain.Input{}
 		if status.Message == nil {
 			return input
 		}
@@ -83,9 +83,9 @@ var plain = Projection{
 		input.Question = messageText(status.Message)
 		return input
 	},
-	Progress: func(string) func(a2a.Event) []storage.Progress {
-		return func(event a2a.Event) []storage.Progress {
-			return []storage.Progress{{Kind: storage.Answered, Text: string(kindOf(event))}}
+	Progress: func(string) func(a2a.Event) []domain.Progress {
+		return func(event a2a.Event) []domain.Progress {
+			return []domain.Progress{{Kind: domain.Answered, Text: string(kindOf(event))}}
 		}
 	},
 }
@@ -151,7 +151,7 @@ func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[
 // withNamespace makes alice's namespace "shop".
 func withNamespace(t testing.TB, store *sqlstore.Store) {
 	t.Helper()
-	err := store.CreateDataset(t.Context(), alice, "shop", "orders", storage.Definition{})
+	err := store.CreateDataset(t.Context(), alice, "shop", "orders", domain.Definition{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func toShop(text string) *a2a.SendMessageRequest {
 	return &a2a.SendMessageRequest{Message: message}
 }
 
-func as(t testing.TB, who storage.Caller) context.Context { return auth.WithCaller(t.Context(), who) }
+func as(t testing.TB, who domain.Caller) context.Context { return auth.WithCaller(t.Context(), who) }
 
 // serveHost serves a host over HTTP; the caller is in the X-User and X-Restriction
 // headers.
@@ -173,7 +173,7 @@ func serveHost(t testing.TB, h *Host) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			who := storage.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}
+			who := domain.Caller{Username: r.Header.Get("X-User"), Restriction: r.Header.Get("X-Restriction")}
 			agent, path, below := strings.Cut(strings.Trim(r.URL.EscapedPath(), "/"), "/")
 			if below {
 				err = h.CallHTTP(w, r, who, agent, path, body)
@@ -199,7 +199,7 @@ func rpcText(method string, params any) string {
 }
 
 // sendAs sends a request as a user, to a path below an agent.
-func sendAs(t testing.TB, server *httptest.Server, who storage.Caller, method, path, body string, header ...string) *http.Response {
+func sendAs(t testing.TB, server *httptest.Server, who domain.Caller, method, path, body string, header ...string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/echo"+path, strings.NewReader(body))
 	if err != nil {
@@ -219,7 +219,7 @@ func sendAs(t testing.TB, server *httptest.Server, who storage.Caller, method, p
 }
 
 // postAs sends a request of JSON-RPC.
-func postAs(t testing.TB, server *httptest.Server, who storage.Caller, body string, header ...string) *http.Response {
+func postAs(t testing.TB, server *httptest.Server, who domain.Caller, body string, header ...string) *http.Response {
 	t.Helper()
 	return sendAs(t, server, who, http.MethodPost, "", body, append([]string{"Content-Type", "application/json"}, header...)...)
 }
@@ -271,7 +271,7 @@ func (g gate) wait(ctx context.Context) {
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // kindOf returns the kind that an event is stored with.
-func kindOf(event a2a.Event) storage.EventKind {
+func kindOf(event a2a.Event) domain.EventKind {
 	stored, err := a2ajson.Encode(0, event)
 	if err != nil {
 		panic(err)

@@ -9,9 +9,9 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/etag"
 	"parley/internal/jsontext"
-	"parley/storage"
 )
 
 // Call answers a JSON-RPC request, or a batch, for an agent. The caller is authenticated
@@ -20,7 +20,7 @@ import (
 //
 // It leaves a write deadline of Config.WriteTimeout on the connection, which a server
 // with a WriteTimeout replaces for the next request.
-func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
@@ -32,13 +32,13 @@ func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller storage.Calle
 
 // CallNamespace is Call below the path of a namespace, "owner/name", which questions that
 // name none are about.
-func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error {
 	return h.Call(w, r.WithContext(withPathTenant(r.Context(), namespace)), caller, agent, body)
 }
 
 // CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
 // what it cannot read it answers as 1.0 has it.
-func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
@@ -77,7 +77,7 @@ func (h *Host) ServeCard(w http.ResponseWriter, r *http.Request, agent string) e
 
 // ServeNamespaceCard serves a caller the card of an agent for a namespace. An unknown agent,
 // and a namespace that the caller may not read, are ErrNotFound.
-func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, namespace domain.NamespaceRef) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
@@ -146,7 +146,7 @@ const (
 )
 
 func noAgent(name string) error {
-	return storage.Errorf(storage.ErrNotFound, "there is no agent %q", shorten(name))
+	return domain.Errorf(domain.ErrNotFound, "there is no agent %q", shorten(name))
 }
 
 // servePublic serves a public JSON document with an ETag and a cache lifetime. Its URLs

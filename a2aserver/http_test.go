@@ -11,8 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/logtest"
-	"parley/storage"
 )
 
 func cardHost() *Host {
@@ -83,7 +83,7 @@ func TestServeCardAndCatalog(t *testing.T) {
 		}
 	}
 	err := host.ServeCard(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil), "nobody")
-	if !errors.Is(err, storage.ErrNotFound) {
+	if !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("an unknown agent's card: %v", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
-	"parley/storage"
 )
 
 // HTTP+JSON is transcoded: a path, its query and the body make the params of a method of
@@ -63,14 +63,14 @@ var httpOperations = []httpOperation{
 // CallHTTP answers a request of the HTTP+JSON binding to an agent. path is what follows
 // the agent in the request's path, still escaped: an operation, after a tenant if there
 // is one. Otherwise it is as [Host.Call]; ErrNotFound is for an unknown path too.
-func (h *Host) CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error {
+func (h *Host) CallHTTP(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
 	}
 	operation, members, ok := routeHTTP(r.Method, path)
 	if !ok {
-		return storage.Errorf(storage.ErrNotFound, "unknown operation")
+		return domain.Errorf(domain.ErrNotFound, "unknown operation")
 	}
 	s.setExtensions(w, r)
 	t := httpTransport{transport{Config: &h.cfg, agent: s}}

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -87,7 +87,7 @@ func TestRouteHTTP(t *testing.T) {
 }
 
 // sendHTTP sends a request of the HTTP+JSON binding.
-func sendHTTP(t testing.TB, server *httptest.Server, who storage.Caller, method, path, body string, header ...string) *http.Response {
+func sendHTTP(t testing.TB, server *httptest.Server, who domain.Caller, method, path, body string, header ...string) *http.Response {
 	t.Helper()
 	return sendAs(t, server, who, method, "/"+path, body, header...)
 }
@@ -270,7 +270,7 @@ func TestHTTPStreamFails(t *testing.T) {
 	t.Parallel()
 	agent := echo()
 	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-		return newTail(storage.ErrTooMany, `{"statusUpdate":{}}`), nil
+		return newTail(domain.ErrTooMany, `{"statusUpdate":{}}`), nil
 	}
 	w := httptest.NewRecorder()
 	operation, _, _ := routeHTTP(http.MethodPost, "message:stream")

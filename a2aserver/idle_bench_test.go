@@ -20,7 +20,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -67,7 +67,7 @@ func TestIdleServer(t *testing.T) {
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = h.Call(w, r, storage.Caller{Username: "alice"}, "echo", body)
+			err = h.Call(w, r, domain.Caller{Username: "alice"}, "echo", body)
 		}
 		if err != nil {
 			t.Error(err)

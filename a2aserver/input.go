@@ -11,10 +11,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
-func inputMessage(info a2a.TaskInfo, input storage.Input) *a2a.Message {
+func inputMessage(info a2a.TaskInfo, input domain.Input) *a2a.Message {
 	data, _ := json.Marshal(input) // of texts alone
 	return a2a.NewMessageForTask(a2a.MessageRoleAgent, info, a2a.NewTextPart(input.Text()), a2a.NewDataPart(json.RawMessage(data)))
 }
@@ -26,7 +26,7 @@ func isWaiting(state a2a.TaskState) bool {
 
 // waitingTask returns the task that a message without a task id answers, or has answered: the
 // only one in its conversation that waits, if any.
-func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conversation string, message storage.SentMessage) (a2a.TaskID, error) {
+func (s *agentService) waitingTask(ctx context.Context, who domain.Caller, conversation string, message domain.SentMessage) (a2a.TaskID, error) {
 	if conversation == "" {
 		return "", nil
 	}
@@ -38,7 +38,7 @@ func (s *agentService) waitingTask(ctx context.Context, who storage.Caller, conv
 }
 
 // answer resumes a waiting task with the message that answers its question.
-func (s *agentService) answer(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.SendMessageRequest) (*run, error) {
+func (s *agentService) answer(ctx context.Context, who domain.Caller, stored domain.Task, request *a2a.SendMessageRequest) (*run, error) {
 	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		return nil, err
@@ -47,13 +47,13 @@ func (s *agentService) answer(ctx context.Context, who storage.Caller, stored st
 		return nil, err
 	}
 	if !stored.MayCancel {
-		return nil, storage.ErrReadOnlyToken
+		return nil, domain.ErrReadOnlyToken
 	}
 	sent, err := sentMessage(request)
 	if err != nil {
 		return nil, err
 	}
-	answered := storage.AnsweredRun{
+	answered := domain.AnsweredRun{
 		RunID: stored.RunID, After: stored.LastEvent, State: string(a2a.TaskStateSubmitted), Caller: who, Message: sent.Key,
 	}
 	if input := s.agent.Input(task.Status); input != nil && input.Name == namespaceInput {
@@ -89,8 +89,8 @@ func checkAnswer(message *a2a.Message) error {
 	if err != nil {
 		return err
 	}
-	if problem := storage.CheckQuestion(text); problem != "" {
-		return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.Errorf(storage.ErrInvalid, "the answer %s", problem).At("message.parts"))
+	if problem := domain.CheckQuestion(text); problem != "" {
+		return fmt.Errorf("%w: %w", a2a.ErrInvalidParams, domain.Errorf(domain.ErrInvalid, "the answer %s", problem).At("message.parts"))
 	}
 	for i, part := range message.Parts {
 		if !isText(part) {
@@ -101,7 +101,7 @@ func checkAnswer(message *a2a.Message) error {
 }
 
 // Input returns what one of the caller's runs asks the user; nil when it does not wait.
-func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
+func (h *Host) Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error) {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil || !isWaiting(a2a.TaskState(stored.State)) {
 		return nil, err
@@ -119,14 +119,14 @@ func (h *Host) Input(ctx context.Context, caller storage.Caller, runID string) (
 
 // Answer answers what one of the caller's runs asks, with the id of an option or a text, and
 // resumes it. ErrConflict when it does not wait, ErrInvalid when it takes no such answer.
-func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer string) error {
+func (h *Host) Answer(ctx context.Context, caller domain.Caller, runID, answer string) error {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
 	if err != nil {
 		return err
 	}
 	s, ok := h.services[stored.Agent]
 	if !ok {
-		return storage.Errorf(storage.ErrUnavailable, "the agent of this run is not available")
+		return domain.Errorf(domain.ErrUnavailable, "the agent of this run is not available")
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(answer))
 	ctx, reserved := h.cfg.withReservation(ctx)
@@ -134,33 +134,33 @@ func (h *Host) Answer(ctx context.Context, caller storage.Caller, runID, answer 
 	_, err = s.continueTask(ctx, caller, a2a.TaskID(runID), &a2a.SendMessageRequest{Message: message})
 	switch {
 	case errors.Is(err, a2a.ErrUnsupportedOperation):
-		return storage.Errorf(storage.ErrConflict, "the run does not wait for an answer")
+		return domain.Errorf(domain.ErrConflict, "the run does not wait for an answer")
 	case errors.Is(err, a2a.ErrTaskNotFound):
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	case errors.Is(err, a2a.ErrInvalidParams):
-		if invalid, ok := errors.AsType[*storage.Error](err); ok {
-			return storage.Errorf(storage.ErrInvalid, "%s", invalid.Message) // its fields are those of A2A
+		if invalid, ok := errors.AsType[*domain.Error](err); ok {
+			return domain.Errorf(domain.ErrInvalid, "%s", invalid.Message) // its fields are those of A2A
 		}
-		return storage.Errorf(storage.ErrInvalid, "the answer must be one of the options")
+		return domain.Errorf(domain.ErrInvalid, "the answer must be one of the options")
 	}
 	return err
 }
 
 // answeredNamespaceID returns the id of the namespace that an answer names.
-func (s *agentService) answeredNamespaceID(ctx context.Context, who storage.Caller, stored storage.Task, input *storage.Input, request *a2a.SendMessageRequest) (string, error) {
+func (s *agentService) answeredNamespaceID(ctx context.Context, who domain.Caller, stored domain.Task, input *domain.Input, request *a2a.SendMessageRequest) (string, error) {
 	ref, err := s.answeredNamespace(ctx, who, input, request)
 	if err != nil {
 		return "", err
 	}
-	run := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref, ConversationID: stored.ConversationID}}
+	run := domain.RunRequest{Caller: who, Question: domain.Question{Namespace: ref, ConversationID: stored.ConversationID}}
 	err = s.host.cfg.Log.ResolveRun(ctx, &run)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		err = errNoNamespace
 	}
 	return run.NamespaceID, err
 }
 
-func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who storage.Caller, answered storage.AnsweredRun, task *a2a.Task) (*run, error) {
+func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who domain.Caller, answered domain.AnsweredRun, task *a2a.Task) (*run, error) {
 	slot, err := h.queue.Acquire(who.Username)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who storage.Cal
 		return nil, errShuttingDown
 	}
 	// Attached before this host owns it: see releaseOrphans.
-	r := h.newRun(agent, storage.RunRequest{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
+	r := h.newRun(agent, domain.RunRequest{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
 	r.task, r.storedTask, r.number, r.after = task, task, answered.After, answered.After
 	r.feed.attach(r, r.number)
 	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)

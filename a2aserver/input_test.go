@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/a2aserver/a2ajson"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -22,7 +22,7 @@ import (
 // asking asks which colour is meant, and completes with the answer.
 var asking script = func(_ context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 	if request.StoredTask == nil {
-		colours := storage.Input{Question: "Which colour?", Options: []storage.InputOption{{ID: "1", Label: "red"}, {ID: "2", Label: "blue"}}}
+		colours := domain.Input{Question: "Which colour?", Options: []domain.InputOption{{ID: "1", Label: "red"}, {ID: "2", Label: "blue"}}}
 		info := a2a.TaskInfo{TaskID: request.TaskID, ContextID: request.ContextID}
 		_ = yield(working(request), nil) &&
 			yield(a2a.NewStatusUpdateEvent(request, a2a.TaskStateInputRequired, inputMessage(info, colours)), nil)
@@ -262,7 +262,7 @@ func TestWaitingTaskExpires(t *testing.T) {
 			t.Fatalf("%s, %v", toText(t, read), err)
 		}
 		data, _ := json.Marshal(read.Status.Message.Parts[1].Content)
-		if run, err := store.Run(t.Context(), alice, string(task.ID)); err != nil || run.Status != storage.RunExpired || !json.Valid(data) {
+		if run, err := store.Run(t.Context(), alice, string(task.ID)); err != nil || run.Status != domain.RunExpired || !json.Valid(data) {
 			t.Errorf("%+v, %v", run, err)
 		}
 	})
@@ -274,8 +274,8 @@ func TestAnswerForRuns(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		h := newHost(t, store, asking)
-		asked, err := h.Ask(t.Context(), alice, storage.Question{
-			Agent: "echo", Text: "Paint it", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+		asked, err := h.Ask(t.Context(), alice, domain.Question{
+			Agent: "echo", Text: "Paint it", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -289,31 +289,31 @@ func TestAnswerForRuns(t *testing.T) {
 		if err != nil || input == nil || input.Question != "Which colour?\n1. red\n2. blue" {
 			t.Fatalf("%+v, %v", input, err)
 		}
-		if _, err := h.Input(t.Context(), bob, asked.RunID); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := h.Input(t.Context(), bob, asked.RunID); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("somebody else reads it: %v", err)
 		}
-		if err := h.Answer(t.Context(), bob, asked.RunID, "red"); !errors.Is(err, storage.ErrNotFound) {
+		if err := h.Answer(t.Context(), bob, asked.RunID, "red"); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("somebody else answers: %v", err)
 		}
 		for _, bad := range []string{"", " \n", "a\x00b"} {
-			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, storage.ErrInvalid) || !strings.HasPrefix(err.Error(), "the answer must not") {
+			if err := h.Answer(t.Context(), alice, asked.RunID, bad); !errors.Is(err, domain.ErrInvalid) || !strings.HasPrefix(err.Error(), "the answer must not") {
 				t.Errorf("answer %q: %v", bad, err)
 			}
 		}
 		if err := h.Answer(t.Context(), alice, asked.RunID, "red"); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.Answer(t.Context(), alice, asked.RunID, "red"); !errors.Is(err, storage.ErrConflict) {
+		if err := h.Answer(t.Context(), alice, asked.RunID, "red"); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("answered twice: %v", err)
 		}
-		last := storage.Progress{}
+		last := domain.Progress{}
 		for progress, err := range h.Follow(t.Context(), alice, asked.RunID) {
 			if last = progress; err != nil {
 				t.Fatal(err)
 			}
 		}
 		run, err := store.Run(t.Context(), alice, asked.RunID)
-		if err != nil || run.Status != storage.RunCompleted || last.Text != string(storage.EventStatus) {
+		if err != nil || run.Status != domain.RunCompleted || last.Text != string(domain.EventStatus) {
 			t.Errorf("%+v, %+v, %v", run, last, err)
 		}
 		if input, err := h.Input(t.Context(), alice, asked.RunID); err != nil || input != nil {
@@ -384,7 +384,7 @@ func TestAnswersAreChecked(t *testing.T) {
 	}{
 		"blank": {[]*a2a.Part{a2a.NewTextPart(" ")}, a2a.ErrInvalidParams},
 		"NUL":   {[]*a2a.Part{a2a.NewTextPart("a\x00b")}, a2a.ErrInvalidParams},
-		"long":  {[]*a2a.Part{a2a.NewTextPart(strings.Repeat("x", storage.MaxQuestion+1))}, a2a.ErrInvalidParams},
+		"long":  {[]*a2a.Part{a2a.NewTextPart(strings.Repeat("x", domain.MaxQuestion+1))}, a2a.ErrInvalidParams},
 		"data":  {[]*a2a.Part{a2a.NewTextPart("red"), a2a.NewDataPart(map[string]any{"option": 1})}, a2a.ErrUnsupportedContentType},
 	} {
 		answer := reply(task, "")
@@ -407,10 +407,10 @@ func TestReadOnlyTokenAnswers(t *testing.T) {
 		h := newHost(t, store, asking)
 		s := h.service("echo")
 		task := sendTask(t, s, alice, toShop("Paint it"))
-		if _, err := s.SendMessage(as(t, reader), reply(task, "red")); !errors.Is(err, storage.ErrReadOnlyToken) {
+		if _, err := s.SendMessage(as(t, reader), reply(task, "red")); !errors.Is(err, domain.ErrReadOnlyToken) {
 			t.Errorf("another token's run: %v", err)
 		}
-		if err := h.Answer(t.Context(), reader, string(task.ID), "red"); !errors.Is(err, storage.ErrReadOnlyToken) {
+		if err := h.Answer(t.Context(), reader, string(task.ID), "red"); !errors.Is(err, domain.ErrReadOnlyToken) {
 			t.Errorf("another token's run: %v", err)
 		}
 		own := sendTask(t, s, reader, toShop("Paint it"))

@@ -12,8 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -67,7 +67,7 @@ func TestOpenTaskIsTheOwners(t *testing.T) {
 		if got := numbers(t, h, asked.RunID); got != 2 {
 			t.Errorf("%d events, want 2", got)
 		}
-		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != domain.RunCompleted {
 			t.Errorf("run = %+v, %v", run, err)
 		}
 	})
@@ -86,7 +86,7 @@ func TestReadOnlyTokenCancels(t *testing.T) {
 		}))
 		server := serveHost(t, h)
 		for _, test := range []struct {
-			asker storage.Caller
+			asker domain.Caller
 			want  string
 		}{{alice, `"code":-31403,"message":"this token is read-only`}, {reader, "TASK_STATE_CANCELED"}} {
 			asked, err := h.Ask(t.Context(), test.asker, inShop)
@@ -103,19 +103,19 @@ func TestReadOnlyTokenCancels(t *testing.T) {
 }
 
 // readOnly gives alice a read-only token for a namespace of hers.
-func readOnly(t *testing.T, store *sqlstore.Store, namespace string) storage.Caller {
+func readOnly(t *testing.T, store *sqlstore.Store, namespace string) domain.Caller {
 	t.Helper()
-	token := storage.NewToken{
-		Token: storage.Token{
-			ID: uuid.NewString(), Name: namespace, Access: storage.ReadAccess, ExpiresAt: time.Now().Add(time.Hour),
-			Restricted: true, Scopes: []storage.Scope{{Owner: "alice", Namespace: namespace}},
+	token := domain.NewToken{
+		Token: domain.Token{
+			ID: uuid.NewString(), Name: namespace, Access: domain.ReadAccess, ExpiresAt: time.Now().Add(time.Hour),
+			Restricted: true, Scopes: []domain.Scope{{Owner: "alice", Namespace: namespace}},
 		},
 		Hash: []byte{1},
 	}
 	if err := store.CreateToken(t.Context(), alice, token); err != nil {
 		t.Fatal(err)
 	}
-	return storage.Caller{Username: "alice", Restriction: token.ID}
+	return domain.Caller{Username: "alice", Restriction: token.ID}
 }
 
 // A conversation that a token does not cover is refused in the same words as one
@@ -124,7 +124,7 @@ func TestAskInConversationNotCovered(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
+		if err := store.CreateDataset(t.Context(), alice, "other", "things", domain.Definition{}); err != nil {
 			t.Fatal(err)
 		}
 		restricted := readOnly(t, store, "other")
@@ -134,10 +134,10 @@ func TestAskInConversationNotCovered(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{asked.ConversationID, uuid.NewString()} {
-			question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "other"}, Text: "?", ConversationID: id}
+			question := domain.Question{Agent: "echo", Namespace: domain.NamespaceRef{Owner: "alice", Name: "other"}, Text: "?", ConversationID: id}
 			_, err := h.Ask(t.Context(), restricted, question)
-			var said *storage.Error
-			if !errors.Is(err, storage.ErrNotFound) || errors.As(err, &said) {
+			var said *domain.Error
+			if !errors.Is(err, domain.ErrNotFound) || errors.As(err, &said) {
 				t.Errorf("got %v, %v", err, said)
 			}
 		}
@@ -145,7 +145,7 @@ func TestAskInConversationNotCovered(t *testing.T) {
 		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("?"))
 		message.ContextID, message.Metadata = asked.ConversationID, map[string]any{"namespace": "alice/other"}
 		_, err = h.services["echo"].SendMessage(as(t, restricted), &a2a.SendMessageRequest{Message: message})
-		var said *storage.Error
+		var said *domain.Error
 		if !errors.As(err, &said) || len(said.Fields) != 1 || said.Fields[0].Field != "message.contextId" {
 			t.Errorf("over A2A: %v", err)
 		}

@@ -17,10 +17,10 @@ import (
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
 	"parley/internal/accept"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/jsontext"
 	"parley/internal/sse"
-	"parley/storage"
 )
 
 // transport answers the JSON-RPC requests to one agent.
@@ -213,7 +213,7 @@ const maxBatchBytes = 16 << 20
 func (t transport) checkBatch(took time.Duration, bytes int) error {
 	switch {
 	case t.RequestTimeout > 0 && took >= t.RequestTimeout:
-		return storage.Errorf(storage.ErrUnavailable, "not done: the requests before it in the batch took longer than %v; send it alone", t.RequestTimeout)
+		return domain.Errorf(domain.ErrUnavailable, "not done: the requests before it in the batch took longer than %v; send it alone", t.RequestTimeout)
 	case bytes >= maxBatchBytes:
 		return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf("not done: the responses before it in the batch have more than %d MiB; send it alone", maxBatchBytes>>20))
 	}

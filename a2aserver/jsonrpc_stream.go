@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/internal/domain"
 	"parley/internal/sse"
-	"parley/storage"
 )
 
 // envelope is how a binding writes the events of a stream.
@@ -20,7 +20,7 @@ type envelope struct {
 	// head and end enclose each event.
 	head, end []byte
 	// convert gives an event in another version of the protocol; nil for the stored one.
-	convert func(event storage.Event) ([]byte, error)
+	convert func(event domain.Event) ([]byte, error)
 	// refusal writes an error that ends the stream; refused is the name of its event.
 	refusal func(failure *jsonrpc.Error, err error) []byte
 	refused string
@@ -93,7 +93,7 @@ var expired = func() <-chan time.Time {
 
 // next returns the next event. It flushes only before it waits, so that events that are
 // ready together are sent together.
-func (t transport) next(ctx context.Context, out *eventStream, events tail, ticks <-chan time.Time) (storage.Event, error) {
+func (t transport) next(ctx context.Context, out *eventStream, events tail, ticks <-chan time.Time) (domain.Event, error) {
 	event, err := events.next(ctx, expired)
 	if !errors.Is(err, errNoEvent) {
 		return event, err
@@ -110,7 +110,7 @@ type eventStream struct {
 	envelope
 }
 
-func (o *eventStream) event(event storage.Event) error {
+func (o *eventStream) event(event domain.Event) error {
 	convert := o.convert
 	if convert == nil {
 		convert = oneLine
@@ -134,7 +134,7 @@ func (o *eventStream) fail(failure *jsonrpc.Error, err error) error {
 }
 
 // oneLine returns an event without line ends, which would end it.
-func oneLine(event storage.Event) ([]byte, error) {
+func oneLine(event domain.Event) ([]byte, error) {
 	body := event.Body
 	if bytes.IndexByte(body, '\n') < 0 && bytes.IndexByte(body, '\r') < 0 {
 		return body, nil

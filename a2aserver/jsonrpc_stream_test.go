@@ -18,8 +18,8 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -118,7 +118,7 @@ func TestStreamIsCutOffWhenNobodyReads(t *testing.T) {
 	big := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
 	events := newTail(nil)
 	for i := range int64(64) {
-		events.events = append(events.events, storage.Event{Number: i + 1, Body: []byte(big)})
+		events.events = append(events.events, domain.Event{Number: i + 1, Body: []byte(big)})
 	}
 	server, done := listen(t, streaming(events), cfg)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
@@ -142,7 +142,7 @@ func TestStreamErrors(t *testing.T) {
 	}{
 		{"fails", newTail(errors.New("secret"), `{"n":1}`), fault},
 		{"loses its connection", newTail(fmt.Errorf("read events: secret: %w", io.EOF), `{"n":1}`), fault},
-		{"unavailable", newTail(storage.ErrUnavailable, `{"n":1}`), "try again"},
+		{"unavailable", newTail(domain.ErrUnavailable, `{"n":1}`), "try again"},
 		{"says why", newTail(a2a.NewError(a2a.ErrTaskNotFound, "the task was deleted"), `{"n":1}`), "the task was deleted"},
 		{"body is not JSON", newTail(io.EOF, `{"n":1}`, "{\n"), fault},
 		{"panics", &panickingTail{newTail(nil, `{"n":1}`)}, fault},
@@ -162,7 +162,7 @@ func TestStreamErrors(t *testing.T) {
 
 type panickingTail struct{ *fakeTail }
 
-func (p *panickingTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+func (p *panickingTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if len(p.events) == 0 {
 		panic("secret")
 	}
@@ -201,7 +201,7 @@ func TestSDKClient(t *testing.T) {
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "it has ended").WithErrorInfoMeta(map[string]string{"state": "done"})
 	}
 	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-		return newTail(storage.Errorf(storage.ErrInvalid, "no more"),
+		return newTail(domain.Errorf(domain.ErrInvalid, "no more"),
 			`{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}`), nil
 	}
 	server, _ := listen(t, agent, testConfig(io.Discard))

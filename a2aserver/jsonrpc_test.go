@@ -17,9 +17,9 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/logtest"
-	"parley/storage"
 )
 
 func TestEnvelope(t *testing.T) {
@@ -316,14 +316,14 @@ func TestErrors(t *testing.T) {
 		{a2a.ErrExtensionSupportRequired, ""},
 		{a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended"), ""},
 		{fmt.Errorf("send: %w", a2a.NewError(a2a.ErrInvalidParams, "message metadata.namespace is required")), ""},
-		{a2a.NewError(fmt.Errorf("%w: %w", a2a.ErrInvalidParams, storage.ErrNotFound), "there is no namespace <x>"), ""},
+		{a2a.NewError(fmt.Errorf("%w: %w", a2a.ErrInvalidParams, domain.ErrNotFound), "there is no namespace <x>"), ""},
 		{fmt.Errorf("%w: %w", a2a.ErrInvalidParams, secret), ""},
-		{fmt.Errorf("read task: %w", storage.ErrNotFound), ""},
-		{storage.Errorf(storage.ErrNotFound, "the conversation is gone"), ""},
-		{storage.Invalid(storage.FieldError{Field: "namespace", Message: "is too long"}, storage.FieldError{Field: "model", Message: "is unknown"}), ""},
-		{storage.ErrForbidden, ""},
-		{storage.ErrConflict, "WARN"},
-		{fmt.Errorf("%w: %w", storage.ErrUnavailable, secret), "WARN"},
+		{fmt.Errorf("read task: %w", domain.ErrNotFound), ""},
+		{domain.Errorf(domain.ErrNotFound, "the conversation is gone"), ""},
+		{domain.Invalid(domain.FieldError{Field: "namespace", Message: "is too long"}, domain.FieldError{Field: "model", Message: "is unknown"}), ""},
+		{domain.ErrForbidden, ""},
+		{domain.ErrConflict, "WARN"},
+		{fmt.Errorf("%w: %w", domain.ErrUnavailable, secret), "WARN"},
 		{fmt.Errorf("ask: %w", context.DeadlineExceeded), "WARN"},
 		{context.Canceled, "ERROR"},
 		{a2a.NewError(secret, "words"), "ERROR"},

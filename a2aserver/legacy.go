@@ -13,9 +13,9 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
 	"parley/internal/jsontext"
-	"parley/storage"
 )
 
 // A2A 0.3 over JSON-RPC: the methods of another name, whose params and results are those
@@ -89,7 +89,7 @@ func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
 func legacyEnvelope(id json.RawMessage) envelope {
 	wrap := rpcEnvelope(id)
 	wrap.refusal = func(failure *jsonrpc.Error, _ error) []byte { return jsonrpc.LegacyErrorResponse(id, failure) }
-	wrap.convert = func(stored storage.Event) ([]byte, error) {
+	wrap.convert = func(stored domain.Event) ([]byte, error) {
 		event, err := a2ajson.Decode(stored)
 		if err != nil {
 			return nil, err

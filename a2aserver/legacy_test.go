@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/a2ajson"
+	"parley/internal/domain"
 	"parley/internal/golden"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -31,7 +31,7 @@ func TestLegacyTranscript(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
 		server := serveHost(t, newHost(t, store, fourEvents, func(cfg *Config) {
-			cfg.Agents[0].ExtendedCard = func(context.Context, storage.Caller, string) (*a2a.AgentCard, error) {
+			cfg.Agents[0].ExtendedCard = func(context.Context, domain.Caller, string) (*a2a.AgentCard, error) {
 				return &a2a.AgentCard{Name: "echo"}, nil
 			}
 			cfg.Sign = func(context.Context, *a2a.AgentCard) (*a2a.AgentCard, error) {
@@ -112,7 +112,7 @@ func TestLegacyData(t *testing.T) {
 func TestLegacyOverload(t *testing.T) {
 	t.Parallel()
 	agent := echo()
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return nil, storage.ErrTooMany }
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return nil, domain.ErrTooMany }
 	w := ask(agent, rpc("1", "message/stream", legacyMessage()))
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"data":{"@type"`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -156,7 +156,7 @@ func TestLegacyAskBack(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
+	if err := store.CreateDataset(t.Context(), alice, "other", "things", domain.Definition{}); err != nil {
 		t.Fatal(err)
 	}
 	server := serveHost(t, newHost(t, store, fourEvents))

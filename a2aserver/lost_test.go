@@ -13,8 +13,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -23,14 +23,14 @@ import (
 // breaks just after a commit.
 type forgetfulLog struct {
 	*sqlstore.Store
-	forgets func(change storage.TaskChange) bool
+	forgets func(change domain.TaskChange) bool
 }
 
-func (l forgetfulLog) Append(change storage.TaskChange, done func(error)) {
+func (l forgetfulLog) Append(change domain.TaskChange, done func(error)) {
 	lost := l.forgets(change)
 	l.Store.Append(change, func(err error) {
 		if lost && err == nil {
-			err = fmt.Errorf("write: %w", storage.ErrUnavailable)
+			err = fmt.Errorf("write: %w", domain.ErrUnavailable)
 		}
 		done(err)
 	})
@@ -39,7 +39,7 @@ func (l forgetfulLog) Append(change storage.TaskChange, done func(error)) {
 // lostLog loses its connection when events are read.
 type lostLog struct{ *sqlstore.Store }
 
-func (l lostLog) EventBytes(context.Context, storage.Caller, string, int64) (int, error) {
+func (l lostLog) EventBytes(context.Context, domain.Caller, string, int64) (int, error) {
 	return 0, fmt.Errorf("read: %w", io.EOF)
 }
 
@@ -51,7 +51,7 @@ func TestLostConnectionIsNoEnd(t *testing.T) {
 	sent := newHost(t, store, fourEvents).service("echo")
 	task := sendTask(t, sent, alice, toShop("How many?"))
 	h := newHost(t, lostLog{store}, fourEvents)
-	if err := h.services["echo"].waitRemote(as(t, alice), storage.Task{RunID: string(task.ID)}); !errors.Is(err, io.EOF) {
+	if err := h.services["echo"].waitRemote(as(t, alice), domain.Task{RunID: string(task.ID)}); !errors.Is(err, io.EOF) {
 		t.Errorf("waited: %v", err)
 	}
 	followed := h.follow(alice, string(task.ID), 0)
@@ -76,7 +76,7 @@ func TestLostAnswers(t *testing.T) {
 			t.Parallel()
 			var once sync.Once
 			var begun atomic.Value
-			log := forgetfulLog{store, func(change storage.TaskChange) (forget bool) {
+			log := forgetfulLog{store, func(change domain.TaskChange) (forget bool) {
 				if (lost == 0) != (change.Start != nil) || lost > 0 && change.After != lost-1 {
 					return false
 				}
@@ -110,7 +110,7 @@ func TestOrphans(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		asked, err := sqlstoretest.Ask(t.Context(), store, alice, storage.Question{
+		asked, err := sqlstoretest.Ask(t.Context(), store, alice, domain.Question{
 			Agent: "echo", Namespace: inShop.Namespace, ConversationID: "00000000-0000-4000-8000-000000000001", Text: "?",
 		})
 		if err != nil {
@@ -144,7 +144,7 @@ func (l *partedLog) RenewHost(ctx context.Context, holder string, lasts time.Dur
 	parted := l.broken
 	l.mu.Unlock()
 	if parted {
-		return storage.ErrUnavailable
+		return domain.ErrUnavailable
 	}
 	return l.Store.RenewHost(ctx, holder, lasts)
 }
@@ -181,7 +181,7 @@ func TestPartedHost(t *testing.T) {
 		if got := numbers(t, second, asked.RunID); got != 4 {
 			t.Errorf("%d events, want 4", got)
 		}
-		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != domain.RunCompleted {
 			t.Errorf("run = %+v, %v", run, err)
 		}
 	})
@@ -248,7 +248,7 @@ func newLateLog(t *testing.T, store *sqlstore.Store) (log lateLog, let gate) {
 	return log, let
 }
 
-func (l lateLog) Append(change storage.TaskChange, done func(error)) {
+func (l lateLog) Append(change domain.TaskChange, done func(error)) {
 	l.told <- func() { l.Store.Append(change, done) }
 }
 
@@ -276,7 +276,7 @@ func TestLateBeginning(t *testing.T) {
 		}
 		let.open()
 		waittest.Until(t, "the run has failed", func() bool {
-			tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 10})
+			tasks, _, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 10})
 			return err == nil && len(tasks) == 1 && tasks[0].State == string(a2a.TaskStateFailed)
 		})
 	})
@@ -301,7 +301,7 @@ func TestLateBeginningIsFollowed(t *testing.T) {
 		}
 		let.open()
 		waittest.Until(t, "the run is completed", func() bool {
-			tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 10})
+			tasks, _, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 10})
 			return err == nil && len(tasks) == 1 && tasks[0].State == string(a2a.TaskStateCompleted)
 		})
 	})

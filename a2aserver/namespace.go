@@ -11,22 +11,22 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // namedNamespace returns the namespace that a request names: in the metadata of the message,
 // in the payload of the namespace extension, in the metadata of the request, or as the
 // tenant. It is zero when none does.
-func (s *agentService) namedNamespace(who storage.Caller, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+func (s *agentService) namedNamespace(who domain.Caller, request *a2a.SendMessageRequest) (domain.NamespaceRef, error) {
 	extension := s.host.cfg.NamespaceExtension
-	inMessage := storage.Settings{Where: "message.metadata", Values: request.Message.Metadata}
-	inExtension := storage.Settings{Where: fmt.Sprintf("message.metadata[%q]", extension)}
+	inMessage := domain.Settings{Where: "message.metadata", Values: request.Message.Metadata}
+	inExtension := domain.Settings{Where: fmt.Sprintf("message.metadata[%q]", extension)}
 	var ok bool
 	if inExtension.Values, ok = request.Message.Metadata[extension].(map[string]any); !ok && request.Message.Metadata[extension] != nil {
-		return storage.NamespaceRef{}, invalidField(inExtension.Where, "must be an object")
+		return domain.NamespaceRef{}, invalidField(inExtension.Where, "must be an object")
 	}
-	ref, err := storage.ReadNamespace(who, inMessage, inExtension, storage.Settings{Where: "metadata", Values: request.Metadata})
-	if err != nil || ref != (storage.NamespaceRef{}) {
+	ref, err := domain.ReadNamespace(who, inMessage, inExtension, domain.Settings{Where: "metadata", Values: request.Metadata})
+	if err != nil || ref != (domain.NamespaceRef{}) {
 		return ref, err
 	}
 	return tenantNamespace(who, request.Tenant)
@@ -54,11 +54,11 @@ func withTenant(ctx context.Context, request *a2a.SendMessageRequest) *a2a.SendM
 }
 
 // tenantNamespace returns the namespace that a tenant names; zero for none.
-func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, error) {
+func tenantNamespace(who domain.Caller, tenant string) (domain.NamespaceRef, error) {
 	if tenant == "" {
-		return storage.NamespaceRef{}, nil
+		return domain.NamespaceRef{}, nil
 	}
-	ref, ok := storage.ParseNamespace(who, tenant)
+	ref, ok := domain.ParseNamespace(who, tenant)
 	if !ok {
 		return ref, invalidField("tenant", "must be a namespace, or owner/namespace")
 	}
@@ -66,9 +66,9 @@ func tenantNamespace(who storage.Caller, tenant string) (storage.NamespaceRef, e
 }
 
 // infer finds the namespace of a question by its text; zero if there is none.
-func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, files bool, readable []storage.NamespaceRef) (found storage.NamespaceRef, err error) {
+func (s *agentService) infer(ctx context.Context, request *domain.RunRequest, files bool, readable []domain.NamespaceRef) (found domain.NamespaceRef, err error) {
 	cfg := s.host.cfg
-	address, named := storage.FindAddress(request.Caller, request.Text, readable)
+	address, named := domain.FindAddress(request.Caller, request.Text, readable)
 	if cfg.NamedNamespace == nil || !named && (!request.NeverAsk || files) {
 		return found, nil
 	}
@@ -91,12 +91,12 @@ func (s *agentService) infer(ctx context.Context, request *storage.RunRequest, f
 // the only one that the caller can read; when there are several, it returns them as options and
 // sets no namespace, or takes the one that fits best. One with files, or in a conversation that
 // has only files, needs none.
-func (s *agentService) resolve(ctx context.Context, request *storage.RunRequest, files bool) ([]storage.NamespaceRef, error) {
-	log, none := s.host.cfg.Log, storage.NamespaceRef{}
+func (s *agentService) resolve(ctx context.Context, request *domain.RunRequest, files bool) ([]domain.NamespaceRef, error) {
+	log, none := s.host.cfg.Log, domain.NamespaceRef{}
 	found := request.Namespace != none
 	if !found && request.ConversationID != "" {
 		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
 			return nil, err
 		}
 		request.Namespace, found = ref, err == nil
@@ -136,19 +136,19 @@ const maxNamespaceOptions = 50
 const namespaceInput = "namespace"
 
 // askNamespace makes the message that asks which namespace a question is about.
-func askNamespace(info a2a.TaskInfo, options []storage.NamespaceRef) *a2a.Message {
-	input := storage.Input{Name: namespaceInput, Question: "Which namespace is this question about?"}
+func askNamespace(info a2a.TaskInfo, options []domain.NamespaceRef) *a2a.Message {
+	input := domain.Input{Name: namespaceInput, Question: "Which namespace is this question about?"}
 	for _, option := range options[:min(len(options), maxNamespaceOptions)] {
-		input.Options = append(input.Options, storage.InputOption{ID: option.String(), Label: option.String()})
+		input.Options = append(input.Options, domain.InputOption{ID: option.String(), Label: option.String()})
 	}
 	return inputMessage(info, input)
 }
 
 // answeredNamespace returns the namespace that an answer to askNamespace names, or the number
 // of which in what was offered.
-func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller, offered *storage.Input, request *a2a.SendMessageRequest) (storage.NamespaceRef, error) {
+func (s *agentService) answeredNamespace(ctx context.Context, who domain.Caller, offered *domain.Input, request *a2a.SendMessageRequest) (domain.NamespaceRef, error) {
 	ref, err := s.namedNamespace(who, request)
-	if err != nil || ref != (storage.NamespaceRef{}) {
+	if err != nil || ref != (domain.NamespaceRef{}) {
 		return ref, err
 	}
 	text := strings.TrimSpace(messageText(request.Message))
@@ -156,7 +156,7 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 	if err != nil {
 		return ref, err
 	}
-	var named []storage.NamespaceRef
+	var named []domain.NamespaceRef
 	for _, option := range options {
 		switch {
 		case strings.EqualFold(option.String(), text):
@@ -167,7 +167,7 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 	}
 	// The text of the question numbers the options: a number is no name.
 	if n, err := strconv.Atoi(strings.TrimRight(text, ".)")); err == nil && n >= 1 && n <= len(offered.Options) {
-		if ref, ok := storage.ParseNamespace(who, offered.Options[n-1].ID); ok {
+		if ref, ok := domain.ParseNamespace(who, offered.Options[n-1].ID); ok {
 			return ref, nil
 		}
 	}
@@ -179,14 +179,14 @@ func (s *agentService) answeredNamespace(ctx context.Context, who storage.Caller
 
 // conversationID returns the conversation of a context. A context id that is not a UUID names
 // a conversation of this user with this agent, whose id is derived from it.
-func conversationID(who storage.Caller, agent, contextID string) (string, error) {
+func conversationID(who domain.Caller, agent, contextID string) (string, error) {
 	if contextID == "" {
 		return "", nil
 	}
 	if len(contextID) > maxContextID {
 		return "", invalidField("message.contextId", "must be at most %d bytes", maxContextID)
 	}
-	if problem := storage.CheckText(contextID, maxContextID); problem != "" {
+	if problem := domain.CheckText(contextID, maxContextID); problem != "" {
 		return "", invalidField("message.contextId", "%s", problem)
 	}
 	if id, err := readID(contextID); err == nil {

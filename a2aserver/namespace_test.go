@@ -13,9 +13,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -27,7 +27,7 @@ func namespaces(t testing.TB, store *sqlstore.Store, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		owner, space, _ := strings.Cut(name, "/")
-		if err := store.CreateDataset(t.Context(), storage.Caller{Username: owner}, space, "orders", storage.Definition{}); err != nil {
+		if err := store.CreateDataset(t.Context(), domain.Caller{Username: owner}, space, "orders", domain.Definition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func question(text string) *a2a.SendMessageRequest {
 }
 
 // sendTask sends a message that must give a task.
-func sendTask(t *testing.T, s service, who storage.Caller, request *a2a.SendMessageRequest) *a2a.Task {
+func sendTask(t *testing.T, s service, who domain.Caller, request *a2a.SendMessageRequest) *a2a.Task {
 	t.Helper()
 	sent, err := s.SendMessage(as(t, who), request)
 	if err != nil {
@@ -57,7 +57,7 @@ func sendTask(t *testing.T, s service, who storage.Caller, request *a2a.SendMess
 }
 
 // namespaceOf returns the namespace that a run asked.
-func namespaceOf(t *testing.T, store *sqlstore.Store, who storage.Caller, conversation string) string {
+func namespaceOf(t *testing.T, store *sqlstore.Store, who domain.Caller, conversation string) string {
 	t.Helper()
 	ref, err := store.ConversationNamespace(t.Context(), who, conversation)
 	if err != nil {
@@ -98,7 +98,7 @@ func TestNamingANamespace(t *testing.T) {
 			request := question("How many?")
 			request.Message.Metadata, request.Metadata, request.Tenant = test.message, test.params, test.tenant
 			if test.want == "" {
-				if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) && !errors.Is(err, storage.ErrInvalid) {
+				if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, a2a.ErrInvalidParams) && !errors.Is(err, domain.ErrInvalid) {
 					t.Errorf("%v, %v, want an error in the parameters", sent, err)
 				}
 				return
@@ -125,12 +125,12 @@ func TestNamespaceOfConversation(t *testing.T) {
 			t.Errorf("%s of %s", task.Status.State, got)
 		}
 		// Where it is gone no other is asked instead.
-		if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "b"}, true); err != nil {
+		if err := store.DeleteNamespace(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "b"}, true); err != nil {
 			t.Fatal(err)
 		}
 		again := question("And now?")
 		again.Message.ContextID = task.ContextID
-		if sent, err := s.SendMessage(as(t, alice), again); !errors.Is(err, storage.ErrInvalid) {
+		if sent, err := s.SendMessage(as(t, alice), again); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("its namespace is gone: %s, %v", toText(t, sent), err)
 		}
 		// Another user has no such conversation, and only one namespace.
@@ -218,7 +218,7 @@ func TestWrongNamespaceAnswers(t *testing.T) {
 func share(t testing.TB, store *sqlstore.Store, namespace, with string) {
 	t.Helper()
 	owner, name, _ := strings.Cut(namespace, "/")
-	err := store.ShareNamespace(t.Context(), storage.Caller{Username: owner}, storage.NamespaceRef{Owner: owner, Name: name}, storage.Grant{Username: with, Role: storage.Viewer})
+	err := store.ShareNamespace(t.Context(), domain.Caller{Username: owner}, domain.NamespaceRef{Owner: owner, Name: name}, domain.Grant{Username: with, Role: domain.Viewer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestContextIDs(t *testing.T) {
 // deletingLog deletes alice's namespace before a run in it is written.
 type deletingLog struct{ *sqlstore.Store }
 
-func (l deletingLog) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+func (l deletingLog) ResolveRun(ctx context.Context, request *domain.RunRequest) error {
 	if err := l.Store.ResolveRun(ctx, request); err != nil {
 		return err
 	}
@@ -300,8 +300,8 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 		namespaces(t, store, "alice/shop", "alice/other", "bob/mine")
 		h := newHost(t, store, fourEvents, withCards, func(cfg *Config) {
 			cfg.NamespaceExtension = testExtension
-			cfg.Agents[0].NamespaceCard = func(ctx context.Context, who storage.Caller, _ string, ref storage.NamespaceRef) (*a2a.AgentCard, error) {
-				request := storage.RunRequest{Caller: who, Question: storage.Question{Namespace: ref}}
+			cfg.Agents[0].NamespaceCard = func(ctx context.Context, who domain.Caller, _ string, ref domain.NamespaceRef) (*a2a.AgentCard, error) {
+				request := domain.RunRequest{Caller: who, Question: domain.Question{Namespace: ref}}
 				return &a2a.AgentCard{Name: ref.String()}, store.ResolveRun(ctx, &request)
 			}
 		})
@@ -316,7 +316,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 			"tenant":       {request: `,"tenant":"alice/shop"`},
 			"conversation": {message: `,"contextId":"` + asked.ContextID + `"`},
 		}
-		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
+		for _, who := range []domain.Caller{bob, readOnly(t, store, "other")} {
 			for way, where := range ways {
 				if way == "conversation" && who.Restricted() {
 					continue // alice has that conversation: see TestAskInConversationNotCovered
@@ -360,7 +360,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 				}
 			}
 		}
-		if listed, err := store.Conversations(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}); err != nil || len(listed) != 1 {
+		if listed, err := store.Conversations(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "shop"}); err != nil || len(listed) != 1 {
 			t.Errorf("%d conversations about alice's namespace, %v", len(listed), err)
 		}
 	})
@@ -368,12 +368,12 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 
 // fits takes the namespace that a text names, and the last one for others that have "fit" in them.
 func fits(cfg *Config) {
-	cfg.NamedNamespace = func(_ context.Context, _ storage.Caller, address storage.Address, _ []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	cfg.NamedNamespace = func(_ context.Context, _ domain.Caller, address domain.Address, _ []domain.NamespaceRef) (domain.NamespaceRef, error) {
 		return address.Namespace, nil
 	}
-	cfg.BestNamespace = func(_ context.Context, _ storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+	cfg.BestNamespace = func(_ context.Context, _ domain.Caller, question string, readable []domain.NamespaceRef) (domain.NamespaceRef, error) {
 		if !strings.Contains(question, "fit") {
-			return storage.NamespaceRef{}, nil
+			return domain.NamespaceRef{}, nil
 		}
 		return readable[len(readable)-1], nil
 	}
@@ -388,7 +388,7 @@ func TestNamespacesAreLookedForInTurn(t *testing.T) {
 	var running atomic.Int32
 	h := newHost(t, store, fourEvents, fits, func(cfg *Config) {
 		named := cfg.NamedNamespace
-		cfg.NamedNamespace = func(ctx context.Context, who storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+		cfg.NamedNamespace = func(ctx context.Context, who domain.Caller, address domain.Address, readable []domain.NamespaceRef) (domain.NamespaceRef, error) {
 			if running.Add(1) > 1 {
 				t.Error("two at once")
 			}
@@ -413,7 +413,7 @@ func TestNamespacesAreLookedForInTurn(t *testing.T) {
 	}
 	waittest.Until(t, "others wait", func() bool { return t.Failed() || h.inferring.Stats().Waiting == waiting })
 	if !t.Failed() { // or else it may wait for the gate
-		if _, err := h.service("echo").SendMessage(as(t, alice), question("How many are there in staff?")); !errors.Is(err, storage.ErrTooMany) {
+		if _, err := h.service("echo").SendMessage(as(t, alice), question("How many are there in staff?")); !errors.Is(err, domain.ErrTooMany) {
 			t.Errorf("one too many: %v", err)
 		}
 	}

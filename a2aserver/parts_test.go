@@ -14,7 +14,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -86,7 +86,7 @@ func TestUnreadableRows(t *testing.T) {
 // storedTask stores a completed task, whose first event is given.
 func storedTask(t *testing.T, store *sqlstore.Store, snapshot, event string) a2a.TaskID {
 	t.Helper()
-	question := storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: storage.NewID(), Text: "?"}
+	question := domain.Question{Agent: "echo", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: domain.NewID(), Text: "?"}
 	change, err := sqlstoretest.Start(t.Context(), store, alice, question)
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +96,8 @@ func storedTask(t *testing.T, store *sqlstore.Store, snapshot, event string) a2a
 	if err != nil {
 		t.Fatal(err)
 	}
-	change.Events = []storage.Event{{Number: 1, Kind: storage.EventTask, Body: json.RawMessage(event)}, last}
-	change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}
+	change.Events = []domain.Event{{Number: 1, Kind: domain.EventTask, Body: json.RawMessage(event)}, last}
+	change.Outcome = &domain.RunOutcome{Status: domain.RunCompleted, Result: json.RawMessage(`{}`)}
 	if err := sqlstoretest.Append(store, change); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestTaskIDComesFirst(t *testing.T) {
 	s := newHost(t, store, fourEvents).service("echo")
 	sent := sendTask(t, s, alice, toShop("?"))
 	for id, want := range map[a2a.TaskID]error{
-		sent.ID: a2a.ErrUnsupportedOperation, a2a.TaskID(storage.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
+		sent.ID: a2a.ErrUnsupportedOperation, a2a.TaskID(domain.NewID()): a2a.ErrTaskNotFound, "none": a2a.ErrTaskNotFound,
 	} {
 		message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewDataPart(map[string]any{"option": "1"}))
 		message.TaskID = id
@@ -165,19 +165,19 @@ func TestReferences(t *testing.T) {
 	s := h.service("echo")
 	other := h.service("other")
 	sent := sendTask(t, other, alice, toShop("?"))
-	grant := storage.Grant{Username: "bob", Role: storage.Viewer}
-	if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
+	grant := domain.Grant{Username: "bob", Role: domain.Viewer}
+	if err := store.ShareNamespace(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
 		t.Fatal(err)
 	}
 	own := sent.ID
 	for name, test := range map[string]struct {
-		who  storage.Caller
+		who  domain.Caller
 		ids  []a2a.TaskID
 		want error
 	}{
 		"own":       {alice, []a2a.TaskID{own}, nil},
 		"capitals":  {alice, []a2a.TaskID{a2a.TaskID(strings.ToUpper(string(own)))}, nil},
-		"unknown":   {alice, []a2a.TaskID{own, a2a.TaskID(storage.NewID())}, a2a.ErrTaskNotFound},
+		"unknown":   {alice, []a2a.TaskID{own, a2a.TaskID(domain.NewID())}, a2a.ErrTaskNotFound},
 		"no id":     {alice, []a2a.TaskID{"x"}, a2a.ErrTaskNotFound},
 		"another's": {bob, []a2a.TaskID{own}, a2a.ErrTaskNotFound},
 		"too many":  {alice, slices.Repeat([]a2a.TaskID{own}, maxReferences+1), a2a.ErrInvalidParams},

@@ -11,9 +11,9 @@ import (
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/modes"
 	"parley/a2aserver/push"
+	"parley/internal/domain"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
-	"parley/storage"
 )
 
 // Push says how events are sent to the addresses that callers give.
@@ -45,7 +45,7 @@ func (h *Host) newSender() *push.Sender {
 }
 
 // taskForPush returns a run's task as it is sent in place of its events.
-func (h *Host) taskForPush(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+func (h *Host) taskForPush(ctx context.Context, caller domain.Caller, runID string) (domain.Event, func(), error) {
 	r := &reservation{queue: h.cfg.Reads}
 	event, err := h.taskEvent(ctx, r, caller, runID)
 	if err != nil {
@@ -54,23 +54,23 @@ func (h *Host) taskForPush(ctx context.Context, caller storage.Caller, runID str
 	return event, r.release, err
 }
 
-func (h *Host) taskEvent(ctx context.Context, r *reservation, caller storage.Caller, runID string) (storage.Event, error) {
+func (h *Host) taskEvent(ctx context.Context, r *reservation, caller domain.Caller, runID string) (domain.Event, error) {
 	if err := h.reserveTask(ctx, r, caller, runID); err != nil {
-		return storage.Event{}, err
+		return domain.Event{}, err
 	}
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, true)
 	if err != nil {
-		return storage.Event{}, err
+		return domain.Event{}, err
 	}
 	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
-		return storage.Event{}, err
+		return domain.Event{}, err
 	}
 	return a2ajson.Encode(stored.LastEvent, task)
 }
 
 // encodePushed returns a stored event as the receiver of a config reads it.
-func encodePushed(config storage.PushConfig, event storage.Event) (storage.Event, error) {
+func encodePushed(config domain.PushConfig, event domain.Event) (domain.Event, error) {
 	if config.Modes == "" && config.Version == "" {
 		return event, nil
 	}
@@ -98,8 +98,8 @@ type pushedLog struct {
 	sender *push.Sender
 }
 
-// Append implements storage.Tasks.
-func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
+// Append implements domain.Tasks.
+func (l pushedLog) Append(change domain.TaskChange, done func(error)) {
 	l.Log.Append(change, func(err error) {
 		done(err)
 		switch {
@@ -112,7 +112,7 @@ func (l pushedLog) Append(change storage.TaskChange, done func(error)) {
 	})
 }
 
-// Listen implements storage.Hosts.
+// Listen implements domain.Hosts.
 func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error {
 	return l.Log.Listen(ctx, func(runID string) {
 		changed(runID)
@@ -137,7 +137,7 @@ func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.Pu
 	return push.ToA2A(config), nil
 }
 
-func (s *agentService) savePush(ctx context.Context, who storage.Caller, config storage.PushConfig) error {
+func (s *agentService) savePush(ctx context.Context, who domain.Caller, config domain.PushConfig) error {
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
@@ -183,7 +183,7 @@ func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.Lis
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(configs, func(a, b storage.PushConfig) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(configs, func(a, b domain.PushConfig) int { return strings.Compare(a.ID, b.ID) })
 	page := &a2a.ListTaskPushConfigResponse{Configs: []*a2a.PushConfig{}}
 	for _, config := range configs {
 		if config.ID <= request.PageToken && request.PageToken != "" {
@@ -204,7 +204,7 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 	if err != nil {
 		return err
 	}
-	if storage.CheckText(request.ID, len(request.ID)) != "" {
+	if domain.CheckText(request.ID, len(request.ID)) != "" {
 		return nil // there is none
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
@@ -213,15 +213,15 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 }
 
 // ownTask finds the caller's task that a config is of.
-func (s *agentService) ownTask(ctx context.Context, id a2a.TaskID) (storage.Caller, storage.Task, error) {
+func (s *agentService) ownTask(ctx context.Context, id a2a.TaskID) (domain.Caller, domain.Task, error) {
 	who, err := caller(ctx)
 	switch {
 	case err != nil:
-		return who, storage.Task{}, err
+		return who, domain.Task{}, err
 	case s.host.sender == nil:
-		return who, storage.Task{}, errNoPush
+		return who, domain.Task{}, errNoPush
 	case id == "":
-		return who, storage.Task{}, invalidField("taskId", "is required")
+		return who, domain.Task{}, invalidField("taskId", "is required")
 	}
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -230,7 +230,7 @@ func (s *agentService) ownTask(ctx context.Context, id a2a.TaskID) (storage.Call
 }
 
 // inlinePush returns the config that comes with a message; nil for none.
-func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, request *a2a.SendMessageRequest) (*storage.PushConfig, error) {
+func (s *agentService) inlinePush(ctx context.Context, who domain.Caller, request *a2a.SendMessageRequest) (*domain.PushConfig, error) {
 	if request.Config == nil || request.Config.PushConfig == nil {
 		return nil, nil
 	}
@@ -243,7 +243,7 @@ func (s *agentService) inlinePush(ctx context.Context, who storage.Caller, reque
 }
 
 // readPush checks a config, and encrypts its secrets. The names of its fields follow path.
-func (s *agentService) readPush(ctx context.Context, who storage.Caller, path string, in *a2a.PushConfig) (storage.PushConfig, error) {
+func (s *agentService) readPush(ctx context.Context, who domain.Caller, path string, in *a2a.PushConfig) (domain.PushConfig, error) {
 	config, secrets, err := push.ReadConfig(s.host.cfg.Push.Policy, path, in)
 	if err != nil {
 		return config, err

@@ -19,11 +19,11 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -276,7 +276,7 @@ func TestPushConfigsAreTheOwners(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		if err := store.CreateDataset(t.Context(), alice, "other", "things", storage.Definition{}); err != nil {
+		if err := store.CreateDataset(t.Context(), alice, "other", "things", domain.Definition{}); err != nil {
 			t.Fatal(err)
 		}
 		finish := make(gate)
@@ -292,7 +292,7 @@ func TestPushConfigsAreTheOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		never := uuid.Must(uuid.NewV7()).String()
-		for _, who := range []storage.Caller{bob, readOnly(t, store, "other")} {
+		for _, who := range []domain.Caller{bob, readOnly(t, store, "other")} {
 			for method, params := range map[string]map[string]any{
 				"CreateTaskPushNotificationConfig": {"id": "theirs", "url": hook.URL},
 				"GetTaskPushNotificationConfig":    {"id": "mine"},
@@ -353,7 +353,7 @@ func TestPushIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v", url, failure)
 		}
 	}
-	if tasks, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Limit: 10}); err != nil || len(tasks) != 1 {
+	if tasks, _, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Limit: 10}); err != nil || len(tasks) != 1 {
 		t.Errorf("%d tasks, %v", len(tasks), err)
 	}
 }

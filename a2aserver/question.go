@@ -10,18 +10,18 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/modes"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
-func (s *agentService) toQuestion(who storage.Caller, request *a2a.SendMessageRequest) (storage.Question, error) {
+func (s *agentService) toQuestion(who domain.Caller, request *a2a.SendMessageRequest) (domain.Question, error) {
 	text, err := readText(request.Message)
 	if err != nil {
-		return storage.Question{}, err
+		return domain.Question{}, err
 	}
 	// Many clients can only set the metadata of the request.
-	question, err := storage.ReadQuestion(text,
-		storage.Settings{Where: "message.metadata", Values: request.Message.Metadata},
-		storage.Settings{Where: "metadata", Values: request.Metadata})
+	question, err := domain.ReadQuestion(text,
+		domain.Settings{Where: "message.metadata", Values: request.Message.Metadata},
+		domain.Settings{Where: "metadata", Values: request.Metadata})
 	if err != nil {
 		return question, err
 	}
@@ -62,7 +62,7 @@ func messageText(message *a2a.Message) string {
 }
 
 // storedMessage returns the message of a run as its task has it.
-func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Message {
+func storedMessage(request domain.RunRequest, message *a2a.Message) *a2a.Message {
 	stored := *message
 	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
 	stored.ReferenceTasks = slices.Clone(message.ReferenceTasks)
@@ -71,12 +71,12 @@ func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Messag
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if request.NeverAsk || request.MinConfidence != nil || request.Inferred || message.Metadata[storage.MetadataInferred] != nil {
+	if request.NeverAsk || request.MinConfidence != nil || request.Inferred || message.Metadata[domain.MetadataInferred] != nil {
 		// The log has them only here, and the client may have set the first two for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
-		delete(stored.Metadata, storage.MetadataInferred)
-		maps.Copy(stored.Metadata, storage.Question{NeverAsk: request.NeverAsk, MinConfidence: request.MinConfidence, Inferred: request.Inferred}.Metadata())
+		delete(stored.Metadata, domain.MetadataInferred)
+		maps.Copy(stored.Metadata, domain.Question{NeverAsk: request.NeverAsk, MinConfidence: request.MinConfidence, Inferred: request.Inferred}.Metadata())
 	}
 	return &stored
 }
@@ -85,7 +85,7 @@ func storedMessage(request storage.RunRequest, message *a2a.Message) *a2a.Messag
 func readID(text string) (string, error) {
 	id, err := uuid.Parse(text)
 	if err == nil && len(text) != len(id.String()) {
-		err = storage.ErrInvalid // such as braces
+		err = domain.ErrInvalid // such as braces
 	}
 	return id.String(), err
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -26,7 +26,7 @@ func TestQuestionRules(t *testing.T) {
 		"all set":            {"How many?", map[string]any{"model": "m", "provider": "p", "helperPrompt": strings.Repeat("ä", 10_000)}, ""},
 		"null":               {"How many?", map[string]any{"model": nil}, ""},
 		"blank":              {" \n", nil, "the question must not be blank"},
-		"long":               {strings.Repeat("x", storage.MaxQuestion+1), nil, "the question must be at most 32768 bytes"},
+		"long":               {strings.Repeat("x", domain.MaxQuestion+1), nil, "the question must be at most 32768 bytes"},
 		"NUL":                {"a\x00", nil, "the question must not hold the character NUL"},
 		"number for a model": {"How many?", map[string]any{"model": 1.}, "message.metadata.model must be a string"},
 		"long model":         {"How many?", map[string]any{"model": strings.Repeat("x", 201)}, "message.metadata.model must be at most 200 characters"},
@@ -46,7 +46,7 @@ func TestQuestionRules(t *testing.T) {
 				message.Metadata[key] = value
 			}
 			service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
-			q, err := service.toQuestion(storage.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
+			q, err := service.toQuestion(domain.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
 			switch {
 			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
 				t.Errorf("%+v, %v", q, err)
@@ -78,14 +78,14 @@ func TestSettingsOfSources(t *testing.T) {
 			t.Parallel()
 			request := question("How many?")
 			request.Message.Metadata, request.Metadata = test.message, test.request
-			q, err := service.toQuestion(storage.Caller{Username: "ann"}, request)
+			q, err := service.toQuestion(domain.Caller{Username: "ann"}, request)
 			if test.field == "" {
 				if err != nil || q.Namespace.String() != "ann/shop" {
 					t.Errorf("%+v, %v", q, err)
 				}
 				return
 			}
-			invalid, ok := errors.AsType[*storage.Error](err)
+			invalid, ok := errors.AsType[*domain.Error](err)
 			if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Field != test.field || !strings.HasPrefix(invalid.Message, test.field) {
 				t.Errorf("%#v, want an error about %s", err, test.field)
 			}
@@ -99,10 +99,10 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		var resumed storage.Question
+		var resumed domain.Question
 		s := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
 			var err error
-			if resumed, err = storage.ReadQuestion("?", storage.Settings{Values: request.Metadata}, storage.Settings{Values: request.Message.Metadata}); err != nil {
+			if resumed, err = domain.ReadQuestion("?", domain.Settings{Values: request.Metadata}, domain.Settings{Values: request.Message.Metadata}); err != nil {
 				t.Error(err)
 			}
 			asking(ctx, request, yield)
@@ -122,7 +122,7 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 // Names in A2A messages mean whom they mean elsewhere.
 func TestActor(t *testing.T) {
 	t.Parallel()
-	caller := storage.Caller{Username: "ann"}
+	caller := domain.Caller{Username: "ann"}
 	for name, want := range map[string]string{
 		"self": "ann", "SELF": "ann", "Bob": "bob", "Jose\u0301": "jos\u00e9",
 		"\u017felf": "\u017felf", // equal to self only when case is folded beyond ASCII

@@ -7,8 +7,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 )
 
 // readTimeout is how long a request waits for memory that its user's other requests
@@ -38,7 +38,7 @@ func reservationFrom(ctx context.Context) *reservation {
 	return r
 }
 
-// take replaces the reserved amount. The error is storage.ErrTooMany when the user has
+// take replaces the reserved amount. The error is domain.ErrTooMany when the user has
 // too much in memory.
 func (r *reservation) take(ctx context.Context, user string, bytes int) error {
 	r.release()
@@ -67,7 +67,7 @@ func (r *reservation) sent() {
 	}
 }
 
-func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Caller, runID string) error {
+func (h *Host) reserveTask(ctx context.Context, r *reservation, who domain.Caller, runID string) error {
 	if r == nil {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (h *Host) reserveTask(ctx context.Context, r *reservation, who storage.Call
 }
 
 // readTask decodes a stored task for a client, who gets what can be read of it.
-func (h *Host) readTask(stored storage.Task) *a2a.Task {
+func (h *Host) readTask(stored domain.Task) *a2a.Task {
 	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
 		h.cfg.Logger.Error("stored task unreadable", "run", stored.RunID, "error", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // A message that a client sends again, since it got no answer, gives the same task. The
@@ -22,14 +22,14 @@ import (
 
 // sentMessage identifies the message of a request. How the client wants its answer does
 // not count.
-func sentMessage(request *a2a.SendMessageRequest) (storage.SentMessage, error) {
+func sentMessage(request *a2a.SendMessageRequest) (domain.SentMessage, error) {
 	text, err := a2ajson.AppendRequest(nil, request)
 	// Ids that count up stay as they are: their index then grows at its end.
 	key := request.Message.ID
-	if storage.CheckText(key, maxMessageKey) != "" {
+	if domain.CheckText(key, maxMessageKey) != "" {
 		key = hash([]byte(key))
 	}
-	return storage.SentMessage{Key: key, Digest: hash(text)}, err
+	return domain.SentMessage{Key: key, Digest: hash(text)}, err
 }
 
 // maxMessageKey is the longest id of a message that is stored as it is, in characters.
@@ -37,7 +37,7 @@ const maxMessageKey = 64
 
 // sentLately reports whether a message was sent to this host before, and remembers it. So
 // hardly any message is executed twice until the log refuses it.
-func (s *agentService) sentLately(request storage.RunRequest) bool {
+func (s *agentService) sentLately(request domain.RunRequest) bool {
 	if request.Message.Key == "" {
 		return false
 	}
@@ -45,12 +45,12 @@ func (s *agentService) sentLately(request storage.RunRequest) bool {
 }
 
 // checkSent gives ErrMessageSent for a message that has made a run.
-func (s *agentService) checkSent(ctx context.Context, who storage.Caller, message storage.SentMessage) error {
+func (s *agentService) checkSent(ctx context.Context, who domain.Caller, message domain.SentMessage) error {
 	_, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return nil
 	}
-	return cmp.Or(err, storage.ErrMessageSent)
+	return cmp.Or(err, domain.ErrMessageSent)
 }
 
 // recentMessages remembers the last messages of a host, by hashes: it may know one that was
@@ -88,7 +88,7 @@ func hash(text []byte) string {
 // repeatedError says that a message is in the history of a task.
 type repeatedError struct{ runID string }
 
-func (*repeatedError) Error() string { return storage.ErrMessageSent.Error() }
+func (*repeatedError) Error() string { return domain.ErrMessageSent.Error() }
 
 var errOtherBody = invalidField("message.messageId", "was used for another message; each message needs its own id")
 
@@ -118,36 +118,36 @@ func checkRepeated(task *a2a.Task, message *a2a.Message) error {
 
 // repeated returns the task of a message that was sent before. cause is why the message made
 // no run now, and the error when it is new.
-func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (storage.Task, error) {
+func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (domain.Task, error) {
 	who, err := caller(ctx)
 	if err != nil {
-		return storage.Task{}, cause
+		return domain.Task{}, cause
 	}
 	if received, ok := errors.AsType[*repeatedError](cause); ok {
 		return s.storedTask(ctx, who, a2a.TaskID(received.runID), false)
 	}
 	switch {
-	case errors.Is(cause, storage.ErrMessageSent), errors.Is(cause, storage.ErrTooMany):
-	case (errors.Is(cause, storage.ErrInvalid) || errors.Is(cause, a2a.ErrInvalidParams)) && checkSend(request) == nil:
+	case errors.Is(cause, domain.ErrMessageSent), errors.Is(cause, domain.ErrTooMany):
+	case (errors.Is(cause, domain.ErrInvalid) || errors.Is(cause, a2a.ErrInvalidParams)) && checkSend(request) == nil:
 		// What it needs may be gone since: its namespace, or its model.
 	default:
-		return storage.Task{}, cause
+		return domain.Task{}, cause
 	}
 	message, err := sentMessage(request)
 	if err != nil {
-		return storage.Task{}, err
+		return domain.Task{}, err
 	}
 	runID, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
 	switch {
 	case err == nil && digest == message.Digest:
 		return s.storedTask(ctx, who, a2a.TaskID(runID), false)
-	case err != nil && !errors.Is(err, storage.ErrNotFound):
-		return storage.Task{}, err
-	case !errors.Is(cause, storage.ErrMessageSent):
-		return storage.Task{}, cause
+	case err != nil && !errors.Is(err, domain.ErrNotFound):
+		return domain.Task{}, err
+	case !errors.Is(cause, domain.ErrMessageSent):
+		return domain.Task{}, cause
 	}
 	// Another body, or one that was sent with a token that covers something else.
-	return storage.Task{}, errOtherBody
+	return domain.Task{}, errOtherBody
 }
 
 // followRepeated opens a tail of the task of a message that was sent before, from its first

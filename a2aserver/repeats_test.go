@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -34,8 +34,8 @@ func TestRepeatedMessage(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		grant := storage.Grant{Username: "bob", Role: storage.Viewer}
-		if err := store.ShareNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
+		grant := domain.Grant{Username: "bob", Role: domain.Viewer}
+		if err := store.ShareNamespace(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "shop"}, grant); err != nil {
 			t.Fatal(err)
 		}
 		var runs atomic.Int64
@@ -45,7 +45,7 @@ func TestRepeatedMessage(t *testing.T) {
 		s := h.service("echo")
 		other := h.service("other")
 		request := toShop("How many?")
-		send := func(s *agentService, who storage.Caller, change func(*a2a.SendMessageRequest)) (*a2a.Task, error) {
+		send := func(s *agentService, who domain.Caller, change func(*a2a.SendMessageRequest)) (*a2a.Task, error) {
 			again := *request
 			message := *request.Message
 			again.Message = &message
@@ -99,14 +99,14 @@ func TestRepeatedMessage(t *testing.T) {
 		}
 		for name, from := range map[string]struct {
 			service *agentService
-			who     storage.Caller
+			who     domain.Caller
 		}{"another user": {s, bob}, "another agent": {other, alice}} {
 			if again, err := send(from.service, from.who, same); err != nil || again.ID == first.ID {
 				t.Errorf("%s: %s, %v", name, toText(t, again), err)
 			}
 		}
 		// The task is known also when its namespace is gone.
-		if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, true); err != nil {
+		if err := store.DeleteNamespace(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "shop"}, true); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := send(s, alice, same); err != nil || again.ID != first.ID {
@@ -122,9 +122,9 @@ func TestRepeatedMessageThatIsRefused(t *testing.T) {
 	withNamespace(t, store)
 	var removed atomic.Bool
 	s := newHost(t, store, fourEvents, func(cfg *Config) {
-		cfg.Agents[0].Check = func(question storage.Question) error {
+		cfg.Agents[0].Check = func(question domain.Question) error {
 			if question.Model != "" && removed.Load() {
-				return storage.Errorf(storage.ErrInvalid, "there is no such model")
+				return domain.Errorf(domain.ErrInvalid, "there is no such model")
 			}
 			return nil
 		}
@@ -136,7 +136,7 @@ func TestRepeatedMessageThatIsRefused(t *testing.T) {
 		first[request] = sendTask(t, s, alice, request).ID
 	}
 	removed.Store(true)
-	if err := store.DeleteNamespace(t.Context(), alice, storage.NamespaceRef{Owner: "alice", Name: "shop"}, true); err != nil {
+	if err := store.DeleteNamespace(t.Context(), alice, domain.NamespaceRef{Owner: "alice", Name: "shop"}, true); err != nil {
 		t.Fatal(err)
 	}
 	for request, id := range first {
@@ -144,8 +144,8 @@ func TestRepeatedMessageThatIsRefused(t *testing.T) {
 		if task, ok := sent.(*a2a.Task); err != nil || !ok || task.ID != id {
 			t.Errorf("%v, %v, want %s", sent, err, id)
 		}
-		request.Message.ID = storage.NewID()
-		if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, storage.ErrInvalid) && !errors.Is(err, a2a.ErrInvalidParams) {
+		request.Message.ID = domain.NewID()
+		if sent, err := s.SendMessage(as(t, alice), request); !errors.Is(err, domain.ErrInvalid) && !errors.Is(err, a2a.ErrInvalidParams) {
 			t.Errorf("a new one: %v, %v", sent, err)
 		}
 	}

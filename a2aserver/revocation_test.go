@@ -12,7 +12,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -46,7 +46,7 @@ func TestRevokedDuringRequest(t *testing.T) {
 		{"SubscribeToTask", map[string]any{"id": asked.RunID}, true},
 	} {
 		ctx, end := context.WithCancelCause(t.Context())
-		revoke := func() { end(storage.Errorf(storage.ErrUnauthorized, "the token has been revoked")) }
+		revoke := func() { end(domain.Errorf(domain.ErrUnauthorized, "the token has been revoked")) }
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err == nil {

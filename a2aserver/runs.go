@@ -11,9 +11,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver/a2ajson"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/locale"
-	"parley/storage"
 )
 
 // pendingEvents is how many events of a run may be uncommitted while its agent
@@ -25,7 +25,7 @@ const pendingEvents = 32
 type run struct {
 	host    *Host
 	agent   *Agent
-	request storage.RunRequest
+	request domain.RunRequest
 	message *a2a.Message
 	feed    *feed
 	// storedTask is the task that another host left; nil for a new run.
@@ -52,7 +52,7 @@ type run struct {
 	settled bool
 }
 
-func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
+func (h *Host) newRun(agent *Agent, request domain.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
 		host: h, agent: agent, request: request, message: message, slot: slot,
 		feed: h.feeds.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
@@ -64,7 +64,7 @@ func (h *Host) newRun(agent *Agent, request storage.RunRequest, message *a2a.Mes
 
 // start starts a new run: it is written to the log while the agent executes.
 // With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage.NamespaceRef, message *a2a.Message) (*run, error) {
+func (h *Host) start(agent *Agent, request domain.RunRequest, options []domain.NamespaceRef, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(request.Caller.Username)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 		h.runs.Done()
 		return nil, err
 	}
-	h.cfg.Log.Append(storage.TaskChange{
+	h.cfg.Log.Append(domain.TaskChange{
 		RunID:    request.RunID,
 		Owner:    request.Caller.Username,
 		Start:    &request,
@@ -109,7 +109,7 @@ func (h *Host) start(agent *Agent, request storage.RunRequest, options []storage
 	return r, nil
 }
 
-var errShuttingDown = storage.Errorf(storage.ErrUnavailable, "the service is being stopped; try again shortly")
+var errShuttingDown = domain.Errorf(domain.ErrUnavailable, "the service is being stopped; try again shortly")
 
 // suspend ends the execution of a run that has not begun with a question to the user.
 func (r *run) suspend(question *a2a.Message) {
@@ -190,7 +190,7 @@ func (r *run) recordStart() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx) // together with its slot
 	}
-	change := storage.TaskChange{
+	change := domain.TaskChange{
 		RunID: r.request.RunID, Owner: r.request.Caller.Username, Holder: r.host.id, After: r.number, State: string(r.task.Status.State),
 	}
 	if at := r.task.Status.Timestamp; at != nil {
@@ -214,7 +214,7 @@ func (r *run) endUnanswered(err error) {
 		return
 	}
 	<-r.committed
-	if errors.Is(r.commitErr, storage.ErrMessageSent) || errors.Is(r.commitErr, storage.ErrTooMany) {
+	if errors.Is(r.commitErr, domain.ErrMessageSent) || errors.Is(r.commitErr, domain.ErrTooMany) {
 		return // there is no such run
 	}
 	// The client sends its message again, and then follows the run, if it was committed.
@@ -227,7 +227,7 @@ func (r *run) endUnanswered(err error) {
 	// Also when the log refused the run itself: it may be committed and only the
 	// answer lost.
 	r.host.cfg.Logger.Warn("run failed", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
-	r.fail(err, storage.RunFailed)
+	r.fail(err, domain.RunFailed)
 }
 
 func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, err error)) {
@@ -247,7 +247,7 @@ func (r *run) execute(ctx context.Context) (err error) {
 		}
 	}()
 	user := toUser(r.request.Caller)
-	user.Attributes[storage.ConversationAttribute] = r.request.ConversationID // the context may have the client's name
+	user.Attributes[domain.ConversationAttribute] = r.request.ConversationID // the context may have the client's name
 	request := &a2asrv.ExecutorContext{
 		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID, StoredTask: r.storedTask,
 		Metadata: r.request.Metadata(), User: user,
@@ -276,8 +276,8 @@ func (r *run) execute(ctx context.Context) (err error) {
 }
 
 // toUser returns the caller as executors know it.
-func toUser(caller storage.Caller) *a2asrv.User {
-	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{storage.RestrictionAttribute: caller.Restriction})
+func toUser(caller domain.Caller) *a2asrv.User {
+	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{domain.RestrictionAttribute: caller.Restriction})
 }
 
 // append hands an event to the log. It blocks only while too many are uncommitted.
@@ -307,17 +307,17 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 
 // appendError returns the cause that ends a run whose event was not committed.
 func appendError(err error) error {
-	if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrConflict) || errors.Is(err, domain.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errCanceled, err)
 	}
-	if errors.Is(err, storage.ErrUnavailable) {
+	if errors.Is(err, domain.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", errLogUnavailable, err)
 	}
 	return fmt.Errorf("append event: %w", err)
 }
 
 // change applies an event to the run and gives the change to write.
-func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
+func (r *run) change(event a2a.Event) (domain.TaskChange, error) {
 	if message, ok := event.(*a2a.Message); ok {
 		// The agent answered with a message alone: a run has a task all the same.
 		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
@@ -336,17 +336,17 @@ func (r *run) change(event a2a.Event) (storage.TaskChange, error) {
 }
 
 // newChange applies an event, which follows event number after, to a copy of a task.
-func newChange(run a2a.TaskInfo, owner string, task *a2a.Task, after int64, event a2a.Event) (storage.TaskChange, *a2a.Task, error) {
+func newChange(run a2a.TaskInfo, owner string, task *a2a.Task, after int64, event a2a.Event) (domain.TaskChange, *a2a.Task, error) {
 	stamp(event, run, time.Now())
 	stored, err := a2ajson.Encode(after+1, event)
 	if err != nil {
-		return storage.TaskChange{}, nil, err
+		return domain.TaskChange{}, nil, err
 	}
 	folded := *task
 	a2ajson.Fold(&folded, event)
 	text, err := a2ajson.Snapshot(&folded)
-	change := storage.TaskChange{
-		RunID: string(run.TaskID), Owner: owner, After: after, Events: []storage.Event{stored}, State: string(folded.Status.State), Snapshot: text,
+	change := domain.TaskChange{
+		RunID: string(run.TaskID), Owner: owner, After: after, Events: []domain.Event{stored}, State: string(folded.Status.State), Snapshot: text,
 	}
 	if at := folded.Status.Timestamp; at != nil {
 		change.StatusAt = *at
@@ -355,16 +355,16 @@ func newChange(run a2a.TaskInfo, owner string, task *a2a.Task, after int64, even
 }
 
 // outcome returns the outcome of a run from its task; nil when it has not ended.
-func (a *Agent) outcome(task *a2a.Task) (*storage.RunOutcome, error) {
+func (a *Agent) outcome(task *a2a.Task) (*domain.RunOutcome, error) {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:
 		result, err := a.Result(task)
 		if err != nil {
 			return nil, fmt.Errorf("render a result: %w", err)
 		}
-		return &storage.RunOutcome{Status: storage.RunCompleted, Result: result}, nil
+		return &domain.RunOutcome{Status: domain.RunCompleted, Result: result}, nil
 	case state.Terminal():
-		return &storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: a.Failure(task)}, nil
+		return &domain.RunOutcome{Status: domain.RunFailed, ErrorMessage: a.Failure(task)}, nil
 	}
 	return nil, nil
 }

@@ -12,9 +12,9 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/locale"
-	"parley/storage"
 )
 
 // service is one agent as a transport calls it; the caller is in the context. Its methods are
@@ -47,10 +47,10 @@ type agentService struct {
 
 var _ service = (*agentService)(nil)
 
-func caller(ctx context.Context) (storage.Caller, error) {
+func caller(ctx context.Context) (domain.Caller, error) {
 	who, ok := auth.CallerFrom(ctx)
 	if !ok {
-		return storage.Caller{}, a2a.NewError(a2a.ErrUnauthenticated, "a valid bearer token is required")
+		return domain.Caller{}, a2a.NewError(a2a.ErrUnauthenticated, "a valid bearer token is required")
 	}
 	return who, nil
 }
@@ -94,8 +94,8 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
 		switch {
 		case err == nil && digest == message.Digest:
-			return nil, storage.ErrMessageSent
-		case err != nil && !errors.Is(err, storage.ErrNotFound):
+			return nil, domain.ErrMessageSent
+		case err != nil && !errors.Is(err, domain.ErrNotFound):
 			return nil, err
 		}
 		return s.continueTask(ctx, who, waiting, request)
@@ -109,32 +109,32 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
 	}
-	r, err := s.ask(ctx, storage.RunRequest{Caller: who, Question: question, Message: message}, request.Message, taken.files, false)
+	r, err := s.ask(ctx, domain.RunRequest{Caller: who, Question: question, Message: message}, request.Message, taken.files, false)
 	return r, namespaceError(err)
 }
 
 // namespaceError returns the error for a question whose namespace or conversation was not found.
 func namespaceError(err error) error {
-	if errors.Is(err, storage.ErrNoConversation) {
+	if errors.Is(err, domain.ErrNoConversation) {
 		return invalidField("message.contextId", "is not found, or your token does not cover it")
 	}
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return errNoNamespace
 	}
 	return err
 }
 
 var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
-	storage.Errorf(storage.ErrInvalid, "namespace not found, or no access").At("message.metadata.namespace"))
+	domain.Errorf(domain.ErrInvalid, "namespace not found, or no access").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
-func (s *agentService) ask(ctx context.Context, request storage.RunRequest, message *a2a.Message, files []storage.AttachedFile, mustExist bool) (*run, error) {
+func (s *agentService) ask(ctx context.Context, request domain.RunRequest, message *a2a.Message, files []domain.AttachedFile, mustExist bool) (*run, error) {
 	if s.agent.Check != nil {
 		if err := s.agent.Check(request.Question); err != nil {
 			return nil, err
 		}
 	}
-	request.RunID = storage.NewID()
+	request.RunID = domain.NewID()
 	options, err := s.resolve(ctx, &request, len(files) > 0)
 	if err == nil && (s.sentLately(request) || len(files) > 0) {
 		err = s.checkSent(ctx, request.Caller, request.Message)
@@ -144,10 +144,10 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 	}
 	switch {
 	case request.ConversationID == "":
-		request.ConversationID = storage.NewID()
+		request.ConversationID = domain.NewID()
 	case mustExist && !request.ConversationExists:
 		// The same error as for a conversation of somebody else.
-		return nil, fmt.Errorf("ask in conversation: %w", storage.ErrNotFound)
+		return nil, fmt.Errorf("ask in conversation: %w", domain.ErrNotFound)
 	}
 	if len(files) > 0 {
 		if request.Attachments, err = s.host.cfg.Attachments.Save(ctx, request.Caller, request.ConversationID, files); err != nil {
@@ -158,7 +158,7 @@ func (s *agentService) ask(ctx context.Context, request storage.RunRequest, mess
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
-func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id a2a.TaskID, request *a2a.SendMessageRequest) (*run, error) {
+func (s *agentService) continueTask(ctx context.Context, who domain.Caller, id a2a.TaskID, request *a2a.SendMessageRequest) (*run, error) {
 	stored, err := s.storedTask(ctx, who, id, true)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (s *agentService) continueTask(ctx context.Context, who storage.Caller, id 
 		return nil, err
 	case isWaiting(a2a.TaskState(stored.State)):
 		r, err := s.answer(ctx, who, stored, request)
-		if !errors.Is(err, storage.ErrConflict) {
+		if !errors.Is(err, domain.ErrConflict) {
 			return r, err
 		}
 		// Somebody was faster: perhaps the same answer, sent twice.
@@ -195,7 +195,7 @@ const maxReferences = 10
 
 // checkReferences refuses references to tasks that are not the caller's. They may be of
 // another agent.
-func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, ids []a2a.TaskID) error {
+func (s *agentService) checkReferences(ctx context.Context, who domain.Caller, ids []a2a.TaskID) error {
 	if len(ids) > maxReferences {
 		return invalidField("message.referenceTaskIds", "must be at most %d", maxReferences)
 	}
@@ -204,9 +204,9 @@ func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, 
 		if err == nil {
 			_, err = s.host.cfg.Log.Task(ctx, who, "", runID, false)
 		} else {
-			err = storage.ErrNotFound
+			err = domain.ErrNotFound
 		}
-		if errors.Is(err, storage.ErrNotFound) {
+		if errors.Is(err, domain.ErrNotFound) {
 			return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("message.referenceTaskIds[%d]: task not found", i))
 		}
 		if err != nil {
@@ -216,18 +216,18 @@ func (s *agentService) checkReferences(ctx context.Context, who storage.Caller, 
 	return nil
 }
 
-func (s *agentService) storedTask(ctx context.Context, who storage.Caller, id a2a.TaskID, artifacts bool) (storage.Task, error) {
+func (s *agentService) storedTask(ctx context.Context, who domain.Caller, id a2a.TaskID, artifacts bool) (domain.Task, error) {
 	runID, err := readID(string(id))
 	if err != nil {
-		return storage.Task{}, a2a.ErrTaskNotFound
+		return domain.Task{}, a2a.ErrTaskNotFound
 	}
 	if artifacts {
 		if err := s.host.reserveTask(ctx, reservationFrom(ctx), who, runID); err != nil {
-			return storage.Task{}, err
+			return domain.Task{}, err
 		}
 	}
 	stored, err := s.host.cfg.Log.Task(ctx, who, s.agent.Name, runID, artifacts)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return stored, a2a.ErrTaskNotFound
 	}
 	return stored, err
@@ -262,12 +262,12 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 			return modesOf(request).Task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 	}
-	return s.sentTask(ctx, request, storage.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
+	return s.sentTask(ctx, request, domain.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
 }
 
 // sentTask answers a request with a task that this host does not execute, when that has
 // ended or waits for an answer.
-func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageRequest, stored storage.Task, cfg *a2a.SendMessageConfig) (*a2a.Task, error) {
+func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageRequest, stored domain.Task, cfg *a2a.SendMessageConfig) (*a2a.Task, error) {
 	if stored.Open && !cfg.ReturnImmediately && !isWaiting(a2a.TaskState(stored.State)) {
 		if err := s.waitRemote(ctx, stored); err != nil {
 			return nil, err
@@ -281,7 +281,7 @@ func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageReq
 }
 
 // waitRemote waits for the end of a run that this host does not execute.
-func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) error {
+func (s *agentService) waitRemote(ctx context.Context, stored domain.Task) error {
 	who, err := caller(ctx)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func (s *agentService) waitRemote(ctx context.Context, stored storage.Task) erro
 }
 
 // requestedTask returns the caller of a request and the task that it names.
-func (s *agentService) requestedTask(ctx context.Context, id a2a.TaskID, history *int, artifacts bool) (who storage.Caller, stored storage.Task, err error) {
+func (s *agentService) requestedTask(ctx context.Context, id a2a.TaskID, history *int, artifacts bool) (who domain.Caller, stored domain.Task, err error) {
 	if who, err = caller(ctx); err != nil {
 		return who, stored, err
 	}
@@ -329,23 +329,23 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 		return nil, err
 	}
 	if !stored.MayCancel {
-		return nil, storage.ErrReadOnlyToken
+		return nil, domain.ErrReadOnlyToken
 	}
 	task, err := s.host.endRun(ctx, s.agent, who, stored.RunID, runEnding{
-		status: storage.RunFailed,
+		status: domain.RunFailed,
 		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, who, task) },
 	})
 	switch {
-	case errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, domain.ErrConflict):
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
-	case errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, domain.ErrNotFound):
 		return nil, a2a.ErrTaskNotFound
 	}
 	return task, err
 }
 
 // canceledEvent returns the final event of a canceled task from the agent.
-func (s *agentService) canceledEvent(ctx context.Context, who storage.Caller, task *a2a.Task) a2a.Event {
+func (s *agentService) canceledEvent(ctx context.Context, who domain.Caller, task *a2a.Task) a2a.Event {
 	request := &a2asrv.ExecutorContext{
 		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
 		User: toUser(who),
@@ -376,7 +376,7 @@ func (s *agentService) extendedCard(ctx context.Context, tenant string) (*a2a.Ag
 		return nil, err
 	}
 	var card *a2a.AgentCard
-	if namespace == (storage.NamespaceRef{}) {
+	if namespace == (domain.NamespaceRef{}) {
 		card, err = s.agent.ExtendedCard(ctx, who, baseurl.From(ctx))
 	} else {
 		card, err = s.agent.NamespaceCard(ctx, who, baseurl.From(ctx), namespace)

@@ -16,8 +16,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -96,7 +96,7 @@ func TestStalledReader(t *testing.T) {
 			h := newHost(t, store, manyBytes(begin), func(cfg *Config) { cfg.WriteTimeout = writeTimeout })
 			server, active := countHandlers(t, h)
 			conn := stall(t, server, rpcText("SendStreamingMessage", toShop("?")))
-			listed, _, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1})
+			listed, _, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 1})
 			if err != nil || len(listed) != 1 {
 				t.Fatalf("tasks: %v, %v", listed, err)
 			}
@@ -134,7 +134,7 @@ func TestStalledReader(t *testing.T) {
 			if got := subscribe(); got != strings.Join(want, " ") {
 				t.Errorf("the reader beside it got %s", got)
 			}
-			if run, err := store.Run(t.Context(), alice, runID); err != nil || run.Status != storage.RunCompleted {
+			if run, err := store.Run(t.Context(), alice, runID); err != nil || run.Status != domain.RunCompleted {
 				t.Errorf("run = %+v, %v", run, err)
 			}
 			if writeTimeout == time.Hour {

@@ -11,27 +11,27 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // tail reads the events of one run, including future ones.
 type tail interface {
 	// next waits for the next event. io.EOF itself says that the run has ended and all
 	// events were read, errNoEvent that tick fired first.
-	next(ctx context.Context, tick <-chan time.Time) (storage.Event, error)
+	next(ctx context.Context, tick <-chan time.Time) (domain.Event, error)
 	close()
 }
 
 // OpenStream counts a stream of a user until close is called, which may be called twice.
 // ErrTooMany when the user has as many as one may. Each takes a connection.
-func (h *Host) OpenStream(caller storage.Caller) (closeStream func(), err error) {
+func (h *Host) OpenStream(caller domain.Caller) (closeStream func(), err error) {
 	limit := h.cfg.UserStreams
 	if limit == 0 {
 		limit = math.MaxInt
 	}
 	closeStream, ok := h.streams.Open(caller.Username, limit)
 	if !ok {
-		return nil, storage.Errorf(storage.ErrTooMany, "you have %d open streams, which is the most; close one, or try again later", limit)
+		return nil, domain.Errorf(domain.ErrTooMany, "you have %d open streams, which is the most; close one, or try again later", limit)
 	}
 	return closeStream, nil
 }

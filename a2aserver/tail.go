@@ -12,7 +12,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/modes"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -25,11 +25,11 @@ var (
 // feedTail is a tail that reads the events of a run for one client, at its own pace.
 type feedTail struct {
 	host   *Host
-	caller storage.Caller
+	caller domain.Caller
 	feed   *feed
 	// head, if any, comes before the events of the log and replaces task events
 	// among them.
-	head      *storage.Event
+	head      *domain.Event
 	skipTasks bool
 	// history limits the history of tasks; nil for all of it. modes are what the
 	// client accepts.
@@ -38,8 +38,8 @@ type feedTail struct {
 	// at is the number of the last event read; last is that event, without an
 	// artifact's body.
 	at   int64
-	last storage.Event
-	page []storage.Event
+	last domain.Event
+	page []domain.Event
 	wake chan struct{}
 	// contextID is that of the task; "" for readers that need no event when the run
 	// is deleted.
@@ -55,12 +55,12 @@ type feedTail struct {
 var _ tail = (*feedTail)(nil)
 
 // follow opens a tail of a run that starts after an event.
-func (h *Host) follow(caller storage.Caller, runID string, after int64) *feedTail {
+func (h *Host) follow(caller domain.Caller, runID string, after int64) *feedTail {
 	return h.newTail(caller, h.feeds.acquire(runID), after)
 }
 
 // newTail is follow for an acquired feed.
-func (h *Host) newTail(caller storage.Caller, f *feed, after int64) *feedTail {
+func (h *Host) newTail(caller domain.Caller, f *feed, after int64) *feedTail {
 	t := &feedTail{
 		host: h, caller: caller, feed: f, at: after, wake: make(chan struct{}, 1),
 		reserved: &reservation{queue: h.cfg.Reads},
@@ -85,7 +85,7 @@ func (t *feedTail) close() {
 	}
 }
 
-func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Event, error) {
+func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if t.head != nil {
 		head := *t.head
 		t.head, t.skipTasks = nil, true
@@ -96,7 +96,7 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 	}
 	for {
 		if err := ctx.Err(); err != nil {
-			return storage.Event{}, err
+			return domain.Event{}, err
 		}
 		event, err := t.fromMemory()
 		switch {
@@ -106,18 +106,18 @@ func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (storage.Eve
 			err = t.reserved.take(ctx, t.caller.Username, len(event.Body)) // for the copy that is sent
 		}
 		switch {
-		case err == nil && t.skipTasks && event.Kind == storage.EventTask && !asksForInput(event):
+		case err == nil && t.skipTasks && event.Kind == domain.EventTask && !asksForInput(event):
 			continue
 		case !errors.Is(err, errNoEvent):
-			if t.last = event; event.Kind == storage.EventArtifact {
+			if t.last = event; event.Kind == domain.EventArtifact {
 				t.last.Body = nil // which may be large
 			}
 			return t.fit(event, err)
 		case asksForInput(t.last) && t.stillWaits(ctx):
-			return storage.Event{}, io.EOF // streams end where the agent asks for input
+			return domain.Event{}, io.EOF // streams end where the agent asks for input
 		}
 		if err := t.wait(ctx, tick); err != nil {
-			return storage.Event{}, err
+			return domain.Event{}, err
 		}
 	}
 }
@@ -127,8 +127,8 @@ const largeEvent = 64 << 10
 
 // fit limits the history of a task, and the parts of an event to those that the client
 // accepts.
-func (t *feedTail) fit(event storage.Event, err error) (storage.Event, error) {
-	if err != nil || t.modes == nil && (t.history == nil || event.Kind != storage.EventTask) {
+func (t *feedTail) fit(event domain.Event, err error) (domain.Event, error) {
+	if err != nil || t.modes == nil && (t.history == nil || event.Kind != domain.EventTask) {
 		return event, err
 	}
 	decoded, err := a2ajson.Decode(event)
@@ -148,11 +148,11 @@ const logTimeout = 10 * time.Second
 
 // fromLogWithTimeout is fromLog with a timeout. While the log is unavailable, or the
 // user reads too much at once, it gives errNoEvent, for at most the run timeout.
-func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error) {
+func (t *feedTail) fromLogWithTimeout(ctx context.Context) (domain.Event, error) {
 	look, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	event, err := t.fromLog(look)
-	if ctx.Err() != nil || !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, storage.ErrTooMany) {
+	if ctx.Err() != nil || !errors.Is(err, domain.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, domain.ErrTooMany) {
 		t.unavailableSince = time.Time{}
 		return event, err
 	}
@@ -162,29 +162,29 @@ func (t *feedTail) fromLogWithTimeout(ctx context.Context) (storage.Event, error
 	case time.Since(t.unavailableSince) > t.host.cfg.RunTimeout:
 		return event, err
 	}
-	return storage.Event{}, errNoEvent
+	return domain.Event{}, errNoEvent
 }
 
 // fromMemory returns the next event if it is in memory.
-func (t *feedTail) fromMemory() (storage.Event, error) {
+func (t *feedTail) fromMemory() (domain.Event, error) {
 	f := t.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := f.last - int64(len(f.recent)) + 1
 	switch {
 	case len(t.page) > 0, t.at < first-1, f.run == nil && !f.ended:
-		return storage.Event{}, errNotInMemory
+		return domain.Event{}, errNotInMemory
 	case t.at < f.last:
 		t.at++
 		return f.recent[t.at-first], nil
 	case f.ended:
-		return storage.Event{}, io.EOF
+		return domain.Event{}, io.EOF
 	}
-	return storage.Event{}, errNoEvent
+	return domain.Event{}, errNoEvent
 }
 
 // fromLog returns the next event from the log, or errNoEvent. A deleted run has ended.
-func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
+func (t *feedTail) fromLog(ctx context.Context) (domain.Event, error) {
 	if len(t.page) == 0 {
 		if err := t.readPage(ctx); err != nil {
 			return t.endIfDeleted(err)
@@ -206,11 +206,11 @@ func (t *feedTail) fromLog(ctx context.Context) (storage.Event, error) {
 	case err != nil:
 		return t.endIfDeleted(err)
 	case !task.Open && task.LastEvent <= t.at:
-		return storage.Event{}, io.EOF
+		return domain.Event{}, io.EOF
 	case task.LastEvent > t.at:
 		return t.fromLog(ctx) // written since
 	}
-	return storage.Event{}, errNoEvent
+	return domain.Event{}, errNoEvent
 }
 
 // readPage reads the next events from the log, if any.
@@ -228,7 +228,7 @@ func (t *feedTail) readPage(ctx context.Context) error {
 
 // wholeTask returns the task in place of events that were removed by retention. Nothing
 // follows it.
-func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
+func (t *feedTail) wholeTask(ctx context.Context) (domain.Event, error) {
 	t.page = nil
 	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.feed.runID); err != nil {
 		return t.endIfDeleted(err)
@@ -243,12 +243,12 @@ func (t *feedTail) wholeTask(ctx context.Context) (storage.Event, error) {
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
 // that has seen no final event gets one first.
-func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
-	if !errors.Is(err, storage.ErrNotFound) {
-		return storage.Event{}, fmt.Errorf("follow a run: %w", err)
+func (t *feedTail) endIfDeleted(err error) (domain.Event, error) {
+	if !errors.Is(err, domain.ErrNotFound) {
+		return domain.Event{}, fmt.Errorf("follow a run: %w", err)
 	}
 	if t.contextID == "" || hasState(t.last, a2a.TaskState.Terminal) {
-		return storage.Event{}, io.EOF
+		return domain.Event{}, io.EOF
 	}
 	t.at++
 	task := a2a.TaskInfo{TaskID: a2a.TaskID(t.feed.runID), ContextID: t.contextID}
@@ -256,7 +256,7 @@ func (t *feedTail) endIfDeleted(err error) (storage.Event, error) {
 }
 
 // hasState reports whether an event sets a state for which is holds.
-func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
+func hasState(event domain.Event, is func(a2a.TaskState) bool) bool {
 	if len(event.Body) == 0 {
 		return false
 	}
@@ -271,7 +271,7 @@ func hasState(event storage.Event, is func(a2a.TaskState) bool) bool {
 
 // asksForInput reports whether a run waits for the user after an event. Most events need
 // not be decoded for it.
-func asksForInput(event storage.Event) bool {
+func asksForInput(event domain.Event) bool {
 	return bytes.Contains(event.Body, []byte(`_REQUIRED"`)) && hasState(event, isWaiting)
 }
 
@@ -282,7 +282,7 @@ func (t *feedTail) stillWaits(ctx context.Context) bool {
 	defer cancel()
 	task, err := t.host.cfg.Log.Task(look, t.caller, "", t.feed.runID, false)
 	if err != nil {
-		return !errors.Is(err, storage.ErrNotFound)
+		return !errors.Is(err, domain.ErrNotFound)
 	}
 	return isWaiting(a2a.TaskState(task.State))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 const (
@@ -161,7 +161,7 @@ func (h *Host) onNotify(runID string) {
 // also be a late one of a change by the previous host.
 func (h *Host) stopIfEnded(worker *run) {
 	stored, err := h.cfg.Log.Task(h.ctx, worker.request.Caller, "", worker.request.RunID, false)
-	if errors.Is(err, storage.ErrNotFound) || err == nil && !stored.Open {
+	if errors.Is(err, domain.ErrNotFound) || err == nil && !stored.Open {
 		worker.stop(errCanceled)
 	}
 }
@@ -174,7 +174,7 @@ func (h *Host) claimRuns() {
 		if free <= 0 {
 			return
 		}
-		var claimed []storage.ClaimedRun
+		var claimed []domain.ClaimedRun
 		h.withTimeout("run takeover failed", func(ctx context.Context) (err error) {
 			claimed, err = h.cfg.Log.ClaimRuns(ctx, h.id, slices.Sorted(maps.Keys(h.services)), h.cfg.InputTimeout, free)
 			return err
@@ -189,7 +189,7 @@ func (h *Host) claimRuns() {
 }
 
 // resume continues a run of another host.
-func (h *Host) resume(claim storage.ClaimedRun) {
+func (h *Host) resume(claim domain.ClaimedRun) {
 	s := h.services[claim.Task.Agent]
 	task, unreadable := a2ajson.ReadTask(claim.Task)
 	queue := h.queue
@@ -207,13 +207,13 @@ func (h *Host) resume(claim storage.ClaimedRun) {
 	h.runs.Go(func() {
 		switch {
 		case unreadable != nil:
-			r.failUnstarted(unreadable, storage.RunFailed)
+			r.failUnstarted(unreadable, domain.RunFailed)
 		case isWaiting(task.Status.State):
-			r.failUnstarted(errInputTimeout, storage.RunExpired)
+			r.failUnstarted(errInputTimeout, domain.RunExpired)
 		case claim.Takeovers > maxTakeovers:
-			r.failUnstarted(errAbandoned, storage.RunFailed)
+			r.failUnstarted(errAbandoned, domain.RunFailed)
 		case claim.Age > maxAge:
-			r.failUnstarted(errExpired, storage.RunExpired)
+			r.failUnstarted(errExpired, domain.RunExpired)
 		default:
 			r.work()
 		}
@@ -221,7 +221,7 @@ func (h *Host) resume(claim storage.ClaimedRun) {
 }
 
 // failUnstarted fails a run without executing it.
-func (r *run) failUnstarted(cause error, status storage.RunStatus) {
+func (r *run) failUnstarted(cause error, status domain.RunStatus) {
 	defer close(r.ended)
 	defer r.host.release(r)
 	r.fail(cause, status)

@@ -13,15 +13,15 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/domain"
 	"parley/internal/locale"
 	"parley/internal/pgtest"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-var inShop = storage.Question{Agent: "echo", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"}
+var inShop = domain.Question{Agent: "echo", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"}
 
 // brief is a lease that is over soon.
 func brief(cfg *Config) { cfg.Lease = 300 * time.Millisecond }
@@ -95,7 +95,7 @@ func TestTakeover(t *testing.T) {
 		if got := again.Load(); got != 3 {
 			t.Errorf("the second host did %d steps, want the 3 that were missing", got)
 		}
-		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+		if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != domain.RunCompleted {
 			t.Errorf("run = %+v, %v", run, err)
 		}
 	})
@@ -114,7 +114,7 @@ func TestHandover(t *testing.T) {
 				<-ctx.Done()
 			}
 		}
-		asked := storage.RunRequest{}
+		asked := domain.RunRequest{}
 		for i := range maxTakeovers + 3 {
 			h := newHost(t, store, resumable(4, hold), func(cfg *Config) { cfg.Lease = time.Hour })
 			if i == 0 {
@@ -144,10 +144,10 @@ func TestStoppedHostRefuses(t *testing.T) {
 	if err := h.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Ask(t.Context(), alice, inShop); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := h.Ask(t.Context(), alice, inShop); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
-	if _, total, err := store.Tasks(t.Context(), alice, storage.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 0 {
+	if _, total, err := store.Tasks(t.Context(), alice, domain.TaskFilter{Agent: "echo", Limit: 1}); err != nil || total != 0 {
 		t.Errorf("%d runs were begun, %v", total, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestTooManyTakeovers(t *testing.T) {
 	if got := numbers(t, last, asked.RunID); got != 3 {
 		t.Errorf("%d events, want two and the failure", got)
 	}
-	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunFailed {
+	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != domain.RunFailed {
 		t.Errorf("run = %+v, %v", run, err)
 	}
 }
@@ -247,7 +247,7 @@ func TestQueuedRunsOfDeadHosts(t *testing.T) {
 	h = newHost(t, store, resumable(2, func(context.Context, int) {}), oneSlot)
 	for id := range asked {
 		numbers(t, h, id)
-		if run, err := store.Run(t.Context(), alice, id); err != nil || run.Status != storage.RunCompleted {
+		if run, err := store.Run(t.Context(), alice, id); err != nil || run.Status != domain.RunCompleted {
 			t.Errorf("run %s, the first is %s: %s, %v", id, first, run.Status, err)
 		}
 	}
@@ -295,7 +295,7 @@ func TestOneLastTryAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Status == storage.RunFailed {
+		if run.Status == domain.RunFailed {
 			failed++
 		}
 	}
@@ -349,7 +349,7 @@ func TestAcrossProcesses(t *testing.T) {
 // olderLog gives runs as one whose runs were begun by an older program.
 type olderLog struct{ *sqlstore.Store }
 
-func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]storage.ClaimedRun, error) {
+func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error) {
 	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, inputTimeout, limit)
 	for i := range claimed {
 		q := &claimed[i].Request.Question
@@ -364,7 +364,7 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		withNamespace(t, store)
-		reached, seen := make(chan struct{}), make(chan storage.Question, 1)
+		reached, seen := make(chan struct{}), make(chan domain.Question, 1)
 		question := inShop
 		question.Provider, question.Model, question.HelperPrompt, question.Locale = "p", "m", "Be brief.", "de"
 		for _, log := range []Log{store, olderLog{store}} {
@@ -381,10 +381,10 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			h = newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-				sources := []storage.Settings{{Values: request.Metadata}, {Values: request.Message.Metadata}}
-				got, err := storage.ReadQuestion(request.Message.Parts[0].Text(), sources...)
+				sources := []domain.Settings{{Values: request.Metadata}, {Values: request.Message.Metadata}}
+				got, err := domain.ReadQuestion(request.Message.Parts[0].Text(), sources...)
 				if err == nil {
-					got.Namespace, err = storage.ReadNamespace(alice, sources...)
+					got.Namespace, err = domain.ReadNamespace(alice, sources...)
 				}
 				if err != nil {
 					t.Error(err)
@@ -411,12 +411,12 @@ type brokenLog struct {
 	broken bool
 }
 
-func (l *brokenLog) Append(change storage.TaskChange, done func(error)) {
+func (l *brokenLog) Append(change domain.TaskChange, done func(error)) {
 	l.mu.Lock()
 	broken := l.broken && change.Start == nil
 	l.mu.Unlock()
 	if broken {
-		done(fmt.Errorf("write: %w", storage.ErrUnavailable))
+		done(fmt.Errorf("write: %w", domain.ErrUnavailable))
 		return
 	}
 	l.Store.Append(change, done)
@@ -451,7 +451,7 @@ func TestBrokenLog(t *testing.T) {
 	if got := numbers(t, h, asked.RunID); got != 4 {
 		t.Errorf("%d events, want all", got)
 	}
-	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != storage.RunCompleted {
+	if run, err := store.Run(t.Context(), alice, asked.RunID); err != nil || run.Status != domain.RunCompleted {
 		t.Errorf("run = %+v, %v", run, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const defaultPage = 50
@@ -60,7 +60,7 @@ func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequ
 	}
 	for _, stored := range found {
 		task, err := s.listedTask(ctx, who, stored, request)
-		if errors.Is(err, storage.ErrNotFound) {
+		if errors.Is(err, domain.ErrNotFound) {
 			continue // deleted just now
 		}
 		if err != nil {
@@ -88,7 +88,7 @@ func (h *Host) fitPage(sizes []int) (count, bytes int) {
 
 // reservePage returns how many of the tasks fit on a page with their artifacts, and reserves
 // memory for them.
-func (s *agentService) reservePage(ctx context.Context, who storage.Caller, tasks []storage.Task) (int, error) {
+func (s *agentService) reservePage(ctx context.Context, who domain.Caller, tasks []domain.Task) (int, error) {
 	sizes := make([]int, 0, len(tasks))
 	for _, task := range tasks {
 		bytes, err := s.host.cfg.Log.ArtifactBytes(ctx, who, task.RunID)
@@ -101,7 +101,7 @@ func (s *agentService) reservePage(ctx context.Context, who storage.Caller, task
 	return count, reservationFrom(ctx).take(ctx, who.Username, bytes)
 }
 
-func (s *agentService) listedTask(ctx context.Context, who storage.Caller, stored storage.Task, request *a2a.ListTasksRequest) (*a2a.Task, error) {
+func (s *agentService) listedTask(ctx context.Context, who domain.Caller, stored domain.Task, request *a2a.ListTasksRequest) (*a2a.Task, error) {
 	if request.IncludeArtifacts {
 		var err error
 		if stored, err = s.host.cfg.Log.Task(ctx, who, s.agent.Name, stored.RunID, true); err != nil {
@@ -111,8 +111,8 @@ func (s *agentService) listedTask(ctx context.Context, who storage.Caller, store
 	return withHistory(s.host.readTask(stored), request.HistoryLength), nil
 }
 
-func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilter, error) {
-	filter := storage.TaskFilter{Agent: s.agent.Name, State: string(request.Status), Limit: request.PageSize}
+func (s *agentService) toFilter(request *a2a.ListTasksRequest) (domain.TaskFilter, error) {
+	filter := domain.TaskFilter{Agent: s.agent.Name, State: string(request.Status), Limit: request.PageSize}
 	if filter.Limit == 0 {
 		filter.Limit = defaultPage
 	}
@@ -129,20 +129,20 @@ func (s *agentService) toFilter(request *a2a.ListTasksRequest) (storage.TaskFilt
 }
 
 // toToken encodes the position after a task as a page token.
-func toToken(task storage.Task) string {
+func toToken(task domain.Task) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d/%s", task.UpdatedAt.UnixMilli(), task.RunID))
 }
 
-func toCursor(token string) (storage.Task, bool) {
+func toCursor(token string) (domain.Task, bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return storage.Task{}, false
+		return domain.Task{}, false
 	}
 	millis, id, _ := strings.Cut(string(text), "/")
 	at, err := strconv.ParseInt(millis, 10, 64)
 	if err != nil {
-		return storage.Task{}, false
+		return domain.Task{}, false
 	}
 	runID, err := readID(id)
-	return storage.Task{UpdatedAt: time.UnixMilli(at), RunID: runID}, err == nil
+	return domain.Task{UpdatedAt: time.UnixMilli(at), RunID: runID}, err == nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -21,8 +21,8 @@ func TestTurns(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	withNamespace(t, store)
-	shop := storage.NamespaceRef{Owner: "alice", Name: "shop"}
-	if err := store.ShareNamespace(t.Context(), alice, shop, storage.Grant{Username: "bob", Role: storage.Viewer}); err != nil {
+	shop := domain.NamespaceRef{Owner: "alice", Name: "shop"}
+	if err := store.ShareNamespace(t.Context(), alice, shop, domain.Grant{Username: "bob", Role: domain.Viewer}); err != nil {
 		t.Fatal(err)
 	}
 	hold := make(gate)

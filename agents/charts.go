@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"parley/agents/chart"
+	"parley/internal/domain"
 	"parley/internal/locale"
-	"parley/storage"
 )
 
 // Charts makes charts of the rows of queries that callers write.
@@ -19,8 +19,8 @@ func NewCharts(config Config) *Charts {
 
 // Chart returns a Vega-Lite specification of the rows that answer a question, nil if no chart
 // helps, and the units of their numbers by column.
-func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
-	w := &Run{config: c.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: in}}}
+func (c *Charts) Chart(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
+	w := &Run{config: c.config, request: domain.RunRequest{Caller: caller, Question: domain.Question{Namespace: in}}}
 	if all, err := c.config.Lake.Datasets(ctx, caller, w.scope()); err == nil { // without a unit the numbers are right too
 		w.task.Datasets = describe(all)
 	}
@@ -29,7 +29,7 @@ func (c *Charts) Chart(ctx context.Context, caller storage.Caller, in storage.Na
 }
 
 // chartOf returns the chart of a result; nil if none helps.
-func chartOf(ctx context.Context, question string, result storage.QueryResult, units map[string]string) map[string]any {
+func chartOf(ctx context.Context, question string, result domain.QueryResult, units map[string]string) map[string]any {
 	columns := make([]chart.Column, len(result.Columns))
 	for i, c := range result.Columns {
 		columns[i] = chart.Column{Name: c.Name, Type: c.Type, Unit: units[c.Name]}

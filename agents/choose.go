@@ -6,37 +6,37 @@ import (
 	"strings"
 	"unicode"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // choose returns the option that an answer names: as named does, or by words that only its label
 // has.
-func choose(options []storage.InputOption, answer string) (storage.InputOption, bool) {
+func choose(options []domain.InputOption, answer string) (domain.InputOption, bool) {
 	if option, ok := named(options, answer); ok {
 		return option, true
 	}
 	words := wordsIn(answer)
 	if !slices.ContainsFunc(words, isDistinctive) {
-		return storage.InputOption{}, false
+		return domain.InputOption{}, false
 	}
-	var found []storage.InputOption
+	var found []domain.InputOption
 	for _, option := range options {
 		if hasWords(wordsIn(option.Label), words) {
 			found = append(found, option)
 		}
 	}
 	if len(found) != 1 {
-		return storage.InputOption{}, false
+		return domain.InputOption{}, false
 	}
 	return found[0], true
 }
 
 // named returns the option that a text names by its id, its number, its label or query, and says
 // nothing else.
-func named(options []storage.InputOption, text string) (storage.InputOption, bool) {
+func named(options []domain.InputOption, text string) (domain.InputOption, bool) {
 	words := wordsIn(text)
 	if len(words) == 0 {
-		return storage.InputOption{}, false
+		return domain.InputOption{}, false
 	}
 	number := strconv.Itoa(numberIn(words))
 	for i, option := range options {
@@ -49,7 +49,7 @@ func named(options []storage.InputOption, text string) (storage.InputOption, boo
 			return option, true
 		}
 	}
-	return storage.InputOption{}, false
+	return domain.InputOption{}, false
 }
 
 // wordsIn returns the words and numbers of a text in lower case.

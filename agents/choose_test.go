@@ -3,18 +3,18 @@ package agents
 import (
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	readings := []storage.InputOption{
+	readings := []domain.InputOption{
 		{ID: "1", Label: "number of orders, only those with status “open”", Query: "SELECT count(*) FROM orders"},
 		{ID: "2", Label: "sum of amount of orders, no refunds, in 2025", Query: "SELECT sum(amount) FROM orders"},
 	}
-	names := []storage.InputOption{{ID: "ann/shop", Label: "ann/shop"}, {ID: "bob/shop-2", Label: "bob/shop-2"}}
+	names := []domain.InputOption{{ID: "ann/shop", Label: "ann/shop"}, {ID: "bob/shop-2", Label: "bob/shop-2"}}
 	for _, test := range []struct {
-		options      []storage.InputOption
+		options      []domain.InputOption
 		answer, want string
 	}{
 		{readings, "1", "1"},
@@ -55,7 +55,7 @@ func FuzzChoose(f *testing.F) {
 	f.Add("1", "number of orders", "sum of orders")
 	f.Add("the second", "a\x00b", "\xff")
 	f.Fuzz(func(t *testing.T, answer, first, second string) {
-		options := []storage.InputOption{{ID: "1", Label: first}, {ID: "2", Label: second}}
+		options := []domain.InputOption{{ID: "1", Label: first}, {ID: "2", Label: second}}
 		if option, ok := choose(options, answer); ok && option != options[0] && option != options[1] {
 			t.Errorf("%q chose %+v", answer, option)
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // look notes the metadata of an artifact that holds a query.
@@ -22,7 +22,7 @@ func (w *Run) look(artifact *a2a.Artifact) {
 func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	answered, least := false, 0.0
 	var readings []string
-	var offered []storage.InputOption
+	var offered []domain.InputOption
 	for _, step := range w.looked {
 		if found, ok := step["answered"].(bool); ok && !found {
 			continue

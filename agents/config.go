@@ -5,51 +5,51 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Lake reads the datasets of a scope that the caller may read.
 type Lake interface {
 	// Attach makes datasets of the files that a run brought. A file that cannot be read is
 	// ErrInvalid.
-	Attach(ctx context.Context, caller storage.Caller, runID string) error
+	Attach(ctx context.Context, caller domain.Caller, runID string) error
 	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
 	// visible to the caller, or there is nothing to read.
-	Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) ([]storage.DatasetData, error)
+	Datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) ([]domain.DatasetData, error)
 	// LinksBetween gives the usable links between what Datasets gave the caller shortly before,
 	// declared ones first. The namespace may be missing.
-	LinksBetween(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, datasets []storage.DatasetData) ([]storage.MeasuredLink, error)
+	LinksBetween(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, datasets []domain.DatasetData) ([]domain.MeasuredLink, error)
 	// QueryGuarded runs one SELECT that a job wrote, after the join guard, which may rewrite
 	// it and says in notes what it did. One that is invalid or refused is ErrInvalid.
-	QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
+	QueryGuarded(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	// QueryOver runs one SELECT as it is, over what Datasets gave the caller shortly before.
-	QueryOver(ctx context.Context, caller storage.Caller, datasets []storage.DatasetData, sql string) (storage.QueryResult, error)
+	QueryOver(ctx context.Context, caller domain.Caller, datasets []domain.DatasetData, sql string) (domain.QueryResult, error)
 	// Search gives the passages of a dataset that match some words best. An invalid request
 	// is ErrInvalid.
-	Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error)
+	Search(ctx context.Context, caller domain.Caller, in domain.DataScope, dataset, words string, limit int) (domain.QueryResult, error)
 }
 
 // Memory reads the earlier turns of a conversation.
 type Memory interface {
 	// RecentTurns gives the last completed turns, at most limit, latest first, without
-	// results that are larger than storage.InlineResult.
-	RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Run, error)
+	// results that are larger than domain.InlineResult.
+	RecentTurns(ctx context.Context, caller domain.Caller, conversationID string, limit int) ([]domain.Run, error)
 	// Run gives the run of a turn, with its whole result; ErrNotFound when it was
 	// deleted.
-	Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error)
+	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
 }
 
-// Verified finds the query that was verified for a question: storage.SavedQueries describes
+// Verified finds the query that was verified for a question: domain.SavedQueries describes
 // it.
 type Verified interface {
-	VerifiedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error)
+	VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error)
 }
 
 // Feedback stores how the user rates a completed run.
 type Feedback interface {
-	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
+	Rate(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 }
 
 // Models gives the model that does the jobs; "" and "" for the default.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // sharedFor is how long the queries of jobs go by datasets that were read for one of them.
@@ -20,20 +20,20 @@ const sharedFor = time.Second
 type data struct {
 	*Run
 	mu       sync.Mutex
-	datasets []storage.DatasetData
+	datasets []domain.DatasetData
 	until    time.Time
 }
 
 func (d *data) Query(ctx context.Context, sql string) (llm.Rows, error) {
-	result, err := retryWhileUnavailable(ctx, d.Run, func() (storage.QueryResult, error) {
+	result, err := retryWhileUnavailable(ctx, d.Run, func() (domain.QueryResult, error) {
 		datasets, err := d.shared(ctx)
 		if err != nil {
-			return storage.QueryResult{}, err
+			return domain.QueryResult{}, err
 		}
 		return d.config.Lake.QueryOver(ctx, d.request.Caller, datasets, sql)
 	})
 	if err != nil {
-		if errors.Is(err, storage.ErrInvalid) {
+		if errors.Is(err, domain.ErrInvalid) {
 			err = fmt.Errorf("%w: %w", llm.ErrBadQuery, err)
 		}
 		err = &queryError{err: err} // and not the model's failure
@@ -41,7 +41,7 @@ func (d *data) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	return rowsOf(result), err
 }
 
-func (d *data) shared(ctx context.Context) ([]storage.DatasetData, error) {
+func (d *data) shared(ctx context.Context) ([]domain.DatasetData, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Now().Before(d.until) {

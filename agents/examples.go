@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
 	"parley/llm"
-	"parley/storage"
 )
 
 const (
@@ -28,14 +28,14 @@ const (
 // Example is a question that an agent answers.
 type Example struct {
 	Question  string
-	Namespace storage.NamespaceRef
+	Namespace domain.NamespaceRef
 	// Dataset is what it is about.
 	Dataset string
 }
 
 // DatasetList lists the datasets that a caller may read.
 type DatasetList interface {
-	Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error)
+	Datasets(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)
 }
 
 // Examples finds example questions. Each is read by the built-in reader first, whichever
@@ -63,7 +63,7 @@ func NewExamples(config Config, list DatasetList) *Examples {
 }
 
 // Of returns examples for a caller, at most five, each about another dataset.
-func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, error) {
+func (e *Examples) Of(ctx context.Context, caller domain.Caller) ([]Example, error) {
 	all, err := e.list.Datasets(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, er
 	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
 	defer cancel()
 	var found []Example
-	tried := map[storage.NamespaceRef]bool{}
+	tried := map[domain.NamespaceRef]bool{}
 	for _, dataset := range all[:min(len(all), maxExampleDatasets)] {
-		ref := storage.NamespaceRef{Owner: dataset.Owner, Name: dataset.Namespace}
+		ref := domain.NamespaceRef{Owner: dataset.Owner, Name: dataset.Namespace}
 		if tried[ref] {
 			continue
 		}
@@ -94,8 +94,8 @@ func (e *Examples) Of(ctx context.Context, caller storage.Caller) ([]Example, er
 	return found, nil
 }
 
-func (e *Examples) datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
-	all, err := e.config.Lake.Datasets(ctx, caller, storage.DataScope{Namespace: ref})
+func (e *Examples) datasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error) {
+	all, err := e.config.Lake.Datasets(ctx, caller, domain.DataScope{Namespace: ref})
 	if err != nil {
 		return nil, fmt.Errorf("read the datasets: %w", err)
 	}
@@ -104,7 +104,7 @@ func (e *Examples) datasets(ctx context.Context, caller storage.Caller, ref stor
 
 // in returns examples for a caller about a namespace with these datasets, one for each, at
 // most limit.
-func (e *Examples) in(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, all []storage.DatasetData, limit int) ([]Example, error) {
+func (e *Examples) in(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, all []domain.DatasetData, limit int) ([]Example, error) {
 	jobs, err := e.config.Models.Jobs("reader", "")
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (e *Examples) in(ctx context.Context, caller storage.Caller, ref storage.Na
 	if !ok {
 		return nil, fmt.Errorf("%T gives no examples", jobs)
 	}
-	run := &Run{config: e.config, request: storage.RunRequest{Caller: caller, Question: storage.Question{Namespace: ref}}}
+	run := &Run{config: e.config, request: domain.RunRequest{Caller: caller, Question: domain.Question{Namespace: ref}}}
 	links, err := run.links(ctx, all)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ type DescribedDataset struct {
 
 // Datasets describes the datasets of a namespace that a caller may read, at most
 // maxDescribed. ErrNotFound when there is no such namespace.
-func (e *Examples) Datasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]DescribedDataset, error) {
+func (e *Examples) Datasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]DescribedDataset, error) {
 	all, err := e.datasets(ctx, caller, ref)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 
 	"parley/agents"
 	"parley/agents/agentstest"
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // exampler counts the questions that it looks for, and has none about some datasets.
@@ -43,11 +43,11 @@ func (e exampler) ExampleQuestion(_ context.Context, task llm.Task, about llm.Da
 // spaces is the datasets of namespaces.
 type spaces map[string][]string
 
-func (s spaces) Datasets(context.Context, storage.Caller) (all []storage.Dataset, err error) {
+func (s spaces) Datasets(context.Context, domain.Caller) (all []domain.Dataset, err error) {
 	for _, name := range []string{"alice/one", "bob/two", "bob/gone"} {
-		ref, _ := storage.ParseNamespace(storage.Caller{}, name)
+		ref, _ := domain.ParseNamespace(domain.Caller{}, name)
 		for _, dataset := range s[name] {
-			all = append(all, storage.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: dataset})
+			all = append(all, domain.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: dataset})
 		}
 	}
 	return all, nil
@@ -61,17 +61,17 @@ type spacesLake struct {
 	listed  int
 }
 
-func (*spacesLake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
+func (*spacesLake) LinksBetween(context.Context, domain.Caller, domain.NamespaceRef, []domain.DatasetData) ([]domain.MeasuredLink, error) {
 	return nil, nil
 }
 
-func (l *spacesLake) Datasets(_ context.Context, _ storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
+func (l *spacesLake) Datasets(_ context.Context, _ domain.Caller, in domain.DataScope) (all []domain.DatasetData, err error) {
 	l.listed++
 	if in.Namespace.Name == "gone" || in.ConversationID != "" {
-		return nil, storage.ErrNotFound
+		return nil, domain.ErrNotFound
 	}
 	for _, name := range l.spaces[in.Namespace.String()] {
-		all = append(all, storage.DatasetData{ID: name, Version: l.version, Dataset: storage.Dataset{Name: name}})
+		all = append(all, domain.DatasetData{ID: name, Version: l.version, Dataset: domain.Dataset{Name: name}})
 	}
 	return all, nil
 }
@@ -83,7 +83,7 @@ func TestExamples(t *testing.T) {
 	config := (&agentstest.Script{}).Config()
 	config.Lake, config.Models, config.Log = lake, onlyReader{exampler{looked: &looked}}, slog.New(slog.DiscardHandler)
 	examples := agents.NewExamples(config, list)
-	one, two := storage.NamespaceRef{Owner: "alice", Name: "one"}, storage.NamespaceRef{Owner: "bob", Name: "two"}
+	one, two := domain.NamespaceRef{Owner: "alice", Name: "one"}, domain.NamespaceRef{Owner: "bob", Name: "two"}
 	want := []agents.Example{
 		{Question: "How many of 3 orders?", Namespace: one, Dataset: "orders"},
 		{Question: "How many of 3 items?", Namespace: one, Dataset: "items"},
@@ -93,7 +93,7 @@ func TestExamples(t *testing.T) {
 	}
 	check := func(wantLooked int) {
 		t.Helper()
-		got, err := examples.Of(t.Context(), storage.Caller{Username: "alice"})
+		got, err := examples.Of(t.Context(), domain.Caller{Username: "alice"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("looked for %d examples, want %d", looked, wantLooked)
 		}
 	}
-	described, err := examples.Datasets(t.Context(), storage.Caller{Username: "alice"}, one)
+	described, err := examples.Datasets(t.Context(), domain.Caller{Username: "alice"}, one)
 	if err != nil || len(described) != 3 || len(described[0].Examples) != 1 || len(described[1].Examples) != 0 || lake.listed != 1 {
 		t.Errorf("%+v, %v, listed %d times", described, err, lake.listed)
 	}

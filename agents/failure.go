@@ -9,8 +9,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Codes of failures that end a run.
@@ -80,9 +80,9 @@ func explain(err error) (code, reason string) {
 		return NotUnderstood, refusal.Reason
 	case errors.Is(err, errInputNotUnderstood):
 		return codeInput, errInputNotUnderstood.Error()
-	case errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, domain.ErrNotFound):
 		return codeNotFound, "the namespace is not there, or you may not read it any more"
-	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrTooMany):
+	case errors.Is(err, domain.ErrUnavailable), errors.Is(err, domain.ErrTooMany):
 		return codeUnavailable, wordsOf(err, "the data cannot be reached now; try again soon")
 	case errors.Is(err, errJobTimeout):
 		return codeTimeout, "the language model took too long"
@@ -90,7 +90,7 @@ func explain(err error) (code, reason string) {
 		return codeModel, cmp.Or(llm.ClientMessage(err), llm.ErrUnavailable.Error())
 	case inModel:
 		return codeModel, wordsOf(err, cmp.Or(llm.ClientMessage(err), "the language model gave no answer that could be used"))
-	case errors.Is(err, storage.ErrInvalid):
+	case errors.Is(err, domain.ErrInvalid):
 		return codeQuery, "the query could not be run: " + wordsOf(err, "it is not valid")
 	case errors.Is(err, context.DeadlineExceeded):
 		return codeTimeout, "the query took too long"
@@ -100,7 +100,7 @@ func explain(err error) (code, reason string) {
 
 // wordsOf returns the message of an error that is meant for the caller, or a default.
 func wordsOf(err error, others string) string {
-	if known, ok := errors.AsType[*storage.Error](err); ok && known.Message != "" {
+	if known, ok := errors.AsType[*domain.Error](err); ok && known.Message != "" {
 		return clean(known.Message, maxReason)
 	}
 	return others

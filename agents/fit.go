@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Limits of what is read to find the namespace of a question.
@@ -21,7 +21,7 @@ const (
 type Namespaces struct {
 	// Datasets returns the datasets of a namespace that the caller may read, up to maxBytes of
 	// names and descriptions.
-	Datasets func(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error)
+	Datasets func(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, maxBytes int) ([]domain.Dataset, error)
 	Profiles Profiles
 	// Fit returns how well each dataset fits a question; 0 is not at all.
 	Fit func(question string, datasets []llm.Dataset) []float64
@@ -29,25 +29,25 @@ type Namespaces struct {
 
 // fitted is a namespace with the datasets of it.
 type fitted struct {
-	ref      storage.NamespaceRef
+	ref      domain.NamespaceRef
 	datasets []llm.Dataset
 	// best is the highest score of a dataset, with the number of the dataset.
 	best    float64
 	dataset int
 }
 
-// Named returns the namespace of a question whose text names one, as [storage.FindAddress] found
+// Named returns the namespace of a question whose text names one, as [domain.FindAddress] found
 // it among the readable ones: this one, or another whose data has the name too, as that of a dataset or a
 // column or as a value, and fits the rest of the question at least as well. It compares the first
 // maxFitNamespaces.
-func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address storage.Address, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+func (n *Namespaces) Named(ctx context.Context, caller domain.Caller, address domain.Address, readable []domain.NamespaceRef) (domain.NamespaceRef, error) {
 	if address.Leading {
 		return address.Namespace, nil
 	}
-	others := slices.DeleteFunc(slices.Clone(readable), func(ref storage.NamespaceRef) bool { return ref == address.Namespace })
-	all, err := n.fit(ctx, caller, address.Rest, append([]storage.NamespaceRef{address.Namespace}, others...))
+	others := slices.DeleteFunc(slices.Clone(readable), func(ref domain.NamespaceRef) bool { return ref == address.Namespace })
+	all, err := n.fit(ctx, caller, address.Rest, append([]domain.NamespaceRef{address.Namespace}, others...))
 	if err != nil {
-		return storage.NamespaceRef{}, err
+		return domain.NamespaceRef{}, err
 	}
 	found := all[0]
 	for _, f := range all[1:] {
@@ -56,7 +56,7 @@ func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address s
 		}
 		has, err := n.has(ctx, caller, f, address.Name)
 		if err != nil {
-			return storage.NamespaceRef{}, err
+			return domain.NamespaceRef{}, err
 		}
 		if has {
 			found = f
@@ -67,9 +67,9 @@ func (n *Namespaces) Named(ctx context.Context, caller storage.Caller, address s
 
 // Best returns the readable namespace that fits a question best; zero if none fits. More than
 // maxFitNamespaces are ErrInvalid: the best one may not be among the first.
-func (n *Namespaces) Best(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) (storage.NamespaceRef, error) {
+func (n *Namespaces) Best(ctx context.Context, caller domain.Caller, question string, readable []domain.NamespaceRef) (domain.NamespaceRef, error) {
 	if len(readable) > maxFitNamespaces {
-		return storage.NamespaceRef{}, storage.Invalid(storage.FieldError{
+		return domain.NamespaceRef{}, domain.Invalid(domain.FieldError{
 			Field:   "message.metadata.namespace",
 			Message: fmt.Sprintf("is required: you can read more than %d namespaces, and metadata.neverAsk is set", maxFitNamespaces),
 		})
@@ -85,16 +85,16 @@ func (n *Namespaces) Best(ctx context.Context, caller storage.Caller, question s
 }
 
 // fit scores namespaces by their datasets.
-func (n *Namespaces) fit(ctx context.Context, caller storage.Caller, question string, readable []storage.NamespaceRef) ([]fitted, error) {
+func (n *Namespaces) fit(ctx context.Context, caller domain.Caller, question string, readable []domain.NamespaceRef) ([]fitted, error) {
 	var all []fitted
 	var datasets []llm.Dataset
 	for _, ref := range readable[:min(len(readable), maxFitNamespaces)] {
 		// A namespace that was deleted meanwhile has no datasets.
 		found, err := n.Datasets(ctx, caller, ref, maxFitBytes)
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
 			return nil, err
 		}
-		data := make([]storage.DatasetData, len(found))
+		data := make([]domain.DatasetData, len(found))
 		for i, d := range found {
 			data[i].Dataset = d
 		}
@@ -116,19 +116,19 @@ func (n *Namespaces) fit(ctx context.Context, caller storage.Caller, question st
 
 // has reports whether a name is also that of a dataset or column of a namespace, or a frequent
 // value of the dataset that fits best.
-func (n *Namespaces) has(ctx context.Context, caller storage.Caller, f fitted, name string) (bool, error) {
+func (n *Namespaces) has(ctx context.Context, caller domain.Caller, f fitted, name string) (bool, error) {
 	named := wordsIn(name)
 	for _, d := range f.datasets {
 		if hasWords(wordsIn(d.Name), named) || slices.ContainsFunc(d.Columns, func(c llm.Column) bool { return hasWords(wordsIn(c.Name), named) }) {
 			return true, nil
 		}
 	}
-	profile, err := n.Profiles.Profile(ctx, caller, storage.DatasetRef{Owner: f.ref.Owner, Namespace: f.ref.Name, Name: f.datasets[f.dataset].Name})
-	if errors.Is(err, storage.ErrNotFound) {
+	profile, err := n.Profiles.Profile(ctx, caller, domain.DatasetRef{Owner: f.ref.Owner, Namespace: f.ref.Name, Name: f.datasets[f.dataset].Name})
+	if errors.Is(err, domain.ErrNotFound) {
 		return false, nil
 	}
 	for _, c := range profile.Columns {
-		if slices.ContainsFunc(c.Top, func(v storage.ValueCount) bool { return strings.EqualFold(strings.TrimSpace(v.Value), name) }) {
+		if slices.ContainsFunc(c.Top, func(v domain.ValueCount) bool { return strings.EqualFold(strings.TrimSpace(v.Value), name) }) {
 			return true, nil
 		}
 	}

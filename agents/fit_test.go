@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"parley/agents"
+	"parley/internal/domain"
 	"parley/llm/reader"
-	"parley/storage"
 )
 
 // described has datasets by namespace.
-type described map[storage.NamespaceRef][]storage.Dataset
+type described map[domain.NamespaceRef][]domain.Dataset
 
-func (d described) datasets(_ context.Context, _ storage.Caller, ref storage.NamespaceRef, _ int) ([]storage.Dataset, error) {
+func (d described) datasets(_ context.Context, _ domain.Caller, ref domain.NamespaceRef, _ int) ([]domain.Dataset, error) {
 	if d[ref] == nil {
-		return nil, storage.ErrNotFound
+		return nil, domain.ErrNotFound
 	}
 	return d[ref], nil
 }
@@ -24,24 +24,24 @@ func (d described) datasets(_ context.Context, _ storage.Caller, ref storage.Nam
 // towns is a profile with a value.
 type towns struct{}
 
-func (towns) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+func (towns) Profile(_ context.Context, _ domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error) {
 	if ref.Name != "plants" {
-		return storage.DatasetProfile{}, storage.ErrNotFound
+		return domain.DatasetProfile{}, domain.ErrNotFound
 	}
-	return storage.DatasetProfile{Columns: []storage.ColumnProfile{{Name: "town", Top: []storage.ValueCount{{Value: "Oslo"}, {Value: "Paris"}}}}}, nil
+	return domain.DatasetProfile{Columns: []domain.ColumnProfile{{Name: "town", Top: []domain.ValueCount{{Value: "Oslo"}, {Value: "Paris"}}}}}, nil
 }
 
 // TestNamespaces finds the namespace that a question names, or fits.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	me := storage.Caller{Username: "me"}
+	me := domain.Caller{Username: "me"}
 	data := described{}
-	var readable []storage.NamespaceRef
+	var readable []domain.NamespaceRef
 	add := func(namespace, dataset string, columns ...string) {
-		ref := storage.NamespaceRef{Owner: "me", Name: namespace}
-		d := storage.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: dataset}
+		ref := domain.NamespaceRef{Owner: "me", Name: namespace}
+		d := domain.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: dataset}
 		for _, c := range columns {
-			d.Columns = append(d.Columns, storage.Column{Name: c, Type: "VARCHAR"})
+			d.Columns = append(d.Columns, domain.Column{Name: c, Type: "VARCHAR"})
 		}
 		data[ref] = append(data[ref], d)
 		readable = append(readable, ref)
@@ -55,7 +55,7 @@ func TestNamespaces(t *testing.T) {
 	add("plants", "soils", "depth")
 	add("east", "visits", "day")
 	add("log", "visits", "east")
-	readable = append(readable, storage.NamespaceRef{Owner: "me", Name: "deleted"})
+	readable = append(readable, domain.NamespaceRef{Owner: "me", Name: "deleted"})
 	n := &agents.Namespaces{Datasets: data.datasets, Profiles: towns{}, Fit: reader.Fit}
 	for question, want := range map[string]string{
 		"How many orders are there in shop?":     "me/shop",
@@ -70,7 +70,7 @@ func TestNamespaces(t *testing.T) {
 		"How many zebras are there in archive?":  "me/archive",
 		"How many plants are there in the shop?": "",
 	} {
-		address, ok := storage.FindAddress(me, question, readable)
+		address, ok := domain.FindAddress(me, question, readable)
 		if ok != (want != "") {
 			t.Fatalf("%s: %+v, %t", question, address, ok)
 		}
@@ -88,12 +88,12 @@ func TestNamespaces(t *testing.T) {
 	}
 	many := readable
 	for i := range 100 {
-		many = append(many, storage.NamespaceRef{Owner: "other", Name: fmt.Sprint("n", i)})
+		many = append(many, domain.NamespaceRef{Owner: "other", Name: fmt.Sprint("n", i)})
 	}
-	if got, err := n.Best(t.Context(), me, "How many plants are there?", many); !errors.Is(err, storage.ErrInvalid) {
+	if got, err := n.Best(t.Context(), me, "How many plants are there?", many); !errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("of many namespaces: %s, %v", got, err)
 	}
-	address, _ := storage.FindAddress(me, "How many orders are there in shop?", many)
+	address, _ := domain.FindAddress(me, "How many orders are there in shop?", many)
 	if got, err := n.Named(t.Context(), me, address, many); err != nil || got.Name != "shop" {
 		t.Errorf("named among many: %s, %v", got, err)
 	}

@@ -23,10 +23,10 @@ import (
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/golden"
 	"parley/llm"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -38,7 +38,7 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 	answered := func() *agentstest.Script {
 		return &agentstest.Script{
 			Question: "Who bought how much?", Data: agentstest.Shop(), Steps: []string{"Look it up"}, Markdown: "Ann bought most.",
-			Results: map[string]storage.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
+			Results: map[string]domain.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
 			Write: func(llm.QueryTask) (llm.Query, error) {
 				return llm.Query{SQL: sql, Reasoning: "Totals are in orders.", Confidence: 0.75}, nil
 			},
@@ -74,7 +74,7 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 				theirs = theirs[1:]
 			}
 			s = test.script()
-			caller := storage.Caller{Username: "ann"}
+			caller := domain.Caller{Username: "ann"}
 			ours := streamOf(t, t.Context(), hostOf(t, caller, test.executor(s.Config()), test.omitSubmitted), s)
 			if got, want := normal(t, ours), normal(t, theirs); got != want {
 				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
@@ -94,12 +94,12 @@ func TestUsernameWithoutNamespace(t *testing.T) {
 				const sql = "SELECT customer, total FROM orders"
 				s := &agentstest.Script{
 					Question: "Who bought how much?", Data: agentstest.Shop(), Steps: []string{"Look it up"}, Markdown: "Ann bought most.",
-					Results: map[string]storage.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
+					Results: map[string]domain.QueryResult{sql: agentstest.Rows(sql, []string{"customer"}, `{"customer":"ann"}`)},
 					Write:   func(llm.QueryTask) (llm.Query, error) { return llm.Query{SQL: sql, Confidence: 0.75}, nil },
 				}
 				message := s.Message()
 				message.TaskID, message.Metadata = "", map[string]any{"username": username}
-				caller := storage.Caller{Username: "ann"}
+				caller := domain.Caller{Username: "ann"}
 				host := hostOf(t, caller, executor(s.Config()), false)
 				sent, err := host.SendMessage(t.Context(), &a2a.SendMessageRequest{Message: message, Tenant: "shop"})
 				if task, ok := sent.(*a2a.Task); err != nil || !ok || task.Status.State != a2a.TaskStateCompleted {
@@ -119,7 +119,7 @@ func TestAskingBackOnOtherHosts(t *testing.T) {
 			s := ambiguous()
 			theirs := askAndAnswer(t, t.Context(), a2asrv.NewHandler(executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
 			s = ambiguous()
-			caller := storage.Caller{Username: "ann"}
+			caller := domain.Caller{Username: "ann"}
 			ours := askAndAnswer(t, t.Context(), hostOf(t, caller, executor(s.Config()), false), s)
 			if got, want := normal(t, ours), normal(t, theirs); got != want {
 				t.Errorf("our host gives\n%s\nthe SDK's\n%s", got, want)
@@ -172,10 +172,10 @@ func (h ourHost) SendStreamingMessage(ctx context.Context, request *a2a.SendMess
 }
 
 // hostOf hosts an executor over a store with the caller's namespace.
-func hostOf(t *testing.T, caller storage.Caller, executor a2asrv.AgentExecutor, omitSubmitted bool) host {
+func hostOf(t *testing.T, caller domain.Caller, executor a2asrv.AgentExecutor, omitSubmitted bool) host {
 	t.Helper()
 	store := sqlstoretest.SQLite(t)
-	if err := store.CreateDataset(t.Context(), caller, "shop", "orders", storage.Definition{}); err != nil {
+	if err := store.CreateDataset(t.Context(), caller, "shop", "orders", domain.Definition{}); err != nil {
 		t.Fatal(err)
 	}
 	host := a2aserver.New(a2aserver.Config{

@@ -9,8 +9,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 const (
@@ -32,7 +32,7 @@ var (
 
 // inputData is the data part of a message that asks for input.
 type inputData struct {
-	storage.Input
+	domain.Input
 	// Step is the step that it is about, counted from 0.
 	Step int `json:"step"`
 }
@@ -44,12 +44,12 @@ func readInput(message *a2a.Message) (inputData, bool) {
 }
 
 // InputOf returns what a task asks the user for; nil when it does not.
-func InputOf(status a2a.TaskStatus) *storage.Input {
+func InputOf(status a2a.TaskStatus) *domain.Input {
 	if status.State != a2a.TaskStateInputRequired && status.State != a2a.TaskStateAuthRequired {
 		return nil
 	}
 	if status.Message == nil {
-		return &storage.Input{}
+		return &domain.Input{}
 	}
 	data, _ := readInput(status.Message)
 	data.Question = strings.TrimSuffix(readText(status.Message.Parts), data.Text())
@@ -90,9 +90,9 @@ func (w *Run) waits() bool {
 
 // askReading asks which reading of a step is meant, and suspends the run.
 func (w *Run) askReading(ctx context.Context, step int, instruction string, readings []llm.Reading) error {
-	data := inputData{Input: storage.Input{Name: readingInput, Question: "Which do you mean?"}, Step: step}
+	data := inputData{Input: domain.Input{Name: readingInput, Question: "Which do you mean?"}, Step: step}
 	for i, reading := range readings {
-		data.Options = append(data.Options, storage.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
+		data.Options = append(data.Options, domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
 	}
 	if instruction != w.request.Text {
 		data.Question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
@@ -119,7 +119,7 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 			count++
 		}
 	}
-	option, ok := storage.InputOption{}, false
+	option, ok := domain.InputOption{}, false
 	switch {
 	case last != nil:
 		option, ok = choose(last.Options, last.answer)
@@ -145,16 +145,16 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 }
 
 // readAsChosen says how a question was read whose reading the user has chosen.
-func readAsChosen(option storage.InputOption) string {
+func readAsChosen(option domain.InputOption) string {
 	return "Read as chosen: " + sentence(option.Label)
 }
 
 // rateOffered remembers that the user has chosen another reading than that of the previous answer.
-func (w *Run) rateOffered(ctx context.Context, option storage.InputOption) {
+func (w *Run) rateOffered(ctx context.Context, option domain.InputOption) {
 	if w.config.Feedback == nil {
 		return
 	}
-	rating := storage.Rating{RunID: w.offeredBy, Comment: "Another reading was chosen: " + option.Label}
+	rating := domain.Rating{RunID: w.offeredBy, Comment: "Another reading was chosen: " + option.Label}
 	if err := w.config.Feedback.Rate(ctx, w.request.Caller, rating); err != nil {
 		w.config.Log.WarnContext(ctx, "choice of a reading not remembered", "run", w.offeredBy, "error", err)
 	}

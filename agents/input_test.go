@@ -15,9 +15,9 @@ import (
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/llm"
-	"parley/storage"
 )
 
 const otherSQL = "SELECT count(*) FROM orders"
@@ -213,21 +213,21 @@ func TestLikelyAnswer(t *testing.T) {
 		}
 		// What follows a choice follows the question with the chosen query.
 		s = asked()
-		s.Turns = []storage.Run{agentstest.Turn("r1", "orders?", result), agentstest.Turn("r2", "1", json.RawMessage(`{"response":"7","steps":[{"query":"`+otherSQL+`"}]}`))}
+		s.Turns = []domain.Run{agentstest.Turn("r1", "orders?", result), agentstest.Turn("r2", "1", json.RawMessage(`{"response":"7","steps":[{"query":"`+otherSQL+`"}]}`))}
 		execute(t, s, executor, map[string]any{"minConfidence": 0.4})
 		if got := s.Written.Earlier; len(got) != 1 || got[0].Question != "orders?" || !slices.Equal(got[0].Queries, []string{otherSQL}) {
 			t.Errorf("%s remembers %+v", name, got)
 		}
 		for question, ran := range map[string]string{"Number of orders": otherSQL, "1": otherSQL, "Number of orders by city": sql, "orders": sql} {
 			s := asked()
-			s.Question, s.Turns = question, []storage.Run{agentstest.Turn("r1", "orders?", result)}
+			s.Question, s.Turns = question, []domain.Run{agentstest.Turn("r1", "orders?", result)}
 			s.Steps = []string{question}
 			events := execute(t, s, executor, map[string]any{"minConfidence": 0.4})
 			if !slices.Equal(s.Ran, []string{ran}) {
 				t.Errorf("%s, %s: ran %q", name, question, s.Ran)
 			}
 			certainty := events[len(events)-1].(*a2a.TaskStatusUpdateEvent).Metadata["certainty"]
-			chosen := slices.Equal(s.Rated, []storage.Rating{{RunID: "r1", Comment: "Another reading was chosen: number of orders"}})
+			chosen := slices.Equal(s.Rated, []domain.Rating{{RunID: "r1", Comment: "Another reading was chosen: number of orders"}})
 			if isChoice := ran == otherSQL; chosen != isChoice || !isChoice && len(s.Rated) > 0 || (certainty == "sure") != isChoice {
 				t.Errorf("%s, %s: rated %+v, %v", name, question, s.Rated, certainty)
 			}
@@ -274,7 +274,7 @@ func TestInputOf(t *testing.T) {
 	t.Parallel()
 	s := ambiguous()
 	input := agents.InputOf(waiting(t, s, executors["nl2ql"], false).Status)
-	want := []storage.InputOption{{ID: "1", Label: "orders by total", Query: sql}, {ID: "2", Label: "number of orders", Query: otherSQL}}
+	want := []domain.InputOption{{ID: "1", Label: "orders by total", Query: sql}, {ID: "2", Label: "number of orders", Query: otherSQL}}
 	if input == nil || input.Question != "Which do you mean?" || !slices.Equal(input.Options, want) {
 		t.Errorf("got %+v", input)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 const (
@@ -37,7 +37,7 @@ type Found struct {
 	Search *llm.Search
 	// Alternatives are other readings to choose from: of a query that is only likely, or of a
 	// question whose user must not be asked.
-	Alternatives []storage.InputOption
+	Alternatives []domain.InputOption
 	// Verified says that the query was verified for the question. It runs as it is.
 	Verified bool
 	// Chart is a Vega-Lite specification of the rows; nil if no chart helps.
@@ -89,7 +89,7 @@ func (w *Run) LookUp(ctx context.Context, step int, instruction string, before [
 		}
 		shown = found.Query
 		job.Failed = append(job.Failed, llm.FailedQuery{SQL: shown, Reason: wordsOf(err, "the query is not valid")})
-		if !errors.Is(err, storage.ErrInvalid) || len(job.Failed) == tries {
+		if !errors.Is(err, domain.ErrInvalid) || len(job.Failed) == tries {
 			return Found{}, &queryError{query: shown, err: err}
 		}
 	}
@@ -136,7 +136,7 @@ const maxAlternatives = 2
 func (f *Found) offer(others []llm.Reading) {
 	var labels []string
 	for i, other := range others[:min(len(others), maxAlternatives)] {
-		option := storage.InputOption{ID: strconv.Itoa(i + 1), Label: label(other.Words), Query: clean(other.SQL, maxQuery)}
+		option := domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(other.Words), Query: clean(other.SQL, maxQuery)}
 		f.Alternatives, labels = append(f.Alternatives, option), append(labels, option.Label)
 	}
 	text := f.Reasoning
@@ -177,7 +177,7 @@ func (f Found) addCertainty(metadata map[string]any) {
 }
 
 // alternativesData returns readings to choose from as metadata, in types that all hosts can copy.
-func alternativesData(options []storage.InputOption) []any {
+func alternativesData(options []domain.InputOption) []any {
 	var all []any
 	for _, option := range options {
 		all = append(all, map[string]any{"id": option.ID, "label": option.Label, "query": option.Query})
@@ -186,7 +186,7 @@ func alternativesData(options []storage.InputOption) []any {
 }
 
 // readCertainty reads what addCertainty added.
-func readCertainty(metadata map[string]any) (confidence float64, alternatives []storage.InputOption) {
+func readCertainty(metadata map[string]any) (confidence float64, alternatives []domain.InputOption) {
 	confidence, _ = metadata["confidence"].(float64)
 	_ = decode(metadata["alternatives"], &alternatives) // none if there are none
 	return confidence, alternatives
@@ -200,7 +200,7 @@ func (w *Run) writeQuery(ctx context.Context, job llm.QueryTask) (llm.Query, err
 			func(q llm.Query) llm.Usage { return q.Usage })
 	}
 	query, err := write()
-	address, ok := storage.FindAddress(w.request.Caller, job.Instruction, []storage.NamespaceRef{w.request.Namespace})
+	address, ok := domain.FindAddress(w.request.Caller, job.Instruction, []domain.NamespaceRef{w.request.Namespace})
 	_, refused := errors.AsType[*llm.UnanswerableError](err)
 	isPart := func(unused string) bool {
 		words := wordsIn(unused)
@@ -219,7 +219,7 @@ func (w *Run) writeQuery(ctx context.Context, job llm.QueryTask) (llm.Query, err
 }
 
 func (w *Run) run(ctx context.Context, found *Found) error {
-	var result storage.QueryResult
+	var result domain.QueryResult
 	var err error
 	if found.Search != nil {
 		found.Query = fmt.Sprintf("-- search %s: %s", oneLine(found.Search.Dataset, 200), oneLine(found.Search.Words, maxReason))

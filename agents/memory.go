@@ -9,8 +9,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Limits of the earlier turns that jobs are given.
@@ -48,7 +48,7 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	turns = append(referenced, slices.DeleteFunc(turns, func(turn storage.Run) bool {
+	turns = append(referenced, slices.DeleteFunc(turns, func(turn domain.Run) bool {
 		return slices.Contains(w.message.ReferenceTasks, a2a.TaskID(turn.ID))
 	})...)
 	var answered []llm.Turn
@@ -78,14 +78,14 @@ func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
 
 // referenced returns the turns of the tasks that the message refers to, the last first: they
 // count like the latest of the conversation.
-func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
-	var turns []storage.Run
+func (w *Run) referenced(ctx context.Context) ([]domain.Run, error) {
+	var turns []domain.Run
 	for _, id := range slices.Backward(w.message.ReferenceTasks) {
 		if len(turns) == maxTurns {
 			break
 		}
 		run, err := w.config.Memory.Run(ctx, w.request.Caller, string(id))
-		if errors.Is(err, storage.ErrNotFound) { // deleted just now
+		if errors.Is(err, domain.ErrNotFound) { // deleted just now
 			continue
 		}
 		if err != nil {
@@ -101,14 +101,14 @@ func (w *Run) referenced(ctx context.Context) ([]storage.Run, error) {
 
 // answerOf returns the result of a turn, and whether it is an answer. A result larger than
 // maxResult counts as one and is not read.
-func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok bool, err error) {
+func (w *Run) answerOf(ctx context.Context, turn domain.Run) (found result, ok bool, err error) {
 	text := turn.Result
 	switch {
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
-	case turn.ResultBytes > storage.InlineResult:
+	case turn.ResultBytes > domain.InlineResult:
 		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.ID)
-		if errors.Is(err, storage.ErrNotFound) { // deleted just now
+		if errors.Is(err, domain.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}
 		if err != nil {
@@ -121,8 +121,8 @@ func (w *Run) answerOf(ctx context.Context, turn storage.Run) (found result, ok 
 }
 
 // alternatives returns the readings that a result offers to choose from.
-func (r result) alternatives() []storage.InputOption {
-	var all []storage.InputOption
+func (r result) alternatives() []domain.InputOption {
+	var all []domain.InputOption
 	for _, step := range r.Steps {
 		all = append(all, step.Alternatives...)
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // NewProgress returns a function that converts the events of a run of either agent to
 // progress. It takes all events once, in order; or the task that they result in.
-func NewProgress(question string) func(event a2a.Event) []storage.Progress {
+func NewProgress(question string) func(event a2a.Event) []domain.Progress {
 	p := progress{question: question}
 	return p.convert
 }
@@ -26,14 +26,14 @@ type progress struct {
 	query              *a2a.Artifact
 }
 
-func (p *progress) convert(event a2a.Event) []storage.Progress {
+func (p *progress) convert(event a2a.Event) []domain.Progress {
 	switch event := event.(type) {
 	case *a2a.TaskStatusUpdateEvent:
 		return p.status(event.Status)
 	case *a2a.TaskArtifactUpdateEvent:
 		return p.artifact(event.Artifact)
 	case *a2a.Task:
-		var reports []storage.Progress
+		var reports []domain.Progress
 		for _, artifact := range event.Artifacts {
 			reports = append(reports, p.artifact(artifact)...)
 		}
@@ -42,12 +42,12 @@ func (p *progress) convert(event a2a.Event) []storage.Progress {
 	return nil
 }
 
-func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
+func (p *progress) status(status a2a.TaskStatus) []domain.Progress {
 	if reason := failureOf(status); reason != "" {
-		return []storage.Progress{{Kind: storage.RunHasFailed, Text: reason, Unavailable: isUnavailable(status)}}
+		return []domain.Progress{{Kind: domain.RunHasFailed, Text: reason, Unavailable: isUnavailable(status)}}
 	}
 	if input := InputOf(status); input != nil {
-		return []storage.Progress{{Kind: storage.InputRequired, Input: input}}
+		return []domain.Progress{{Kind: domain.InputRequired, Input: input}}
 	}
 	if status.State != a2a.TaskStateWorking {
 		return nil
@@ -57,11 +57,11 @@ func (p *progress) status(status a2a.TaskStatus) []storage.Progress {
 			return nil
 		}
 		p.planning = true
-		return []storage.Progress{{Kind: storage.PlanningStarted}}
+		return []domain.Progress{{Kind: domain.PlanningStarted}}
 	}
 	if plan, ok := ReadPlan(status.Message); ok {
 		p.steps = len(plan.Steps)
-		return []storage.Progress{{Kind: storage.Planned, Steps: plan.Steps, Reasoning: plan.Reasoning}}
+		return []domain.Progress{{Kind: domain.Planned, Steps: plan.Steps, Reasoning: plan.Reasoning}}
 	}
 	return p.begin(readText(status.Message.Parts))
 }
@@ -73,25 +73,25 @@ func isUnavailable(status a2a.TaskStatus) bool {
 }
 
 // begin reports the next step.
-func (p *progress) begin(instruction string) []storage.Progress {
-	index, step := p.begun, storage.Step{Instruction: instruction}
+func (p *progress) begin(instruction string) []domain.Progress {
+	index, step := p.begun, domain.Step{Instruction: instruction}
 	p.begun++
-	return []storage.Progress{
-		{Kind: storage.StepStarted, Index: index, Step: step},
-		{Kind: storage.QueryExecuting, Index: index, Step: step},
+	return []domain.Progress{
+		{Kind: domain.StepStarted, Index: index, Step: step},
+		{Kind: domain.QueryExecuting, Index: index, Step: step},
 	}
 }
 
-func (p *progress) artifact(artifact *a2a.Artifact) []storage.Progress {
+func (p *progress) artifact(artifact *a2a.Artifact) []domain.Progress {
 	switch id := string(artifact.ID); {
 	case id == GeneratedQuery:
 		p.query, p.steps = artifact, 1
-		plan := storage.Progress{Kind: storage.Planned, Steps: []string{p.question}, Reasoning: ReadStep(artifact).Reasoning}
-		return append([]storage.Progress{plan}, p.begin(p.question)...)
+		plan := domain.Progress{Kind: domain.Planned, Steps: []string{p.question}, Reasoning: ReadStep(artifact).Reasoning}
+		return append([]domain.Progress{plan}, p.begin(p.question)...)
 	case id == ResultData:
-		return append(p.end(queryStep(p.query, artifact, p.question), artifact), storage.Progress{Kind: storage.Answered, Text: readText(artifact.Parts)})
+		return append(p.end(queryStep(p.query, artifact, p.question), artifact), domain.Progress{Kind: domain.Answered, Text: readText(artifact.Parts)})
 	case id == AnswerText:
-		return []storage.Progress{{Kind: storage.Answered, Text: readText(artifact.Parts)}}
+		return []domain.Progress{{Kind: domain.Answered, Text: readText(artifact.Parts)}}
 	case strings.HasPrefix(id, stepPrefix):
 		return p.end(ReadStep(artifact), artifact)
 	}
@@ -100,10 +100,10 @@ func (p *progress) artifact(artifact *a2a.Artifact) []storage.Progress {
 
 // end reports that a step, whose rows are in an artifact, is done and, after the last, that
 // the answer is next.
-func (p *progress) end(step llm.Step, rows *a2a.Artifact) []storage.Progress {
-	reports := []storage.Progress{{Kind: storage.StepDone, Index: p.done, Step: reportedStep(step, rows)}}
+func (p *progress) end(step llm.Step, rows *a2a.Artifact) []domain.Progress {
+	reports := []domain.Progress{{Kind: domain.StepDone, Index: p.done, Step: reportedStep(step, rows)}}
 	if p.done++; p.done == p.steps {
-		reports = append(reports, storage.Progress{Kind: storage.AnswerStarted})
+		reports = append(reports, domain.Progress{Kind: domain.AnswerStarted})
 	}
 	return reports
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/internal/jsontext"
 	"parley/llm"
-	"parley/storage"
 )
 
 // The artifacts, by id and name.
@@ -43,9 +43,9 @@ type resultStep struct {
 	Units       map[string]string `json:"units,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
 
-	Confidence   float64               `json:"confidence,omitempty"`
-	Certainty    string                `json:"certainty,omitempty"`
-	Alternatives []storage.InputOption `json:"alternatives,omitempty"`
+	Confidence   float64              `json:"confidence,omitempty"`
+	Certainty    string               `json:"certainty,omitempty"`
+	Alternatives []domain.InputOption `json:"alternatives,omitempty"`
 }
 
 // Result renders a completed task of either agent for readers of runs.
@@ -71,8 +71,8 @@ func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 }
 
 // reportedStep returns a step, whose rows are in an artifact, for readers of runs.
-func reportedStep(step llm.Step, rows *a2a.Artifact) storage.Step {
-	reported := storage.Step{
+func reportedStep(step llm.Step, rows *a2a.Artifact) domain.Step {
+	reported := domain.Step{
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
 	}

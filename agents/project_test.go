@@ -13,9 +13,9 @@ import (
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/llm"
-	"parley/storage"
 )
 
 const sql = "SELECT * FROM orders WHERE total > 1 AND total < 5"
@@ -24,7 +24,7 @@ func script() *agentstest.Script {
 	return &agentstest.Script{
 		Question: "Which orders are < 5?",
 		Data:     agentstest.Shop(),
-		Results:  map[string]storage.QueryResult{sql: agentstest.Rows(sql, []string{"z", "a"}, `{"z":"<b>","a":"9007199254740993","__metadata":{"score":1.0}}`)},
+		Results:  map[string]domain.QueryResult{sql: agentstest.Rows(sql, []string{"z", "a"}, `{"z":"<b>","a":"9007199254740993","__metadata":{"score":1.0}}`)},
 		Steps:    []string{"Find them", "Find them again"}, Reasoning: "Twice is better.",
 		Markdown: "One & only [step 1].",
 		Write: func(llm.QueryTask) (llm.Query, error) {
@@ -37,8 +37,8 @@ func script() *agentstest.Script {
 func charted() *agentstest.Script {
 	s := script()
 	s.Steps, s.Units = s.Steps[:1], map[string]string{"Total": "€", "other": "kg"}
-	s.Results[sql] = storage.QueryResult{
-		SQL: sql, Columns: []storage.Column{{Name: "customer", Type: "VARCHAR"}, {Name: "sum(total)", Type: "DOUBLE"}, {Name: "count", Type: "BIGINT"}},
+	s.Results[sql] = domain.QueryResult{
+		SQL: sql, Columns: []domain.Column{{Name: "customer", Type: "VARCHAR"}, {Name: "sum(total)", Type: "DOUBLE"}, {Name: "count", Type: "BIGINT"}},
 		Rows: []json.RawMessage{
 			json.RawMessage(`{"customer":"ann","sum(total)":7.5,"count":2,"__metadata":{"score":1.0}}`),
 			json.RawMessage(`{"customer":"bob","sum(total)":2,"count":1,"__metadata":{"score":1.0}}`),
@@ -117,7 +117,7 @@ func TestCanceled(t *testing.T) {
 	t.Parallel()
 	event := a2a.NewStatusUpdateEvent(a2a.TaskInfo{}, a2a.TaskStateCanceled, nil)
 	reports := agents.NewProgress("Why?")(event)
-	if len(reports) != 1 || reports[0].Kind != storage.RunHasFailed || reports[0].Text != "canceled" {
+	if len(reports) != 1 || reports[0].Kind != domain.RunHasFailed || reports[0].Text != "canceled" {
 		t.Errorf("progress: %+v", reports)
 	}
 	if got := agents.Failure(&a2a.Task{Status: event.Status}); got != "canceled" {

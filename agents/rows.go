@@ -9,10 +9,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/internal/jsontext"
 	"parley/internal/locale"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Limits of the rows of one step that the query of a later one is given. Answers get all, so
@@ -86,7 +86,7 @@ func readRows(artifact *a2a.Artifact) llm.Rows {
 }
 
 // rowsOf converts a query result for jobs.
-func rowsOf(result storage.QueryResult) llm.Rows {
+func rowsOf(result domain.QueryResult) llm.Rows {
 	rows := llm.Rows{Rows: result.Rows, Truncated: result.Truncated, Total: result.Total}
 	for _, column := range result.Columns {
 		rows.Columns = append(rows.Columns, column.Name)

@@ -14,9 +14,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Run is one run as its agent sees it: the question, what was emitted before a takeover,
@@ -26,7 +26,7 @@ type Run struct {
 	execution *a2asrv.ExecutorContext
 	// message asked the question, which request has with its settings.
 	message *a2a.Message
-	request storage.RunRequest
+	request domain.RunRequest
 	yield   func(a2a.Event, error) bool
 	// stored is what was emitted before a takeover or an answer; an empty task for a new
 	// run.
@@ -36,7 +36,7 @@ type Run struct {
 	jobs llm.Jobs
 	task llm.Task
 	// attached are the datasets of attachments.
-	attached []storage.DatasetData
+	attached []domain.DatasetData
 	// verifiedFound is the answer of the question's verified query, nil for none, once
 	// verifiedRead is set.
 	verifiedFound *Found
@@ -45,7 +45,7 @@ type Run struct {
 	usage llm.Usage
 	// offered are the readings that the answer to the previous question offered, and offeredBy is
 	// its run.
-	offered   []storage.InputOption
+	offered   []domain.InputOption
 	offeredBy string
 	// looked has the metadata of the steps that were looked up.
 	looked []map[string]any
@@ -130,24 +130,24 @@ func (w *Run) readRequest() error {
 	if messages := w.userMessages(); len(messages) > 0 {
 		w.message = messages[0] // that of the execution may be an answer
 	}
-	caller := storage.Caller{Username: exec.User.Name}
-	caller.Restriction, _ = exec.User.Attributes[storage.RestrictionAttribute].(string)
-	ofRequest := storage.Settings{Where: "metadata", Values: exec.Metadata}
-	ofMessage := storage.Settings{Where: "message.metadata", Values: w.message.Metadata}
-	question, err := storage.ReadQuestion(readText(w.message.Parts), ofRequest, ofMessage)
+	caller := domain.Caller{Username: exec.User.Name}
+	caller.Restriction, _ = exec.User.Attributes[domain.RestrictionAttribute].(string)
+	ofRequest := domain.Settings{Where: "metadata", Values: exec.Metadata}
+	ofMessage := domain.Settings{Where: "message.metadata", Values: w.message.Metadata}
+	question, err := domain.ReadQuestion(readText(w.message.Parts), ofRequest, ofMessage)
 	if err == nil {
-		question.Namespace, err = storage.ReadNamespace(caller, ofRequest, ofMessage)
+		question.Namespace, err = domain.ReadNamespace(caller, ofRequest, ofMessage)
 	}
-	conversation, _ := exec.User.Attributes[storage.ConversationAttribute].(string)
+	conversation, _ := exec.User.Attributes[domain.ConversationAttribute].(string)
 	// A conversation may have attachments instead.
-	if err == nil && question.Namespace == (storage.NamespaceRef{}) && conversation == "" {
+	if err == nil && question.Namespace == (domain.NamespaceRef{}) && conversation == "" {
 		err = errors.New("metadata.namespace is required")
 	}
 	question.ConversationID = cmp.Or(conversation, exec.ContextID)
-	if address, ok := storage.FindAddress(caller, question.Text, []storage.NamespaceRef{question.Namespace}); ok && address.Leading {
+	if address, ok := domain.FindAddress(caller, question.Text, []domain.NamespaceRef{question.Namespace}); ok && address.Leading {
 		question.Text = address.Rest // the stored message keeps it
 	}
-	w.request = storage.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
+	w.request = domain.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
 	return err
 }
 
@@ -255,7 +255,7 @@ func (w *Run) Open(ctx context.Context) error {
 	if err := w.attach(ctx); err != nil {
 		return err
 	}
-	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]storage.DatasetData, error) {
+	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]domain.DatasetData, error) {
 		return w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
 	})
 	if err != nil {
@@ -296,24 +296,24 @@ func (w *Run) attach(ctx context.Context) error {
 	_, err := tool(ctx, w, "attach", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, w.config.Lake.Attach(ctx, w.request.Caller, w.request.RunID)
 	})
-	if errors.Is(err, storage.ErrInvalid) {
+	if errors.Is(err, domain.ErrInvalid) {
 		return &attachmentError{err}
 	}
 	return err
 }
 
 // scope is what the run may read.
-func (w *Run) scope() storage.DataScope {
-	return storage.DataScope{Namespace: w.request.Namespace, ConversationID: w.request.ConversationID}
+func (w *Run) scope() domain.DataScope {
+	return domain.DataScope{Namespace: w.request.Namespace, ConversationID: w.request.ConversationID}
 }
 
 // query runs a query, with the join guard or as it is.
-func (w *Run) query(ctx context.Context, sql string, guarded bool) (storage.QueryResult, error) {
-	return tool(ctx, w, "query", func(ctx context.Context) (storage.QueryResult, error) {
+func (w *Run) query(ctx context.Context, sql string, guarded bool) (domain.QueryResult, error) {
+	return tool(ctx, w, "query", func(ctx context.Context) (domain.QueryResult, error) {
 		if !guarded {
 			datasets, err := w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
 			if err != nil {
-				return storage.QueryResult{}, err
+				return domain.QueryResult{}, err
 			}
 			return w.config.Lake.QueryOver(ctx, w.request.Caller, datasets, sql)
 		}
@@ -321,8 +321,8 @@ func (w *Run) query(ctx context.Context, sql string, guarded bool) (storage.Quer
 	})
 }
 
-func (w *Run) search(ctx context.Context, search llm.Search) (storage.QueryResult, error) {
-	return tool(ctx, w, "search", func(ctx context.Context) (storage.QueryResult, error) {
+func (w *Run) search(ctx context.Context, search llm.Search) (domain.QueryResult, error) {
+	return tool(ctx, w, "search", func(ctx context.Context) (domain.QueryResult, error) {
 		return w.config.Lake.Search(ctx, w.request.Caller, w.scope(), search.Dataset, search.Words, search.Limit)
 	})
 }
@@ -340,7 +340,7 @@ func tool[T any](ctx context.Context, w *Run, name string, read func(context.Con
 func retryWhileUnavailable[T any](ctx context.Context, w *Run, ask func() (T, error)) (answer T, err error) {
 	policy := retry.Policy{Initial: 50 * time.Millisecond, Max: time.Second, Timeout: w.config.RetryTimeout}
 	policy.Retryable = func(err error) bool {
-		return policy.Timeout > 0 && (errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrTooMany))
+		return policy.Timeout > 0 && (errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrTooMany))
 	}
 	err = retry.Do(ctx, policy, func() (err error) {
 		answer, err = ask()

@@ -7,12 +7,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestRetryWhileUnavailable(t *testing.T) {
 	t.Parallel()
-	later := storage.Errorf(storage.ErrUnavailable, "the database is unavailable")
+	later := domain.Errorf(domain.ErrUnavailable, "the database is unavailable")
 	for name, test := range map[string]struct {
 		retryTimeout time.Duration
 		// errs are what the data says one time after another; the last again and
@@ -22,11 +22,11 @@ func TestRetryWhileUnavailable(t *testing.T) {
 		took time.Duration
 	}{
 		"at once":                  {retryTimeout: time.Minute, errs: []error{nil}},
-		"available in time":        {retryTimeout: time.Minute, errs: []error{later, storage.ErrTooMany, later, nil}, took: 350 * time.Millisecond},
-		"unavailable for too long": {retryTimeout: 3 * time.Second, errs: []error{later}, want: storage.ErrUnavailable, took: 2550 * time.Millisecond},
-		"a wrong query":            {retryTimeout: time.Minute, errs: []error{storage.ErrInvalid}, want: storage.ErrInvalid},
-		"wrong afterwards":         {retryTimeout: time.Minute, errs: []error{later, storage.ErrInvalid}, want: storage.ErrInvalid, took: 50 * time.Millisecond},
-		"none":                     {errs: []error{later}, want: storage.ErrUnavailable},
+		"available in time":        {retryTimeout: time.Minute, errs: []error{later, domain.ErrTooMany, later, nil}, took: 350 * time.Millisecond},
+		"unavailable for too long": {retryTimeout: 3 * time.Second, errs: []error{later}, want: domain.ErrUnavailable, took: 2550 * time.Millisecond},
+		"a wrong query":            {retryTimeout: time.Minute, errs: []error{domain.ErrInvalid}, want: domain.ErrInvalid},
+		"wrong afterwards":         {retryTimeout: time.Minute, errs: []error{later, domain.ErrInvalid}, want: domain.ErrInvalid, took: 50 * time.Millisecond},
+		"none":                     {errs: []error{later}, want: domain.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestRetryEndsWithTheRun(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(stopped) })
 		w, began := &Run{config: Config{RetryTimeout: time.Hour}}, time.Now()
-		_, err := retryWhileUnavailable(ctx, w, func() (int, error) { return 0, storage.ErrUnavailable })
+		_, err := retryWhileUnavailable(ctx, w, func() (int, error) { return 0, domain.ErrUnavailable })
 		if !errors.Is(err, stopped) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

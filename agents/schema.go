@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Limits of the text about the data when there is no answer.
@@ -20,7 +20,7 @@ const (
 )
 
 // describe converts datasets, with their descriptions, for jobs.
-func describe(all []storage.DatasetData) []llm.Dataset {
+func describe(all []domain.DatasetData) []llm.Dataset {
 	datasets := make([]llm.Dataset, len(all))
 	for i, data := range all {
 		d := llm.Dataset{
@@ -40,11 +40,11 @@ func describe(all []storage.DatasetData) []llm.Dataset {
 	return datasets
 }
 
-func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link, error) {
+func (w *Run) links(ctx context.Context, all []domain.DatasetData) ([]llm.Link, error) {
 	if len(all) < 2 {
 		return nil, nil
 	}
-	found, err := retryWhileUnavailable(ctx, w, func() ([]storage.MeasuredLink, error) {
+	found, err := retryWhileUnavailable(ctx, w, func() ([]domain.MeasuredLink, error) {
 		return w.config.Lake.LinksBetween(ctx, w.request.Caller, w.request.Namespace, all)
 	})
 	if err != nil {
@@ -57,8 +57,8 @@ func (w *Run) links(ctx context.Context, all []storage.DatasetData) ([]llm.Link,
 			ManyFrom: true, // as a foreign key, where it is not known
 		}
 		if m := l.Measure; m != nil {
-			links[i].ManyFrom = m.Cardinality == storage.ManyToOne || m.Cardinality == storage.ManyToMany
-			links[i].ManyTo = m.Cardinality == storage.OneToMany || m.Cardinality == storage.ManyToMany
+			links[i].ManyFrom = m.Cardinality == domain.ManyToOne || m.Cardinality == domain.ManyToMany
+			links[i].ManyTo = m.Cardinality == domain.OneToMany || m.Cardinality == domain.ManyToMany
 			links[i].Orphans = m.Orphans
 		}
 	}

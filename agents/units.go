@@ -7,14 +7,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Profiles reads what the columns of a dataset hold.
 type Profiles interface {
-	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
+	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
 }
 
 const (
@@ -28,8 +28,8 @@ const (
 // units returns the units of the numbers of a result, by column: that of the column of a
 // dataset with the same name, or of which it is a sum, an average, a minimum or a maximum.
 // Without profiles there are none.
-func (w *Run) units(ctx context.Context, sql string, columns []storage.Column) map[string]string {
-	numeric := func(c storage.Column) bool { return storage.KindOf(c.Type) == storage.KindNumber }
+func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) map[string]string {
+	numeric := func(c domain.Column) bool { return domain.KindOf(c.Type) == domain.KindNumber }
 	if w.config.Profiles == nil || !slices.ContainsFunc(columns, numeric) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func hasName(text, name string) bool {
 
 // unitsOf returns the units of a dataset, by column in lower case.
 func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]string {
-	if at := slices.IndexFunc(w.attached, func(d storage.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
+	if at := slices.IndexFunc(w.attached, func(d domain.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
 		return byLowerName(w.attached[at].Units)
 	}
 	if w.config.Profiles == nil {
@@ -99,7 +99,7 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	if units, ok := w.config.units.Get(dataset.Version); ok {
 		return units
 	}
-	ref := storage.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
+	ref := domain.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
 	profile, err := w.config.Profiles.Profile(ctx, w.request.Caller, ref)
 	if err != nil {
 		return nil // without a unit the numbers are right too

@@ -8,8 +8,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/agents/nl2ql"
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // Numbers have the unit of the column that they are computed of.
@@ -18,21 +18,21 @@ func TestUnits(t *testing.T) {
 	s := charted()
 	s.Units = map[string]string{"total": "€", "Weight Gross": "kg", "sum": "m"}
 	for _, name := range []string{"Weight Gross", "sum"} {
-		s.Data[0].Columns = append(s.Data[0].Columns, storage.Column{Name: name, Type: "DOUBLE"})
+		s.Data[0].Columns = append(s.Data[0].Columns, domain.Column{Name: name, Type: "DOUBLE"})
 	}
 	units := map[string]string{
 		"total": "€", "TOTAL": "€", "total_total": "€", "avg(total)": "€", `max("total")`: "€", "total_max": "€", "__average_total": "€", "average_weight gross": "kg", "sum": "m",
 		"count(total)": "", "total_share": "", "n": "", "stddev(total)": "", "": "", "sum(total": "",
 	}
-	var result storage.QueryResult
+	var result domain.QueryResult
 	row, want := map[string]int{}, map[string]any{}
 	for name, unit := range units {
-		result.Columns = append(result.Columns, storage.Column{Name: name, Type: "BIGINT"})
+		result.Columns = append(result.Columns, domain.Column{Name: name, Type: "BIGINT"})
 		if row[name] = 1; unit != "" {
 			want[name] = unit
 		}
 	}
-	result.Columns = append(result.Columns, storage.Column{Name: "min_total", Type: "VARCHAR"})
+	result.Columns = append(result.Columns, domain.Column{Name: "min_total", Type: "VARCHAR"})
 	text, err := json.Marshal(row)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestUnitsOfAttachments(t *testing.T) {
 	for i := range s.Data {
 		s.Data[i].Namespace, s.Data[i].Units = "", map[string]string{"total": "$"}
 	}
-	s.Results[sql] = storage.QueryResult{SQL: sql, Columns: []storage.Column{{Name: "total", Type: "BIGINT"}}, Rows: []json.RawMessage{json.RawMessage(`{"total":1}`)}}
+	s.Results[sql] = domain.QueryResult{SQL: sql, Columns: []domain.Column{{Name: "total", Type: "BIGINT"}}, Rows: []json.RawMessage{json.RawMessage(`{"total":1}`)}}
 	for _, event := range s.Run(t, nl2ql.New(s.Config()), nil) {
 		if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.Name == "result-data" {
 			if got, _ := update.Artifact.Metadata["units"].(map[string]any); !maps.Equal(got, map[string]any{"total": "$"}) {
@@ -77,9 +77,9 @@ func TestUnitsOfTimes(t *testing.T) {
 		"SELECT max(hour(start)) AS total_start FROM orders":  nil,
 	} {
 		s := charted()
-		s.Data[0].Columns = append(s.Data[0].Columns, storage.Column{Name: "start", Type: "TIME"})
+		s.Data[0].Columns = append(s.Data[0].Columns, domain.Column{Name: "start", Type: "TIME"})
 		s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{SQL: query, Confidence: 1}, nil }
-		s.Results[query] = storage.QueryResult{SQL: query, Columns: []storage.Column{{Name: "total_start", Type: "DOUBLE"}}, Rows: []json.RawMessage{json.RawMessage(`{"total_start":90}`)}}
+		s.Results[query] = domain.QueryResult{SQL: query, Columns: []domain.Column{{Name: "total_start", Type: "DOUBLE"}}, Rows: []json.RawMessage{json.RawMessage(`{"total_start":90}`)}}
 		found := false
 		for _, event := range s.Run(t, nl2ql.New(s.Config()), nil) {
 			if update, ok := event.(*a2a.TaskArtifactUpdateEvent); ok && update.Artifact.Name == "result-data" {

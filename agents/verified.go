@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // verifiedReasoning says how a question with a verified query was read.
@@ -16,7 +16,7 @@ const verifiedReasoning = "This question has a verified query."
 // longer runs for the user. A conversation with attachments has none: its questions may be
 // about them.
 func (w *Run) verified(ctx context.Context) (*Found, error) {
-	if w.config.Verified == nil || w.request.Namespace == (storage.NamespaceRef{}) || len(w.attached) > 0 {
+	if w.config.Verified == nil || w.request.Namespace == (domain.NamespaceRef{}) || len(w.attached) > 0 {
 		return nil, nil
 	}
 	if w.verifiedRead {
@@ -25,14 +25,14 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 	sql, err := retryWhileUnavailable(ctx, w, func() (string, error) {
 		return w.config.Verified.VerifiedQuery(ctx, w.request.Caller, w.request.Namespace, w.request.Text)
 	})
-	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return nil, fmt.Errorf("find the verified query: %w", err)
 	}
 	if err == nil {
 		found := Found{Step: llm.Step{Instruction: w.request.Text, Query: sql, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true}
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
-		} else if !errors.Is(err, storage.ErrInvalid) {
+		} else if !errors.Is(err, domain.ErrInvalid) {
 			return nil, &queryError{err: err} // its SQL may name what the user may not see
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/rest/middleware"
-	"parley/storage"
 )
 
 // Names of the agents in paths, bodies and records.
@@ -23,37 +23,37 @@ const (
 type Agents interface {
 	// OpenStream counts a stream of the caller until close is called. ErrTooMany when the
 	// caller has too many.
-	OpenStream(caller storage.Caller) (closeStream func(), err error)
+	OpenStream(caller domain.Caller) (closeStream func(), err error)
 	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
 	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid.
-	Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error)
+	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error)
 	// Follow yields the progress of a run from its first event to its last, RunHasFailed
 	// for a failed run, or to a question that waits for its answer, InputRequired. A
 	// Progress without a kind is a keep-alive. When Follow ends otherwise without an error,
 	// the store has the result.
-	Follow(ctx context.Context, caller storage.Caller, runID string) iter.Seq2[storage.Progress, error]
+	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
 
 	// Input gives what a run asks the user; nil when it does not wait. ErrNotFound when
 	// there is no such run.
-	Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error)
+	Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error)
 	// Answer answers it with the id of an option or a text, and the run continues. ErrConflict
 	// when it does not wait, ErrInvalid when it takes no such answer.
-	Answer(ctx context.Context, caller storage.Caller, runID, answer string) error
+	Answer(ctx context.Context, caller domain.Caller, runID, answer string) error
 
 	// Stop cancels a run before it is deleted. ErrNotFound when there is none.
-	Stop(ctx context.Context, caller storage.Caller, runID string) error
+	Stop(ctx context.Context, caller domain.Caller, runID string) error
 
 	// Call answers a JSON-RPC request and sets its write deadlines. It returns an error only
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
-	Call(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
 	// CallNamespace is Call below the path of a namespace, "owner/name".
-	CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error
+	CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error
 	// CallLegacy is Call for A2A 0.3.
-	CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+	CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
 	// request's path; ErrNotFound for an unknown one.
-	CallHTTP(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, path string, body []byte) error
+	CallHTTP(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
 	// RefuseHTTP answers a request of that binding that no agent has seen.
 	RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, message string)
 	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
@@ -65,7 +65,7 @@ type Agents interface {
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
 	// ServeNamespaceCard serves a caller an agent's card for a namespace. ErrNotFound for an
 	// unknown agent and an unreadable namespace.
-	ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error
+	ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, namespace domain.NamespaceRef) error
 	// ServeLegacyCard is ServeCard for A2A 0.3.
 	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
 	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
@@ -110,14 +110,14 @@ func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Age
 // callNamespace is callAgent for a namespace in the path.
 func (s *Server) callNamespace(r *request) error {
 	namespace := pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
-	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller storage.Caller, agent string, body []byte) error {
+	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller domain.Caller, agent string, body []byte) error {
 		return s.cfg.Agents.CallNamespace(w, h, caller, agent, namespace, body)
 	})
 }
 
 // getNamespaceCard serves the card of an agent for a namespace.
 func (s *Server) getNamespaceCard(r *request) error {
-	namespace := storage.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
+	namespace := domain.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (s *Server) getNamespaceCard(r *request) error {
 
 func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
 
-type agentCall func(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error
+type agentCall func(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
 
 func (s *Server) callJSONRPC(r *request, call agentCall) error {
 	defer s.queueBody(r.Context, r.caller.Username)()

@@ -13,8 +13,8 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -26,33 +26,33 @@ var _ rest.Agents = (*scriptedAgents)(nil)
 type scriptedAgents struct {
 	store *sqlstore.Store
 	// follow, where set, has runs go on, and is what they come to.
-	follow func(ctx context.Context, runID string, yield func(storage.Progress, error) bool)
+	follow func(ctx context.Context, runID string, yield func(domain.Progress, error) bool)
 	// grpc, where set, answers calls of gRPC.
 	grpc func(w http.ResponseWriter)
 
 	mu sync.Mutex
 	// asked is what was asked last, stopped the last run that was.
-	asked   storage.Question
+	asked   domain.Question
 	stopped string
-	lines   map[string][]storage.Progress
+	lines   map[string][]domain.Progress
 }
 
 // linesFor is what an agent has to say to a question.
-func linesFor(agent, question string) []storage.Progress {
-	step := storage.Step{
+func linesFor(agent, question string) []domain.Progress {
+	step := domain.Step{
 		Instruction: "Count the <orders>", Query: "SELECT count(*) AS n FROM orders", Reasoning: "One row an order",
 		Data: []json.RawMessage{json.RawMessage(`{"n": 3, "big": 12345678901234567890, "text": "a < b & c\n",` + "\n" + `"__metadata": {"score": 1.0}}`)},
 	}
 	switch {
 	case strings.HasPrefix(question, "Which"):
-		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.InputRequired, Input: &storage.Input{
+		return []domain.Progress{{Kind: domain.PlanningStarted}, {Kind: domain.InputRequired, Input: &domain.Input{
 			Question: "Which do you mean?",
-			Options:  []storage.InputOption{{ID: "1", Label: "number of <orders>", Query: "SELECT count(*) FROM orders"}, {ID: "2", Label: "sum of price"}},
+			Options:  []domain.InputOption{{ID: "1", Label: "number of <orders>", Query: "SELECT count(*) FROM orders"}, {ID: "2", Label: "sum of price"}},
 		}}}
 	case strings.HasPrefix(question, "Fail"):
-		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "table `order` does not exist"}}
+		return []domain.Progress{{Kind: domain.PlanningStarted}, {Kind: domain.RunHasFailed, Text: "table `order` does not exist"}}
 	case strings.HasPrefix(question, "Unreachable"):
-		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.RunHasFailed, Text: "the language model cannot be reached", Unavailable: true}}
+		return []domain.Progress{{Kind: domain.PlanningStarted}, {Kind: domain.RunHasFailed, Text: "the language model cannot be reached", Unavailable: true}}
 	case agent == "nl2ql":
 		step.Instruction = question
 		if strings.HasPrefix(question, "Too many") {
@@ -61,81 +61,81 @@ func linesFor(agent, question string) []storage.Progress {
 		if strings.HasPrefix(question, "None") {
 			step.Data = nil
 		}
-		return []storage.Progress{
-			{Kind: storage.StepStarted, Step: storage.Step{Instruction: step.Instruction}},
-			{Kind: storage.QueryExecuting, Step: step},
-			{Kind: storage.StepDone, Step: step},
-			{Kind: storage.AnswerStarted},
-			{Kind: storage.Answered, Text: fmt.Sprintf("%d row(s)", len(step.Data))},
+		return []domain.Progress{
+			{Kind: domain.StepStarted, Step: domain.Step{Instruction: step.Instruction}},
+			{Kind: domain.QueryExecuting, Step: step},
+			{Kind: domain.StepDone, Step: step},
+			{Kind: domain.AnswerStarted},
+			{Kind: domain.Answered, Text: fmt.Sprintf("%d row(s)", len(step.Data))},
 		}
 	case strings.HasPrefix(question, "Hello"):
-		return []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.Planned}, {Kind: storage.AnswerStarted}, {Kind: storage.Answered, Text: "Hello."}}
+		return []domain.Progress{{Kind: domain.PlanningStarted}, {Kind: domain.Planned}, {Kind: domain.AnswerStarted}, {Kind: domain.Answered, Text: "Hello."}}
 	}
-	return []storage.Progress{
-		{Kind: storage.PlanningStarted},
-		{Kind: storage.Planned, Steps: []string{step.Instruction, "Say so"}, Reasoning: "They must be <counted>."},
-		{Kind: storage.StepStarted, Step: storage.Step{Instruction: step.Instruction}},
-		{Kind: storage.QueryExecuting, Step: step},
+	return []domain.Progress{
+		{Kind: domain.PlanningStarted},
+		{Kind: domain.Planned, Steps: []string{step.Instruction, "Say so"}, Reasoning: "They must be <counted>."},
+		{Kind: domain.StepStarted, Step: domain.Step{Instruction: step.Instruction}},
+		{Kind: domain.QueryExecuting, Step: step},
 		{}, // still at it
-		{Kind: storage.StepDone, Step: step},
-		{Kind: storage.StepStarted, Index: 1, Step: storage.Step{Instruction: "Say so"}},
-		{Kind: storage.StepDone, Index: 1, Step: storage.Step{Instruction: "Say so"}},
-		{Kind: storage.AnswerStarted},
-		{Kind: storage.Answered, Text: "There are **3**.\nReally."},
+		{Kind: domain.StepDone, Step: step},
+		{Kind: domain.StepStarted, Index: 1, Step: domain.Step{Instruction: "Say so"}},
+		{Kind: domain.StepDone, Index: 1, Step: domain.Step{Instruction: "Say so"}},
+		{Kind: domain.AnswerStarted},
+		{Kind: domain.Answered, Text: "There are **3**.\nReally."},
 	}
 }
 
 // outcomeOf is how a run with these lines ends.
-func outcomeOf(lines []storage.Progress) storage.RunOutcome {
+func outcomeOf(lines []domain.Progress) domain.RunOutcome {
 	steps := []map[string]any{}
 	for _, line := range lines {
 		switch line.Kind {
-		case storage.StepDone:
+		case domain.StepDone:
 			data := line.Step.Data
 			if data == nil {
 				data = []json.RawMessage{}
 			}
 			steps = append(steps, map[string]any{
 				"instruction": line.Step.Instruction, "query": line.Step.Query, "reasoning": line.Step.Reasoning, "data": data})
-		case storage.RunHasFailed:
-			return storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: line.Text}
+		case domain.RunHasFailed:
+			return domain.RunOutcome{Status: domain.RunFailed, ErrorMessage: line.Text}
 		}
 	}
 	result, err := json.Marshal(map[string]any{"response": lines[len(lines)-1].Text, "steps": steps})
 	if err != nil {
 		panic(err)
 	}
-	return storage.RunOutcome{Status: storage.RunCompleted, Result: result}
+	return domain.RunOutcome{Status: domain.RunCompleted, Result: result}
 }
 
-func (a *scriptedAgents) Ask(ctx context.Context, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
+func (a *scriptedAgents) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
 	if question.Model == "unknown" {
-		return storage.RunRequest{}, storage.Errorf(storage.ErrInvalid, "there is no model 'unknown'")
+		return domain.RunRequest{}, domain.Errorf(domain.ErrInvalid, "there is no model 'unknown'")
 	}
 	asked := question
 	if question.ConversationID == "" {
 		question.ConversationID = uuid.NewString()
-	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID, storage.TurnPage{}); err != nil {
-		return storage.RunRequest{}, err
+	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID, domain.TurnPage{}); err != nil {
+		return domain.RunRequest{}, err
 	}
 	asking, err := sqlstoretest.Ask(ctx, a.store, caller, question)
 	if err != nil {
 		return asking, err
 	}
 	lines := linesFor(question.Agent, question.Text)
-	if question.NeverAsk && lines[len(lines)-1].Kind == storage.InputRequired {
+	if question.NeverAsk && lines[len(lines)-1].Kind == domain.InputRequired {
 		lines = linesFor(question.Agent, "")
 	}
 	a.mu.Lock()
 	a.asked, a.lines[asking.RunID] = asked, lines
 	a.mu.Unlock()
-	if a.follow == nil && lines[len(lines)-1].Kind != storage.InputRequired {
+	if a.follow == nil && lines[len(lines)-1].Kind != domain.InputRequired {
 		err = sqlstoretest.Finish(ctx, a.store, caller, asking.RunID, outcomeOf(lines))
 	}
 	return asking, err
 }
 
-func (a *scriptedAgents) Input(ctx context.Context, caller storage.Caller, runID string) (*storage.Input, error) {
+func (a *scriptedAgents) Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error) {
 	if _, err := a.store.Task(ctx, caller, "", runID, false); err != nil {
 		return nil, err
 	}
@@ -148,27 +148,27 @@ func (a *scriptedAgents) Input(ctx context.Context, caller storage.Caller, runID
 }
 
 // Answer ends the run, as if any answer were right.
-func (a *scriptedAgents) Answer(ctx context.Context, caller storage.Caller, runID, answer string) error {
+func (a *scriptedAgents) Answer(ctx context.Context, caller domain.Caller, runID, answer string) error {
 	if input, err := a.Input(ctx, caller, runID); err != nil {
 		return err
 	} else if input == nil {
-		return storage.Errorf(storage.ErrConflict, "the run does not wait for an answer")
+		return domain.Errorf(domain.ErrConflict, "the run does not wait for an answer")
 	}
-	lines := []storage.Progress{{Kind: storage.PlanningStarted}, {Kind: storage.Answered, Text: "You said " + answer + "."}}
+	lines := []domain.Progress{{Kind: domain.PlanningStarted}, {Kind: domain.Answered, Text: "You said " + answer + "."}}
 	a.mu.Lock()
 	a.lines[runID] = lines
 	a.mu.Unlock()
 	return sqlstoretest.Finish(ctx, a.store, caller, runID, outcomeOf(lines))
 }
 
-func (a *scriptedAgents) OpenStream(caller storage.Caller) (func(), error) {
+func (a *scriptedAgents) OpenStream(caller domain.Caller) (func(), error) {
 	if caller.Username == "streamer" {
-		return nil, storage.Errorf(storage.ErrTooMany, "you have too many open streams")
+		return nil, domain.Errorf(domain.ErrTooMany, "you have too many open streams")
 	}
 	return func() {}, nil
 }
 
-func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID string) error {
+func (a *scriptedAgents) Stop(ctx context.Context, caller domain.Caller, runID string) error {
 	a.mu.Lock()
 	a.stopped = runID
 	a.mu.Unlock()
@@ -176,8 +176,8 @@ func (a *scriptedAgents) Stop(ctx context.Context, caller storage.Caller, runID 
 	return err
 }
 
-func (a *scriptedAgents) Follow(ctx context.Context, _ storage.Caller, runID string) iter.Seq2[storage.Progress, error] {
-	return func(yield func(storage.Progress, error) bool) {
+func (a *scriptedAgents) Follow(ctx context.Context, _ domain.Caller, runID string) iter.Seq2[domain.Progress, error] {
+	return func(yield func(domain.Progress, error) bool) {
 		if a.follow != nil {
 			a.follow(ctx, runID, yield)
 			return
@@ -196,36 +196,36 @@ func (a *scriptedAgents) Follow(ctx context.Context, _ storage.Caller, runID str
 	}
 }
 
-func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent string, body []byte) error {
+func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent string, body []byte) error {
 	if agent != "nl2ql" && agent != "assistant" {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "result": map[string]any{
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
 }
 
-func (a *scriptedAgents) CallNamespace(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent, namespace string, body []byte) error {
+func (a *scriptedAgents) CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error {
 	w.Header().Set("X-Namespace", namespace)
 	return a.Call(w, r, caller, agent, body)
 }
 
-func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent string, namespace storage.NamespaceRef) error {
+func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent string, namespace domain.NamespaceRef) error {
 	if agent != "nl2ql" && agent != "assistant" {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{
 		"name": agent, "namespace": namespace.String(), "caller": caller.Username, "restricted": caller.Restricted()})
 }
 
-func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller storage.Caller, agent string, body []byte) error {
+func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
 	return a.Call(w, r, caller, agent, body)
 }
 
-func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller storage.Caller, agent, path string, body []byte) error {
+func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent, path string, body []byte) error {
 	if agent != "nl2ql" && agent != "assistant" {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{
@@ -266,7 +266,7 @@ func (a *scriptedAgents) ServeKeys(w http.ResponseWriter, _ *http.Request) error
 
 func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent string) error {
 	if agent != "nl2ql" && agent != "assistant" {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, err := fmt.Fprintf(w, "{\"name\":\"%s\",\"url\":\"%s/a2a/%s\"}\n", agent, baseurl.From(r.Context()), agent)

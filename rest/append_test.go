@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -28,7 +28,7 @@ type meanwhileLake struct {
 	do atomic.Pointer[func()]
 }
 
-func (l *meanwhileLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
+func (l *meanwhileLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
 	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
 		if do := l.do.Swap(nil); do != nil {
 			(*do)()
@@ -57,7 +57,7 @@ func TestAppendToDamagedDataset(t *testing.T) {
 		}
 	}
 	send(`{"data":[{"name":"oak"}]}`, http.StatusOK, "")
-	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
+	data, err := store.DatasetData(t.Context(), domain.Caller{Username: "alice"}, domain.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
 	if err != nil || len(data.Files) != 1 {
 		t.Fatalf("%+v, %v", data, err)
 	}
@@ -109,7 +109,7 @@ func TestDamagedFile(t *testing.T) {
 	}
 	const row, sql, neutral = `{"data":[{"name":"oak"}]}`, `{"username":"self","namespace":"lab","query":"SELECT name FROM plants"}`, "the operator must restore the file"
 	send(http.MethodPost, add, row, http.StatusOK, "")
-	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
+	data, err := store.DatasetData(t.Context(), domain.Caller{Username: "alice"}, domain.DatasetRef{Owner: "alice", Namespace: "lab", Name: "plants"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func damageFile(t *testing.T, path, text string) (restore func()) {
 // filesOf returns the paths of the files of a dataset plants.
 func filesOf(t *testing.T, plane dataPlane, store *sqlstore.Store, user string) (paths []string) {
 	t.Helper()
-	data, err := store.DatasetData(t.Context(), storage.Caller{Username: user}, storage.DatasetRef{Owner: user, Namespace: "lab", Name: "plants"})
+	data, err := store.DatasetData(t.Context(), domain.Caller{Username: user}, domain.DatasetRef{Owner: user, Namespace: "lab", Name: "plants"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ type leavingLake struct {
 	leave func()
 }
 
-func (l leavingLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
+func (l leavingLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
 	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
 		defer l.leave()
 		return beforeCommit()
@@ -372,7 +372,7 @@ func TestIngestionWithLink(t *testing.T) {
 	plane := newDataPlane(t, store)
 	s := newServiceOn(t, store, plane)
 	s.haveUpload()
-	data, err := store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
+	data, err := store.DatasetData(t.Context(), domain.Caller{Username: "alice"}, domain.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"parley/internal/domain"
 	"parley/internal/locale"
-	"parley/storage"
 )
 
 type askAnswer struct {
@@ -23,23 +23,23 @@ type goneRun struct {
 }
 
 // question reads a question whose text is in the named field.
-func (s *Server) question(f fields, text string) storage.Question {
-	question := storage.Question{Namespace: f.namespace(), Text: f.text(text, storage.CheckQuestion)}
+func (s *Server) question(f fields, text string) domain.Question {
+	question := domain.Question{Namespace: f.namespace(), Text: f.text(text, domain.CheckQuestion)}
 	question.Provider, question.Model = s.model(f)
 	if f.has("minConfidence") {
 		least, ok := decode[float64](f, "minConfidence", "a number from 0 to 1")
 		if ok {
-			f.check("minConfidence", storage.CheckConfidence(least))
+			f.check("minConfidence", domain.CheckConfidence(least))
 		}
 		question.MinConfidence = &least
 	}
 	return question
 }
 
-func (s *Server) readQuestion(r *request) (storage.Question, error) {
+func (s *Server) readQuestion(r *request) (domain.Question, error) {
 	f := r.fields(s.cfg.MaxBody)
 	question := s.question(f, "query")
-	question.HelperPrompt = f.optionalText("helperPrompt", "", storage.CheckHelperPrompt)
+	question.HelperPrompt = f.optionalText("helperPrompt", "", domain.CheckHelperPrompt)
 	question.Agent = f.optionalText("agent", agentAssistant, oneOf(agentAssistant, agentNL2QL))
 	if f.has("conversationId") {
 		question.ConversationID = f.uuid("conversationId")
@@ -72,7 +72,7 @@ func (s *Server) getModels(*request) (any, error) {
 }
 
 // startRun starts a run, which continues when the request ends.
-func (s *Server) startRun(r *request, question storage.Question) (storage.RunRequest, error) {
+func (s *Server) startRun(r *request, question domain.Question) (domain.RunRequest, error) {
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
 	question.Locale = locale.From(ctx)
@@ -104,7 +104,7 @@ func (s *Server) askAndWait(r *request) error {
 		return err
 	}
 	defer s.extendDeadlines(r.Context)()
-	run, err := s.runToEnd(r, question, func(storage.Progress) {})
+	run, err := s.runToEnd(r, question, func(domain.Progress) {})
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ func (s *Server) resumeRun(r *request) error {
 	}
 	defer release()
 	switch run.Status {
-	case storage.RunCompleted, storage.RunExpired:
+	case domain.RunCompleted, domain.RunExpired:
 		r.PureJSON(http.StatusGone, goneRun{Question: run.Question, Result: run.Result})
 		return nil
-	case storage.RunFailed:
+	case domain.RunFailed:
 		return failure(run)
 	}
 	closeStream, err := s.cfg.Agents.OpenStream(r.caller)
@@ -146,50 +146,50 @@ func (s *Server) resumeRun(r *request) error {
 
 // runToEnd starts a run, passes its progress to report, and returns the completed run. The
 // response has no place for a question to the user: the most likely reading is taken.
-func (s *Server) runToEnd(r *request, question storage.Question, report func(storage.Progress)) (storage.Run, error) {
+func (s *Server) runToEnd(r *request, question domain.Question, report func(domain.Progress)) (domain.Run, error) {
 	question.NeverAsk = true
 	started, err := s.startRun(r, question)
 	if err != nil {
-		return storage.Run{}, err
+		return domain.Run{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RunTimeout)
 	defer cancel()
 	run, err := s.waitForRun(ctx, r.caller, started.RunID, report)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return run, storage.Errorf(storage.ErrUnavailable, "the answer takes longer than a request can wait; run %s continues", started.RunID)
+		return run, domain.Errorf(domain.ErrUnavailable, "the answer takes longer than a request can wait; run %s continues", started.RunID)
 	}
 	return run, err
 }
 
-func (s *Server) waitForRun(ctx context.Context, caller storage.Caller, id string, report func(storage.Progress)) (storage.Run, error) {
+func (s *Server) waitForRun(ctx context.Context, caller domain.Caller, id string, report func(domain.Progress)) (domain.Run, error) {
 	unavailable := false
 	for progress, err := range s.cfg.Agents.Follow(ctx, caller, id) {
 		if err != nil {
-			return storage.Run{}, fmt.Errorf("follow run: %w", err)
+			return domain.Run{}, fmt.Errorf("follow run: %w", err)
 		}
-		if progress.Kind == storage.InputRequired {
-			return storage.Run{}, storage.Errorf(storage.ErrInvalid, "run %s waits for an answer: %s", id, progress.Input.Question)
+		if progress.Kind == domain.InputRequired {
+			return domain.Run{}, domain.Errorf(domain.ErrInvalid, "run %s waits for an answer: %s", id, progress.Input.Question)
 		}
 		unavailable = progress.Unavailable
 		report(progress)
 	}
 	run, err := s.cfg.Store.Run(ctx, caller, id)
 	switch {
-	case err != nil || run.Status == storage.RunCompleted:
+	case err != nil || run.Status == domain.RunCompleted:
 		return run, err
 	case unavailable:
-		return run, storage.Errorf(storage.ErrUnavailable, "%s", run.ErrorMessage)
+		return run, domain.Errorf(domain.ErrUnavailable, "%s", run.ErrorMessage)
 	}
 	return run, failure(run)
 }
 
 // failure returns the error of a run without a result.
-func failure(run storage.Run) error {
+func failure(run domain.Run) error {
 	switch {
 	case !run.Status.Final():
 		return fmt.Errorf("run %s was reported as ended but is not", run.ID)
 	case run.ErrorMessage == "":
-		return storage.Errorf(storage.ErrInvalid, "the run has %s", run.Status)
+		return domain.Errorf(domain.ErrInvalid, "the run has %s", run.Status)
 	}
-	return storage.Errorf(storage.ErrInvalid, "%s", run.ErrorMessage)
+	return domain.Errorf(domain.ErrInvalid, "%s", run.ErrorMessage)
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -23,7 +23,7 @@ const aQuestion = `{"username":"self","namespace":"shop","query":"How many order
 
 // askingService is a service with a dataset to ask about, whose runs come to
 // what follow says.
-func askingService(t *testing.T, follow func(ctx context.Context, runID string, yield func(storage.Progress, error) bool), change ...func(*rest.Config)) *service {
+func askingService(t *testing.T, follow func(ctx context.Context, runID string, yield func(domain.Progress, error) bool), change ...func(*rest.Config)) *service {
 	t.Helper()
 	s := newService(t, sqlstoretest.SQLite(t), change...)
 	s.create("alice", "shop", "orders")
@@ -50,31 +50,31 @@ func (s *service) open(ctx context.Context, server *httptest.Server, path, body 
 func TestWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	s := askingService(t, nil)
-	ask := func(path, body string) storage.Question {
+	ask := func(path, body string) domain.Question {
 		t.Helper()
 		if got := s.send("alice", http.MethodPost, path, "application/json", body); got.status != http.StatusOK {
 			t.Fatalf("%s: %d %s", body, got.status, got.body)
 		}
 		return s.agents.asked
 	}
-	shop := storage.NamespaceRef{Owner: "alice", Name: "shop"}
-	longest := strings.Repeat("é", storage.MaxQuestion/2)
+	shop := domain.NamespaceRef{Owner: "alice", Name: "shop"}
+	longest := strings.Repeat("é", domain.MaxQuestion/2)
 	for name, test := range map[string]struct {
 		path, body string
-		want       storage.Question
+		want       domain.Question
 	}{
-		"least": {"/query/ask", aQuestion, storage.Question{Agent: "assistant", Namespace: shop, Text: "How many orders?"}},
+		"least": {"/query/ask", aQuestion, domain.Question{Agent: "assistant", Namespace: shop, Text: "How many orders?"}},
 		"most": {"/query/autorag",
 			`{"username":"ALICE","namespace":"shop","query":" <why> ","helperPrompt":"be short","model":"m","provider":"p","agent":"nl2ql"}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: " <why> ", HelperPrompt: "be short", Model: "m", Provider: "p", NeverAsk: true}},
+			domain.Question{Agent: "nl2ql", Namespace: shop, Text: " <why> ", HelperPrompt: "be short", Model: "m", Provider: "p", NeverAsk: true}},
 		"nulls": {"/query/ask", `{"username":"self","namespace":"shop","query":"x","helperPrompt":null,"model":null,"conversationId":null,"agent":null}`,
-			storage.Question{Agent: "assistant", Namespace: shop, Text: "x"}},
+			domain.Question{Agent: "assistant", Namespace: shop, Text: "x"}},
 		"longest": {"/query/ask", `{"username":"self","namespace":"shop","query":"` + longest + `"}`,
-			storage.Question{Agent: "assistant", Namespace: shop, Text: longest}},
+			domain.Question{Agent: "assistant", Namespace: shop, Text: longest}},
 		"for rows": {"/query", `{"username":"self","namespace":"shop","naturalLanguageQuery":"x","model":"m","provider":"p","helperPrompt":7}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", Model: "m", Provider: "p", NeverAsk: true}},
+			domain.Question{Agent: "nl2ql", Namespace: shop, Text: "x", Model: "m", Provider: "p", NeverAsk: true}},
 		"for rows of a dataset": {"/query", `{"username":"self","namespace":"shop","dataset":"Orders","naturalLanguageQuery":"x"}`,
-			storage.Question{Agent: "nl2ql", Namespace: shop, Text: "x", HelperPrompt: "The question is about the dataset Orders.", NeverAsk: true}},
+			domain.Question{Agent: "nl2ql", Namespace: shop, Text: "x", HelperPrompt: "The question is about the dataset Orders.", NeverAsk: true}},
 	} {
 		if got := ask(test.path, test.body); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
@@ -98,12 +98,12 @@ func TestWhatIsAsked(t *testing.T) {
 // question could mean.
 func TestDegreesOfCertainty(t *testing.T) {
 	t.Parallel()
-	step := storage.Step{Query: "SELECT 1", Data: []json.RawMessage{json.RawMessage(`{"n":1}`)}, Confidence: 0.55, Certainty: "likely",
-		Alternatives: []storage.InputOption{{ID: "1", Label: "orders by total", Query: "SELECT 2"}}}
+	step := domain.Step{Query: "SELECT 1", Data: []json.RawMessage{json.RawMessage(`{"n":1}`)}, Confidence: 0.55, Certainty: "likely",
+		Alternatives: []domain.InputOption{{ID: "1", Label: "orders by total", Query: "SELECT 2"}}}
 	var s *service
-	s = askingService(t, func(ctx context.Context, runID string, yield func(storage.Progress, error) bool) {
-		yield(storage.Progress{Kind: storage.StepDone, Step: step}, nil)
-		if err := sqlstoretest.Finish(ctx, s.agents.store, storage.Caller{Username: "alice"}, runID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}); err != nil {
+	s = askingService(t, func(ctx context.Context, runID string, yield func(domain.Progress, error) bool) {
+		yield(domain.Progress{Kind: domain.StepDone, Step: step}, nil)
+		if err := sqlstoretest.Finish(ctx, s.agents.store, domain.Caller{Username: "alice"}, runID, domain.RunOutcome{Status: domain.RunCompleted, Result: json.RawMessage(`{}`)}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -129,8 +129,8 @@ func TestTooManyStreams(t *testing.T) {
 	if s.agents.asked.Text != "" {
 		t.Errorf("it was asked: %+v", s.agents.asked)
 	}
-	run, err := sqlstoretest.Ask(t.Context(), s.agents.store, storage.Caller{Username: "streamer"}, storage.Question{
-		Agent: "assistant", Namespace: storage.NamespaceRef{Owner: "streamer", Name: "shop"}, ConversationID: storage.NewID(), Text: "?"})
+	run, err := sqlstoretest.Ask(t.Context(), s.agents.store, domain.Caller{Username: "streamer"}, domain.Question{
+		Agent: "assistant", Namespace: domain.NamespaceRef{Owner: "streamer", Name: "shop"}, ConversationID: domain.NewID(), Text: "?"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,8 +145,8 @@ func TestLimitsOfAQuestion(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	for _, path := range []string{"/query/ask", "/query/autorag"} {
 		for name, member := range map[string]string{
-			"question":      `"query":"` + long(storage.MaxQuestion+1) + `"`,
-			"bytes":         `"query":"` + strings.Repeat("é", storage.MaxQuestion/2+1) + `"`,
+			"question":      `"query":"` + long(domain.MaxQuestion+1) + `"`,
+			"bytes":         `"query":"` + strings.Repeat("é", domain.MaxQuestion/2+1) + `"`,
 			"helper prompt": `"helperPrompt":"` + long(10_001) + `"`,
 			"model":         `"model":"` + long(201) + `"`,
 			"provider":      `"provider":"` + long(201) + `"`,
@@ -210,10 +210,10 @@ func TestOneRunOneResult(t *testing.T) {
 func TestARunThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	var id string
-	s := askingService(t, func(ctx context.Context, runID string, yield func(storage.Progress, error) bool) {
+	s := askingService(t, func(ctx context.Context, runID string, yield func(domain.Progress, error) bool) {
 		id = runID
 		<-ctx.Done()
-		yield(storage.Progress{}, ctx.Err())
+		yield(domain.Progress{}, ctx.Err())
 	}, func(cfg *rest.Config) { cfg.RunTimeout = 10 * time.Millisecond })
 	for path, body := range map[string]string{
 		"/query/autorag": aQuestion,
@@ -235,12 +235,12 @@ func TestARunThatTakesTooLong(t *testing.T) {
 func TestAStreamOutlivesTheServersTimeouts(t *testing.T) {
 	t.Parallel()
 	const timeout = 500 * time.Millisecond
-	s := askingService(t, func(ctx context.Context, _ string, yield func(storage.Progress, error) bool) {
+	s := askingService(t, func(ctx context.Context, _ string, yield func(domain.Progress, error) bool) {
 		select {
 		case <-ctx.Done():
-			yield(storage.Progress{}, ctx.Err())
+			yield(domain.Progress{}, ctx.Err())
 		case <-time.After(timeout * 3 / 2):
-			yield(storage.Progress{Kind: storage.Answered, Text: "at last"}, nil)
+			yield(domain.Progress{Kind: domain.Answered, Text: "at last"}, nil)
 		}
 	})
 	server := httptest.NewUnstartedServer(s.rest)
@@ -258,9 +258,9 @@ func TestAStreamOutlivesTheServersTimeouts(t *testing.T) {
 func TestAStreamBeginsAtOnceAndEndsWithItsReader(t *testing.T) {
 	t.Parallel()
 	ended := make(chan string, 1)
-	s := askingService(t, func(ctx context.Context, runID string, yield func(storage.Progress, error) bool) {
+	s := askingService(t, func(ctx context.Context, runID string, yield func(domain.Progress, error) bool) {
 		<-ctx.Done()
-		yield(storage.Progress{}, ctx.Err())
+		yield(domain.Progress{}, ctx.Err())
 		ended <- runID
 	})
 	ctx, leave := context.WithCancel(t.Context())
@@ -291,9 +291,9 @@ func TestAStreamBeginsAtOnceAndEndsWithItsReader(t *testing.T) {
 func TestAReaderThatStallsIsCutOff(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	s := askingService(t, func(_ context.Context, _ string, yield func(storage.Progress, error) bool) {
+	s := askingService(t, func(_ context.Context, _ string, yield func(domain.Progress, error) bool) {
 		defer close(ended)
-		for line := (storage.Progress{Kind: storage.Answered, Text: strings.Repeat("x", 1<<20)}); yield(line, nil); {
+		for line := (domain.Progress{Kind: domain.Answered, Text: strings.Repeat("x", 1<<20)}); yield(line, nil); {
 		}
 	}, func(cfg *rest.Config) { cfg.WriteTimeout = 50 * time.Millisecond })
 	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.server.Listener.Addr().String())
@@ -316,8 +316,8 @@ func TestAReaderThatStallsIsCutOff(t *testing.T) {
 // client must be able to tell, and not take it for a run that failed.
 func TestABrokenStreamIsBrokenOff(t *testing.T) {
 	t.Parallel()
-	s := askingService(t, func(_ context.Context, _ string, yield func(storage.Progress, error) bool) {
-		_ = yield(storage.Progress{Kind: storage.PlanningStarted}, nil) && yield(storage.Progress{}, errors.New("the disk is gone"))
+	s := askingService(t, func(_ context.Context, _ string, yield func(domain.Progress, error) bool) {
+		_ = yield(domain.Progress{Kind: domain.PlanningStarted}, nil) && yield(domain.Progress{}, errors.New("the disk is gone"))
 	})
 	body, err := io.ReadAll(s.open(t.Context(), s.server, "/query/ask", aQuestion).Body)
 	if err == nil || !strings.HasSuffix(string(body), "event: planningStarted\ndata: {}\n\n") {

@@ -16,8 +16,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/benchtest"
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -42,8 +42,8 @@ func BenchmarkGrantCheck(b *testing.B) {
 		for i := range 50 {
 			s.create("alice", "shop", fmt.Sprint("dataset", i))
 		}
-		err := store.ShareDataset(b.Context(), storage.Caller{Username: "alice"},
-			storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "dataset25"}, storage.Grant{Username: "bob", Role: storage.Viewer})
+		err := store.ShareDataset(b.Context(), domain.Caller{Username: "alice"},
+			domain.DatasetRef{Owner: "alice", Namespace: "shop", Name: "dataset25"}, domain.Grant{Username: "bob", Role: domain.Viewer})
 		if err != nil {
 			b.Fatal(err)
 		}

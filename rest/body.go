@@ -14,7 +14,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Media types of request bodies.
@@ -30,13 +30,13 @@ func readBytes(c *gin.Context, limit int64, wanted string) ([]byte, error) {
 		mediaType, params, err := mime.ParseMediaType(header)
 		charset := params["charset"]
 		if err != nil || !accepts(wanted, mediaType) || charset != "" && !strings.EqualFold(charset, "utf-8") {
-			return nil, storage.Errorf(errUnsupportedMedia, "send this as Content-Type: %s, in UTF-8", wanted)
+			return nil, domain.Errorf(errUnsupportedMedia, "send this as Content-Type: %s, in UTF-8", wanted)
 		}
 	}
 	if encoding := c.GetHeader("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, storage.Errorf(errUnsupportedMedia, "send this without Content-Encoding")
+		return nil, domain.Errorf(errUnsupportedMedia, "send this without Content-Encoding")
 	}
-	tooLarge := storage.Errorf(errTooLarge, "the body is larger than %d bytes", limit)
+	tooLarge := domain.Errorf(errTooLarge, "the body is larger than %d bytes", limit)
 	if c.Request.ContentLength > limit {
 		return nil, tooLarge
 	}
@@ -45,7 +45,7 @@ func readBytes(c *gin.Context, limit int64, wanted string) ([]byte, error) {
 	switch {
 	case errors.As(err, &exceeded):
 		return nil, tooLarge
-	case errors.Is(err, storage.ErrTooMany), errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, domain.ErrTooMany), errors.Is(err, domain.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return nil, err // it got no slot
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
@@ -66,7 +66,7 @@ func (r *request) body(limit int64, wanted string) []byte {
 	}
 	body, err := readBytes(r.Context, limit, wanted)
 	if err == nil && !utf8.Valid(body) {
-		err = storage.Errorf(errBadRequest, "the body is not UTF-8")
+		err = domain.Errorf(errBadRequest, "the body is not UTF-8")
 	}
 	if err == nil && r.afterBody != nil {
 		err = r.afterBody()
@@ -77,7 +77,7 @@ func (r *request) body(limit int64, wanted string) []byte {
 
 func (r *request) newName(limit int64) string {
 	name := strings.TrimSpace(string(r.body(limit, mediaText)))
-	r.check("name", storage.CheckName(name))
+	r.check("name", domain.CheckName(name))
 	return name
 }
 
@@ -90,11 +90,11 @@ func (r *request) fields(limit int64) fields {
 	switch {
 	case r.failed != nil:
 	case len(bytes.TrimSpace(body)) == 0:
-		r.failed = storage.Errorf(errBadRequest, "the body is not JSON: it is empty")
+		r.failed = domain.Errorf(errBadRequest, "the body is not JSON: it is empty")
 	case errors.As(err, &syntax):
-		r.failed = storage.Errorf(errBadRequest, "the body is not JSON: %s, at byte %d", syntax, syntax.Offset)
+		r.failed = domain.Errorf(errBadRequest, "the body is not JSON: %s, at byte %d", syntax, syntax.Offset)
 	case err != nil || f.members == nil:
-		r.failed = storage.Invalid(storage.FieldError{Field: "body", Message: "must be a JSON object"})
+		r.failed = domain.Invalid(domain.FieldError{Field: "body", Message: "must be a JSON object"})
 	}
 	return f
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/internal/domain"
 	"parley/internal/jsontext"
-	"parley/storage"
 )
 
 type conversationJSON struct {
@@ -19,17 +19,17 @@ type conversationsJSON struct {
 	Conversations []conversationJSON `json:"conversations"`
 }
 
-func toConversation(c storage.Conversation) conversationJSON {
+func toConversation(c domain.Conversation) conversationJSON {
 	return conversationJSON{ID: c.ID, Title: c.Title, CreatedAt: c.CreatedAt.UnixMilli(), UpdatedAt: c.UpdatedAt.UnixMilli()}
 }
 
 func (s *Server) getConversations(r *request) (any, error) {
-	in := storage.NamespaceRef{Owner: r.caller.Resolve(r.Query("username")), Name: r.Query("namespace")}
+	in := domain.NamespaceRef{Owner: r.caller.Resolve(r.Query("username")), Name: r.Query("namespace")}
 	if in.Owner != "" {
-		r.check("username", storage.CheckUsername(in.Owner))
+		r.check("username", domain.CheckUsername(in.Owner))
 	}
 	if in.Name != "" {
-		r.check("namespace", storage.CheckName(in.Name))
+		r.check("namespace", domain.CheckName(in.Name))
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -75,14 +75,14 @@ var errRunDeleted = errors.New("the run is gone")
 
 // sendTurn writes a turn. A large result is read at this point, once memory is reserved for
 // it, and written unchanged.
-func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
+func (s *Server) sendTurn(r *request, text []byte, turn domain.Run) error {
 	text = fmt.Appendf(text, `{"runId":"%s","question":%s,"status":"%s"`, turn.ID, quote(turn.Question), turn.Status)
 	switch {
 	case !turn.Status.Final():
 		return s.sendRunningTurn(r, text, turn)
-	case turn.Status != storage.RunCompleted || turn.ResultBytes == 0:
+	case turn.Status != domain.RunCompleted || turn.ResultBytes == 0:
 		return send(r, append(text, '}'))
-	case turn.ResultBytes <= storage.InlineResult:
+	case turn.ResultBytes <= domain.InlineResult:
 		text = append(text, `,"result":`...)
 		return send(r, append(append(text, turn.Result...), '}'))
 	}
@@ -92,7 +92,7 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 	}
 	defer release()
 	run, err := s.load(r, turn.ID, turn.ResultBytes)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return errRunDeleted
 	}
 	if err != nil {
@@ -102,9 +102,9 @@ func (s *Server) sendTurn(r *request, text []byte, turn storage.Run) error {
 }
 
 // sendRunningTurn writes the rest of a turn whose run is open, with what it asks the user.
-func (s *Server) sendRunningTurn(r *request, text []byte, turn storage.Run) error {
+func (s *Server) sendRunningTurn(r *request, text []byte, turn domain.Run) error {
 	input, err := s.input(r, turn)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return errRunDeleted
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func send(r *request, pieces ...[]byte) error {
 const maxTurns = 100
 
 // turnPage reads the page parameters; the default is all turns.
-func (r *request) turnPage() (page storage.TurnPage) {
+func (r *request) turnPage() (page domain.TurnPage) {
 	if text, ok := r.GetQuery("limit"); ok {
 		page.Limit = r.pageSize("limit", text, maxTurns)
 	}
@@ -154,11 +154,11 @@ func quote(text string) []byte {
 func (s *Server) renameConversation(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	id := r.fieldID("conversationId")
-	title := f.text("title", storage.CheckTitle)
+	title := f.text("title", domain.CheckTitle)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return nil, s.cfg.Store.RenameConversation(r.ctx(), r.caller, id, storage.Title(title))
+	return nil, s.cfg.Store.RenameConversation(r.ctx(), r.caller, id, domain.Title(title))
 }
 
 func (s *Server) deleteConversation(r *request, id string) (any, error) {
@@ -174,7 +174,7 @@ func (s *Server) stopRuns(r *request, id string) error {
 	if r.caller.Restricted() {
 		return nil
 	}
-	_, turns, err := s.cfg.Store.Conversation(r.ctx(), r.caller, id, storage.TurnPage{})
+	_, turns, err := s.cfg.Store.Conversation(r.ctx(), r.caller, id, domain.TurnPage{})
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *Server) stopRuns(r *request, id string) error {
 		if err == nil && !turn.Status.Final() {
 			err = s.cfg.Agents.Stop(r.ctx(), r.caller, turn.ID)
 		}
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
 			return err
 		}
 	}

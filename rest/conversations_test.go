@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -29,15 +29,15 @@ import (
 func (s *service) longConversation(user string, turns, size int) string {
 	s.t.Helper()
 	s.create(user, "shop", "orders")
-	caller, ctx, conversation := storage.Caller{Username: user}, s.t.Context(), uuid.NewString()
+	caller, ctx, conversation := domain.Caller{Username: user}, s.t.Context(), uuid.NewString()
 	result := json.RawMessage(`{"response":"` + strings.Repeat("x", size) + `","steps":[]}`)
 	for range turns {
-		run, err := sqlstoretest.Ask(ctx, s.store, caller, storage.Question{
-			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: user, Name: "shop"},
+		run, err := sqlstoretest.Ask(ctx, s.store, caller, domain.Question{
+			ConversationID: conversation, Namespace: domain.NamespaceRef{Owner: user, Name: "shop"},
 			Agent: "assistant", Text: "How many orders were there?",
 		})
 		if err == nil {
-			err = sqlstoretest.Finish(ctx, s.store, caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+			err = sqlstoretest.Finish(ctx, s.store, caller, run.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: result})
 		}
 		if err != nil {
 			s.t.Fatal(err)
@@ -145,7 +145,7 @@ type slowRuns struct {
 	proceed chan struct{}
 }
 
-func (s slowRuns) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
+func (s slowRuns) Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error) {
 	s.reading <- struct{}{}
 	<-s.proceed
 	run, err := s.Store.Run(ctx, caller, id)
@@ -190,9 +190,9 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 // failingTurns is a store that fails when most of a conversation has been read.
 type failingTurns struct{ rest.Store }
 
-func (f failingTurns) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
+func (f failingTurns) Conversation(ctx context.Context, caller domain.Caller, id string, page domain.TurnPage) (string, iter.Seq2[domain.Run, error], error) {
 	title, turns, err := f.Store.Conversation(ctx, caller, id, page)
-	return title, func(yield func(storage.Run, error) bool) {
+	return title, func(yield func(domain.Run, error) bool) {
 		count := 0
 		for turn, err := range turns {
 			if count++; count > 30 {

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type datasetJSON struct {
@@ -14,7 +14,7 @@ type datasetJSON struct {
 // maxListedMetadata limits the metadata in a list of datasets, in bytes as stored.
 const maxListedMetadata = 1 << 20
 
-func toDataset(d storage.Dataset) datasetJSON {
+func toDataset(d domain.Dataset) datasetJSON {
 	return datasetJSON{Name: d.Name, Namespace: d.Namespace, Owner: d.Owner, Visibility: "Private"}
 }
 
@@ -37,7 +37,7 @@ type datasetMetadata struct {
 	DataDescription  *string           `json:"dataDescription,omitempty"`
 	SchemaDefinition map[string]string `json:"schemaDefinition,omitzero"`
 	// Access is what the caller may do: owner, editor or viewer.
-	Access storage.Role `json:"access"`
+	Access domain.Role `json:"access"`
 }
 
 type columnJSON struct {
@@ -45,14 +45,14 @@ type columnJSON struct {
 	Type string `json:"type"`
 }
 
-func toColumn(c storage.Column) columnJSON {
-	if c.Type == storage.TypeUnknown {
+func toColumn(c domain.Column) columnJSON {
+	if c.Type == domain.TypeUnknown {
 		c.Type = "VARCHAR" // as which it reads
 	}
 	return columnJSON(c)
 }
 
-func (s *Server) createDataset(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) createDataset(r *request, ref domain.DatasetRef) (any, error) {
 	patch := r.optionalFields(s.cfg.MaxBody).definition()
 	if err := r.err(); err != nil {
 		return nil, err
@@ -60,14 +60,14 @@ func (s *Server) createDataset(r *request, ref storage.DatasetRef) (any, error) 
 	return nil, s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
 }
 
-func (s *Server) getDataset(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) getDataset(r *request, ref domain.DatasetRef) (any, error) {
 	d, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
 	return datasetWithMetadata{Dataset: toDataset(d), Metadata: toMetadata(d)}, err
 }
 
-func toMetadata(d storage.Dataset) datasetMetadata {
+func toMetadata(d domain.Dataset) datasetMetadata {
 	return datasetMetadata{
-		ColumnNames:      toList(d.Columns, func(c storage.Column) string { return c.Name }),
+		ColumnNames:      toList(d.Columns, func(c domain.Column) string { return c.Name }),
 		Columns:          toList(d.Columns, toColumn),
 		RowCount:         d.RowCount,
 		DataDescription:  d.Definition.Description,
@@ -81,7 +81,7 @@ func (s *Server) getDatasets(r *request) (any, error) {
 	return toList(datasets, toDataset), err
 }
 
-func (s *Server) getNamespaceDatasets(r *request, ref storage.NamespaceRef) (any, error) {
+func (s *Server) getNamespaceDatasets(r *request, ref domain.NamespaceRef) (any, error) {
 	withMetadata := r.Query("metadata")
 	if withMetadata != "" {
 		r.check("metadata", oneOf("true", "false")(withMetadata))
@@ -98,10 +98,10 @@ func (s *Server) getNamespaceDatasets(r *request, ref storage.NamespaceRef) (any
 	for _, d := range described {
 		metadata[d.Name] = new(toMetadata(d))
 	}
-	return toList(datasets, func(d storage.Dataset) listedDataset { return listedDataset{toDataset(d), metadata[d.Name]} }), err
+	return toList(datasets, func(d domain.Dataset) listedDataset { return listedDataset{toDataset(d), metadata[d.Name]} }), err
 }
 
-func (s *Server) putDefinition(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) putDefinition(r *request, ref domain.DatasetRef) (any, error) {
 	patch := r.fields(s.cfg.MaxBody).definition()
 	if err := r.err(); err != nil {
 		return nil, err

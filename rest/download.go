@@ -8,14 +8,14 @@ import (
 	"os"
 	"strconv"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 )
 
 // downloadTypes are the media types of downloads.
-var downloadTypes = map[storage.DownloadFormat]string{
-	storage.DownloadCSV:     "text/csv; charset=utf-8",
-	storage.DownloadParquet: "application/vnd.apache.parquet",
+var downloadTypes = map[domain.DownloadFormat]string{
+	domain.DownloadCSV:     "text/csv; charset=utf-8",
+	domain.DownloadParquet: "application/vnd.apache.parquet",
 }
 
 // mediaLines is the media type of rows, one in each line.
@@ -26,10 +26,10 @@ const downloadChunk = 1 << 20
 
 // getDownload answers with all rows of a dataset as a file.
 func (s *Server) getDownload(r *request) error {
-	ref, as := r.dataset(), storage.Download{Format: storage.DownloadCSV}
+	ref, as := r.dataset(), domain.Download{Format: domain.DownloadCSV}
 	if format := r.Query("format"); format != "" {
 		r.check("format", oneOf("csv", "parquet")(format))
-		as.Format = storage.DownloadFormat(format)
+		as.Format = domain.DownloadFormat(format)
 	}
 	if escape := r.Query("escapeFormulas"); escape != "" {
 		r.check("escapeFormulas", oneOf("true", "false")(escape))

@@ -11,9 +11,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/jsontext"
 	"parley/rest/middleware"
-	"parley/storage"
 )
 
 // Errors of a request that cannot be read or routed.
@@ -45,24 +45,24 @@ var answers = []struct {
 }{
 	{errClientGone, statusClientGone, "BAD_REQUEST", "the client went away"},
 	{errBadRequest, http.StatusBadRequest, "BAD_REQUEST", "the request cannot be read"},
-	{storage.ErrUnauthorized, http.StatusUnauthorized, "UNAUTHORIZED", "a valid bearer token is required"},
-	{storage.ErrForbidden, http.StatusForbidden, "FORBIDDEN", "you may not do this"},
+	{domain.ErrUnauthorized, http.StatusUnauthorized, "UNAUTHORIZED", "a valid bearer token is required"},
+	{domain.ErrForbidden, http.StatusForbidden, "FORBIDDEN", "you may not do this"},
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND", "there is nothing at this path"},
-	{storage.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "not found"},
+	{domain.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "not found"},
 	{errMethodNotAllowed, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "this path does not take this method"},
-	{storage.ErrConflict, http.StatusConflict, "CONFLICT", "another request changed this; read it again and retry"},
+	{domain.ErrConflict, http.StatusConflict, "CONFLICT", "another request changed this; read it again and retry"},
 	{errTooLarge, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "the request is too large"},
 	{errUnsupportedMedia, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "this media type is not taken here"},
-	{storage.ErrRunNotCompleted, http.StatusUnprocessableEntity, "RUN_NOT_COMPLETED", "only a completed run can be rated"},
-	{storage.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
-	{storage.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too many requests in progress; try again later"},
-	{storage.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
+	{domain.ErrRunNotCompleted, http.StatusUnprocessableEntity, "RUN_NOT_COMPLETED", "only a completed run can be rated"},
+	{domain.ErrInvalid, http.StatusUnprocessableEntity, "VALIDATION_FAILED", "the request is not valid"},
+	{domain.ErrTooMany, http.StatusTooManyRequests, "TOO_MANY_REQUESTS", "you have too many requests in progress; try again later"},
+	{domain.ErrTracing, http.StatusBadGateway, "TRACING_UNAVAILABLE", "the tracing store cannot be reached now, and nothing was recorded; try again"},
 	{syscall.ENOSPC, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EDQUOT, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EFBIG, http.StatusServiceUnavailable, "UNAVAILABLE", noRoom},
 	{syscall.EMFILE, http.StatusServiceUnavailable, "UNAVAILABLE", noDescriptors},
 	{syscall.ENFILE, http.StatusServiceUnavailable, "UNAVAILABLE", noDescriptors},
-	{storage.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
+	{domain.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "this took too long; try again"},
 }
 
@@ -83,7 +83,7 @@ type subError struct {
 	Message string `json:"message"`
 }
 
-func toSubError(f storage.FieldError) subError { return subError{Code: f.Field, Message: f.String()} }
+func toSubError(f domain.FieldError) subError { return subError{Code: f.Field, Message: f.String()} }
 
 // answer wraps an operation and writes a response for its error.
 func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
@@ -143,7 +143,7 @@ func toErrorResponse(err error) (int, errorResponse) {
 			continue
 		}
 		body := errorResponse{ErrorCode: a.code, Message: a.message, SubErrors: []subError{}}
-		if known, ok := errors.AsType[*storage.Error](err); ok {
+		if known, ok := errors.AsType[*domain.Error](err); ok {
 			body.Message = known.Message
 			body.SubErrors = toList(known.Fields[:min(len(known.Fields), maxSubErrors)], toSubError)
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/trace"
@@ -70,7 +70,7 @@ func TestFeedbackWithoutItsTracingStore(t *testing.T) {
 			langfuse.Behave(mode)
 			s.checkError(string(mode), s.rate("completed", `{"thumbsUp":true,"comment":"a secret of alice's"}`), http.StatusBadGateway, "TRACING_UNAVAILABLE")
 		}
-		if _, err := store.Rating(t.Context(), storage.Caller{Username: "alice"}, s.vars["completed"]); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := store.Rating(t.Context(), domain.Caller{Username: "alice"}, s.vars["completed"]); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("something was recorded: %v", err)
 		}
 		s.server.Close() // and with it, all that logs

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // fields is a JSON object whose members are read by name. Errors are recorded in the
@@ -26,7 +26,7 @@ type fields struct {
 func (f fields) check(name, problem string) { f.request.check(f.at+cut(name), problem) }
 
 // cut limits a client's name that is sent back.
-func cut(name string) string { return storage.Truncate(name, maxFieldPath) }
+func cut(name string) string { return domain.Truncate(name, maxFieldPath) }
 
 // has reports whether a member exists and is not null.
 func (f fields) has(name string) bool {
@@ -91,22 +91,22 @@ func notEmpty(most int) func(string) string {
 		if text == "" {
 			return "must not be empty"
 		}
-		return storage.CheckText(text, most)
+		return domain.CheckText(text, most)
 	}
 }
 
-// user reads a required username; storage.Self is the caller's.
+// user reads a required username; domain.Self is the caller's.
 func (f fields) user(name string) (username string) {
 	f.text(name, func(text string) string {
 		username = f.caller.Resolve(text)
-		return storage.CheckUsername(username)
+		return domain.CheckUsername(username)
 	})
 	return username
 }
 
 // namespace reads the namespace of a question or a query.
-func (f fields) namespace() storage.NamespaceRef {
-	return storage.NamespaceRef{Owner: f.user("username"), Name: f.text("namespace", storage.CheckName)}
+func (f fields) namespace() domain.NamespaceRef {
+	return domain.NamespaceRef{Owner: f.user("username"), Name: f.text("namespace", domain.CheckName)}
 }
 
 func (f fields) uuid(name string) (id string) {
@@ -185,8 +185,8 @@ func (f fields) texts(name string) map[string]string {
 
 // definition reads the fields of an inference definition. An absent field keeps its value,
 // null clears it.
-func (f fields) definition() storage.DefinitionPatch {
-	var patch storage.DefinitionPatch
+func (f fields) definition() domain.DefinitionPatch {
+	var patch domain.DefinitionPatch
 	_, patch.SetDescription = f.members["dataDescription"]
 	_, patch.SetSchema = f.members["schemaDefinition"]
 	patch.Description = f.nullableText("dataDescription")
@@ -196,12 +196,12 @@ func (f fields) definition() storage.DefinitionPatch {
 }
 
 // currentValue reads the current descriptions of a dataset and its fields.
-func (f fields) currentValue() storage.Definition {
+func (f fields) currentValue() domain.Definition {
 	inner := fields{request: f.request, at: f.at + "currentValue."}
 	if f.has("currentValue") {
 		inner.members, _ = decode[map[string]json.RawMessage](f, "currentValue", "an object")
 	}
-	current := storage.Definition{Description: inner.nullableText("description"), Schema: inner.texts("schema")}
+	current := domain.Definition{Description: inner.nullableText("description"), Schema: inner.texts("schema")}
 	for _, wrong := range current.Check() {
 		name := "description"
 		if field, ok := strings.CutPrefix(wrong.Field, "schemaDefinition"); ok {

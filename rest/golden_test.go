@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -546,27 +546,27 @@ func TestGolden(t *testing.T) {
 func (s *service) haveConversation() {
 	s.t.Helper()
 	s.create("alice", "shop", "orders")
-	alice, ctx := storage.Caller{Username: "alice"}, s.t.Context()
+	alice, ctx := domain.Caller{Username: "alice"}, s.t.Context()
 	s.vars["conversation"] = uuid.NewString()
 	for _, run := range []struct {
 		name, agent, question string
-		outcome               storage.RunOutcome
+		outcome               domain.RunOutcome
 	}{
-		{"completed", "assistant", "How many orders were there in May, and what were they worth?", storage.RunOutcome{
-			Status: storage.RunCompleted,
+		{"completed", "assistant", "How many orders were there in May, and what were they worth?", domain.RunOutcome{
+			Status: domain.RunCompleted,
 			Result: json.RawMessage(`{"response":"Two <orders>.","steps":[{"instruction":"Count","query":"SELECT 2 AS n","reasoning":"","data":[{"n":2,"__metadata":{"score":1}}]}]}`),
 		}},
-		{"failed", "nl2ql", "And in June?", storage.RunOutcome{Status: storage.RunFailed, ErrorMessage: "canceled"}},
-		{"running", "assistant", "And in July?", storage.RunOutcome{}},
-		{"expired", "assistant", "And in <August>?", storage.RunOutcome{Status: storage.RunExpired}},
+		{"failed", "nl2ql", "And in June?", domain.RunOutcome{Status: domain.RunFailed, ErrorMessage: "canceled"}},
+		{"running", "assistant", "And in July?", domain.RunOutcome{}},
+		{"expired", "assistant", "And in <August>?", domain.RunOutcome{Status: domain.RunExpired}},
 	} {
-		asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
-			ConversationID: s.vars["conversation"], Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+		asked, err := sqlstoretest.Ask(ctx, s.store, alice, domain.Question{
+			ConversationID: s.vars["conversation"], Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"},
 			Agent: run.agent, Text: run.question,
 		})
 		s.vars[run.name] = asked.RunID
 		if err == nil && run.name == "completed" {
-			err = sqlstoretest.Append(s.store, storage.TaskChange{
+			err = sqlstoretest.Append(s.store, domain.TaskChange{
 				RunID: asked.RunID, Holder: sqlstoretest.Holder, State: "working", Snapshot: json.RawMessage(`{}`), LastNodeID: "answer",
 			})
 		}
@@ -583,8 +583,8 @@ func (s *service) haveConversation() {
 func (s *service) haveQuestions() {
 	s.t.Helper()
 	for _, name := range []string{"waiting", "spoken"} {
-		asked, err := s.agents.Ask(s.t.Context(), storage.Caller{Username: "alice"}, storage.Question{
-			Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "Which orders?",
+		asked, err := s.agents.Ask(s.t.Context(), domain.Caller{Username: "alice"}, domain.Question{
+			Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "Which orders?",
 		})
 		if err != nil {
 			s.t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxSample limits the rows of a sample or a preview.
@@ -15,10 +15,10 @@ const maxSample = 1000
 type Describer interface {
 	// Describe describes a dataset and its fields from sample rows, starting from the
 	// current descriptions. ErrUnavailable when the model is.
-	Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error)
+	Describe(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error)
 	// CheckModel returns the errors of the fields provider and model, which may be "": they
 	// name no configured model.
-	CheckModel(provider, model string) []storage.FieldError
+	CheckModel(provider, model string) []domain.FieldError
 }
 
 type inferredDescription struct {
@@ -45,7 +45,7 @@ func (s *Server) inferSchema(r *request) (any, error) {
 	return inferredSchema{Schema: found.Schema}, err
 }
 
-func (s *Server) describe(r *request) (storage.Definition, error) {
+func (s *Server) describe(r *request) (domain.Definition, error) {
 	f := r.fields(s.cfg.MaxBody)
 	sample := f.sample("sample")
 	if len(sample) == 0 && r.err() == nil {
@@ -54,7 +54,7 @@ func (s *Server) describe(r *request) (storage.Definition, error) {
 	current := f.currentValue()
 	provider, model := s.model(f)
 	if err := r.err(); err != nil {
-		return storage.Definition{}, err
+		return domain.Definition{}, err
 	}
 	return s.cfg.Describer.Describe(r.ctx(), sample, current, provider, model)
 }
@@ -62,7 +62,7 @@ func (s *Server) describe(r *request) (storage.Definition, error) {
 // model reads the provider and model; "" is the default.
 func (s *Server) model(f fields) (provider, model string) {
 	before := len(f.wrong)
-	provider, model = f.optionalText("provider", "", storage.CheckModelName), f.optionalText("model", "", storage.CheckModelName)
+	provider, model = f.optionalText("provider", "", domain.CheckModelName), f.optionalText("model", "", domain.CheckModelName)
 	if len(f.wrong) == before {
 		f.wrong = append(f.wrong, s.cfg.Describer.CheckModel(provider, model)...)
 	}

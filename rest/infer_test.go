@@ -8,31 +8,31 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // CheckModel implements rest.Describer.
-func (scriptedDescriber) CheckModel(_, model string) []storage.FieldError {
+func (scriptedDescriber) CheckModel(_, model string) []domain.FieldError {
 	if model != "unset" {
 		return nil
 	}
-	return []storage.FieldError{{Field: "model", Message: "is not set here; there is reader"}}
+	return []domain.FieldError{{Field: "model", Message: "is not set here; there is reader"}}
 }
 
 // scriptedDescriber says how much it was given, but for models that are called
 // unset or down.
 type scriptedDescriber struct{}
 
-func (scriptedDescriber) Describe(_ context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
+func (scriptedDescriber) Describe(_ context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
 	if model == "down" {
-		return storage.Definition{}, storage.Errorf(storage.ErrUnavailable, "the language model cannot be reached: %s gives no connection", model)
+		return domain.Definition{}, domain.Errorf(domain.ErrUnavailable, "the language model cannot be reached: %s gives no connection", model)
 	}
 	text := fmt.Sprintf("%d rows by %q of %q", len(sample), model, provider)
 	if current.Description != nil {
 		text = *current.Description + ": " + text
 	}
-	found := storage.Definition{Description: &text, Schema: map[string]string{"name": "a text"}}
+	found := domain.Definition{Description: &text, Schema: map[string]string{"name": "a text"}}
 	for name, description := range current.Schema {
 		found.Schema[name] = description
 	}

@@ -5,12 +5,12 @@ import (
 	"maps"
 	"slices"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // ingestOptions reads the optional options of an ingestion. Unknown ones are errors: what
 // is left out of them by mistake would be guessed.
-func (f fields) ingestOptions() (options storage.IngestOptions) {
+func (f fields) ingestOptions() (options domain.IngestOptions) {
 	if !f.has("options") {
 		return options
 	}
@@ -23,14 +23,14 @@ func (f fields) ingestOptions() (options storage.IngestOptions) {
 		}
 	}
 	for _, wrong := range options.Normalize() {
-		if field := inner.at + wrong.Field; !slices.ContainsFunc(f.wrong[before:], func(known storage.FieldError) bool { return known.Field == field }) {
+		if field := inner.at + wrong.Field; !slices.ContainsFunc(f.wrong[before:], func(known domain.FieldError) bool { return known.Field == field }) {
 			inner.check(wrong.Field, wrong.Message)
 		}
 	}
 	return options
 }
 
-func (f fields) ingestOption(name string, options *storage.IngestOptions) {
+func (f fields) ingestOption(name string, options *domain.IngestOptions) {
 	switch name {
 	case "encoding":
 		options.Encoding = f.text(name, notEmpty(maxKey))
@@ -62,22 +62,22 @@ type filePreviewJSON struct {
 }
 
 type tablePreviewJSON struct {
-	Name     string                  `json:"name"`
-	Columns  []columnPreviewJSON     `json:"columns"`
-	Rows     []json.RawMessage       `json:"rows"`
-	RowCount int64                   `json:"rowCount"`
-	Warnings []storage.IngestWarning `json:"warnings"`
+	Name     string                 `json:"name"`
+	Columns  []columnPreviewJSON    `json:"columns"`
+	Rows     []json.RawMessage      `json:"rows"`
+	RowCount int64                  `json:"rowCount"`
+	Warnings []domain.IngestWarning `json:"warnings"`
 }
 
 type columnPreviewJSON struct {
-	storage.ColumnReport
+	domain.ColumnReport
 	Examples []json.RawMessage `json:"examples"`
 }
 
-func toTablePreview(t storage.TablePreview) tablePreviewJSON {
+func toTablePreview(t domain.TablePreview) tablePreviewJSON {
 	return tablePreviewJSON{
 		Name: t.Name, Rows: orEmpty(t.Rows), RowCount: t.RowCount, Warnings: orEmpty(t.Warnings),
-		Columns: toList(t.Columns, func(c storage.ColumnPreview) columnPreviewJSON {
+		Columns: toList(t.Columns, func(c domain.ColumnPreview) columnPreviewJSON {
 			return columnPreviewJSON{toColumnReport(c.ColumnReport), orEmpty(c.Examples)}
 		}),
 	}
@@ -87,7 +87,7 @@ func toTablePreview(t storage.TablePreview) tablePreviewJSON {
 // nothing.
 func (s *Server) previewFile(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
-	var refs []storage.IngestFile
+	var refs []domain.IngestFile
 	if f.has("files") {
 		refs = list(f, "files", maxIngestFiles, "", fields.ingestFile)
 	} else {
@@ -102,7 +102,7 @@ func (s *Server) previewFile(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	files := make([]storage.UploadFile, len(refs))
+	files := make([]domain.UploadFile, len(refs))
 	for i, ref := range refs {
 		var err error
 		if files[i], err = s.uploadedFile(r, ref); err != nil {
@@ -116,38 +116,38 @@ func (s *Server) previewFile(r *request) (any, error) {
 }
 
 // previewTarget reads the optional dataset of a preview.
-func (f fields) previewTarget() (into storage.PreviewTarget) {
-	into.Mode = storage.IngestMode(f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace)))
+func (f fields) previewTarget() (into domain.PreviewTarget) {
+	into.Mode = domain.IngestMode(f.optionalText("mode", string(domain.IngestAppend), oneOf(domain.IngestAppend, domain.IngestReplace)))
 	if f.has("dataset") {
 		in := f.namespace()
-		into.Dataset = storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: f.text("dataset", storage.CheckName)}
+		into.Dataset = domain.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: f.text("dataset", domain.CheckName)}
 	}
 	return into
 }
 
 // uploadedFile finds a file that the caller has uploaded.
-func (s *Server) uploadedFile(r *request, ref storage.IngestFile) (storage.UploadFile, error) {
+func (s *Server) uploadedFile(r *request, ref domain.IngestFile) (domain.UploadFile, error) {
 	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, ref.SessionID)
 	if err != nil {
-		return storage.UploadFile{}, err
+		return domain.UploadFile{}, err
 	}
 	file, ok := session.File(ref.FileID)
 	if !ok {
-		return file, storage.ErrNotFound
+		return file, domain.ErrNotFound
 	}
-	if file.Status != storage.UploadCompleted {
-		return file, storage.Invalid(storage.FieldError{Field: "fileId", Message: "is not a file whose upload was finished"})
+	if file.Status != domain.UploadCompleted {
+		return file, domain.Invalid(domain.FieldError{Field: "fileId", Message: "is not a file whose upload was finished"})
 	}
 	return file, nil
 }
 
 // toReport returns the types of a report's columns as datasets have them.
-func toReport(r storage.IngestReport) storage.IngestReport {
+func toReport(r domain.IngestReport) domain.IngestReport {
 	r.Columns = toList(r.Columns, toColumnReport)
 	return r
 }
 
-func toColumnReport(c storage.ColumnReport) storage.ColumnReport {
-	c.Type = toColumn(storage.Column{Type: c.Type}).Type
+func toColumnReport(c domain.ColumnReport) domain.ColumnReport {
+	c.Type = toColumn(domain.Column{Type: c.Type}).Type
 	return c
 }

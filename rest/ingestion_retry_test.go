@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -30,7 +30,7 @@ func (o *outages) call(kind string, do func() error) error {
 	o.calls[kind]++
 	first := o.calls[kind] == 1
 	o.mu.Unlock()
-	away := fmt.Errorf("%s: %w", kind, storage.ErrUnavailable)
+	away := fmt.Errorf("%s: %w", kind, domain.ErrUnavailable)
 	switch {
 	case first && !o.afterwards:
 		return away
@@ -48,7 +48,7 @@ type flakyRecords struct {
 	*outages
 }
 
-func (r flakyRecords) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (data storage.DatasetData, err error) {
+func (r flakyRecords) DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (data domain.DatasetData, err error) {
 	err = r.call("read the dataset", func() error { data, err = r.Records.DatasetDataByID(ctx, caller, id); return err })
 	return data, err
 }
@@ -57,7 +57,7 @@ func (r flakyRecords) AddOrphanedObjects(ctx context.Context, keys []string, las
 	return r.call("list files", func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
-func (r flakyRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
+func (r flakyRecords) CommitVersion(ctx context.Context, change domain.VersionChange) error {
 	return r.call("commit", func() error { return r.Records.CommitVersion(ctx, change) })
 }
 
@@ -117,8 +117,8 @@ func ingestWithOutages(t *testing.T, store *sqlstore.Store, faults *outages) {
 			return []json.RawMessage{json.RawMessage(`{"n":1}`), json.RawMessage(`{"n":2}`)}, nil
 		}
 	}))
-	definition := storage.Definition{Schema: map[string]string{"n": "a number"}}
-	if err := store.CreateDataset(t.Context(), storage.Caller{Username: "alice"}, "shop", "notes", definition); err != nil {
+	definition := domain.Definition{Schema: map[string]string{"n": "a number"}}
+	if err := store.CreateDataset(t.Context(), domain.Caller{Username: "alice"}, "shop", "notes", definition); err != nil {
 		t.Fatal(err)
 	}
 	const text = "One and two."

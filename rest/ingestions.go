@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Limits of pages of ingestions, and of the files of one.
@@ -36,24 +36,24 @@ type attemptsPage struct {
 }
 
 type attemptJSON struct {
-	ID                 string                  `json:"id"`
-	Status             storage.IngestionStatus `json:"status"`
-	StatusMessage      string                  `json:"statusMessage"`
-	ProcessedBytes     int64                   `json:"processedBytes"`
-	ExpectedTotalBytes int64                   `json:"expectedTotalBytes"`
-	ProcessedRows      int64                   `json:"processedRows"`
-	Attributes         attemptAttributes       `json:"attributes"`
+	ID                 string                 `json:"id"`
+	Status             domain.IngestionStatus `json:"status"`
+	StatusMessage      string                 `json:"statusMessage"`
+	ProcessedBytes     int64                  `json:"processedBytes"`
+	ExpectedTotalBytes int64                  `json:"expectedTotalBytes"`
+	ProcessedRows      int64                  `json:"processedRows"`
+	Attributes         attemptAttributes      `json:"attributes"`
 }
 
 type attemptAttributes struct {
-	Name      string             `json:"name"`
-	Mode      storage.IngestMode `json:"mode"`
-	Seen      bool               `json:"seen"`
-	CreatedAt time.Time          `json:"createdAt"`
+	Name      string            `json:"name"`
+	Mode      domain.IngestMode `json:"mode"`
+	Seen      bool              `json:"seen"`
+	CreatedAt time.Time         `json:"createdAt"`
 	// Files can be ingested again, with other options.
-	Files   []ingestFileJSON       `json:"files,omitempty"`
-	Options *storage.IngestOptions `json:"options,omitempty"`
-	storage.IngestReport
+	Files   []ingestFileJSON      `json:"files,omitempty"`
+	Options *domain.IngestOptions `json:"options,omitempty"`
+	domain.IngestReport
 }
 
 type ingestFileJSON struct {
@@ -61,13 +61,13 @@ type ingestFileJSON struct {
 	FileID    string `json:"fileId"`
 }
 
-func toIngestFile(f storage.IngestFile) ingestFileJSON { return ingestFileJSON(f) }
+func toIngestFile(f domain.IngestFile) ingestFileJSON { return ingestFileJSON(f) }
 
-func toAttempt(i storage.Ingestion) attemptJSON {
+func toAttempt(i domain.Ingestion) attemptJSON {
 	attributes := attemptAttributes{
 		Name: i.Name, Mode: i.Mode, Seen: i.Seen, CreatedAt: i.CreatedAt, Files: toList(i.Files, toIngestFile), IngestReport: toReport(i.Report),
 	}
-	if !i.Options.Equal(storage.IngestOptions{}) {
+	if !i.Options.Equal(domain.IngestOptions{}) {
 		attributes.Options = &i.Options
 	}
 	return attemptJSON{
@@ -116,18 +116,18 @@ func (s *Server) appendRowsToNew(r *request) (any, error) {
 
 // isMissing reports whether a dataset does not exist yet. It refuses callers who may not
 // create it.
-func (s *Server) isMissing(r *request, ref storage.DatasetRef) (missing bool, err error) {
-	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, storage.ErrNotFound) {
+func (s *Server) isMissing(r *request, ref domain.DatasetRef) (missing bool, err error) {
+	if _, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref); !errors.Is(err, domain.ErrNotFound) {
 		return false, err
 	}
 	return true, s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace)
 }
 
 // define creates a dataset that is missing, or updates the definition of one.
-func (s *Server) define(r *request, ref storage.DatasetRef, patch storage.DefinitionPatch, missing bool) error {
+func (s *Server) define(r *request, ref domain.DatasetRef, patch domain.DefinitionPatch, missing bool) error {
 	if missing {
 		err := s.cfg.Store.CreateDataset(r.ctx(), r.caller, ref.Namespace, ref.Name, patch.Definition)
-		if !errors.Is(err, storage.ErrConflict) { // another request may have created it meanwhile
+		if !errors.Is(err, domain.ErrConflict) { // another request may have created it meanwhile
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func (s *Server) define(r *request, ref storage.DatasetRef, patch storage.Defini
 	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)
 }
 
-func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) startIngestion(r *request, ref domain.DatasetRef) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	ingestion := f.newIngestion(list(f, "files", maxIngestFiles, "", fields.ingestFile))
 	if err := r.err(); err != nil {
@@ -147,14 +147,14 @@ func (s *Server) startIngestion(r *request, ref storage.DatasetRef) (any, error)
 }
 
 // newIngestion reads what ingestions of files have in common.
-func (f fields) newIngestion(files []storage.IngestFile) storage.NewIngestion {
-	ingestion := storage.NewIngestion{ID: storage.NewID(), Files: files}
+func (f fields) newIngestion(files []domain.IngestFile) domain.NewIngestion {
+	ingestion := domain.NewIngestion{ID: domain.NewID(), Files: files}
 	if f.has("id") {
 		ingestion.ID = f.uuid("id")
 	}
 	ingestion.Name = f.optionalText("name", "", notEmpty(maxKey))
-	mode := f.optionalText("mode", string(storage.IngestAppend), oneOf(storage.IngestAppend, storage.IngestReplace))
-	ingestion.Mode = storage.IngestMode(mode)
+	mode := f.optionalText("mode", string(domain.IngestAppend), oneOf(domain.IngestAppend, domain.IngestReplace))
+	ingestion.Mode = domain.IngestMode(mode)
 	ingestion.Options = f.ingestOptions()
 	return ingestion
 }
@@ -169,15 +169,15 @@ type tableIngestionJSON struct {
 	Table   string `json:"table"`
 }
 
-func toTableIngestion(t storage.IngestTable) tableIngestionJSON { return tableIngestionJSON(t) }
+func toTableIngestion(t domain.IngestTable) tableIngestionJSON { return tableIngestionJSON(t) }
 
 // ingestTables starts an ingestion for each table of a file, into a dataset of its own; for a
 // file that is one table, into the dataset. It is idempotent, like beginIngestion.
-func (s *Server) ingestTables(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) ingestTables(r *request, ref domain.DatasetRef) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	source := f.ingestFile()
-	ingestion := f.newIngestion([]storage.IngestFile{source})
-	ingestion.Define = &storage.DefinitionPatch{}
+	ingestion := f.newIngestion([]domain.IngestFile{source})
+	ingestion.Define = &domain.DefinitionPatch{}
 	if ingestion.Options.Sheet != "" {
 		f.check("options.sheet", "cannot be given: all tables are read")
 	}
@@ -195,13 +195,13 @@ func (s *Server) ingestTables(r *request, ref storage.DatasetRef) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	started := []storage.IngestTable{{ID: ingestion.ID, Dataset: ref.Name}}
+	started := []domain.IngestTable{{ID: ingestion.ID, Dataset: ref.Name}}
 	switch len(tables) {
 	case 0:
 	case 1:
 		started[0].Table = tables[0]
 	default:
-		started = storage.IngestTables(ref.Name, tables, func(table string) string { return derivedID(ingestion.ID, table) })
+		started = domain.IngestTables(ref.Name, tables, func(table string) string { return derivedID(ingestion.ID, table) })
 		ingestion.Tables = started
 	}
 	if _, err := s.beginIngestion(r, ref, ingestion); err != nil {
@@ -211,7 +211,7 @@ func (s *Server) ingestTables(r *request, ref storage.DatasetRef) (any, error) {
 }
 
 // beginIngestion starts an ingestion; it is idempotent.
-func (s *Server) beginIngestion(r *request, ref storage.DatasetRef, ingestion storage.NewIngestion) (any, error) {
+func (s *Server) beginIngestion(r *request, ref domain.DatasetRef, ingestion domain.NewIngestion) (any, error) {
 	if err := s.cfg.Store.StartIngestion(r.ctx(), r.caller, ref, ingestion); err != nil {
 		return nil, err
 	}
@@ -224,11 +224,11 @@ func derivedID(id, what string) string {
 	return uuid.NewSHA1(uuid.MustParse(id), []byte(what)).String()
 }
 
-func (f fields) ingestFile() storage.IngestFile {
-	return storage.IngestFile{SessionID: f.uuid("sessionId"), FileID: f.uuid("fileId")}
+func (f fields) ingestFile() domain.IngestFile {
+	return domain.IngestFile{SessionID: f.uuid("sessionId"), FileID: f.uuid("fileId")}
 }
 
-func (s *Server) getAttempts(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) getAttempts(r *request, ref domain.DatasetRef) (any, error) {
 	page := attemptsPage{PageSize: defaultAttempts}
 	if text := r.Query("pageSize"); text != "" {
 		page.PageSize = r.pageSize("pageSize", text, maxAttempts)

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type linksJSON struct {
@@ -11,19 +11,19 @@ type linksJSON struct {
 
 // linkJSON is a link with what it has come to, null where that is not known.
 type linkJSON struct {
-	Columns     []string             `json:"columns"`
-	Dataset     string               `json:"dataset"`
-	ToColumns   []string             `json:"toColumns"`
-	Label       *string              `json:"label"`
-	Cardinality *storage.Cardinality `json:"cardinality"`
-	Hits        *int64               `json:"hits"`
-	Orphans     *int64               `json:"orphans"`
-	Declared    bool                 `json:"declared"`
+	Columns     []string            `json:"columns"`
+	Dataset     string              `json:"dataset"`
+	ToColumns   []string            `json:"toColumns"`
+	Label       *string             `json:"label"`
+	Cardinality *domain.Cardinality `json:"cardinality"`
+	Hits        *int64              `json:"hits"`
+	Orphans     *int64              `json:"orphans"`
+	Declared    bool                `json:"declared"`
 	// Problem says why a declared link cannot be used.
 	Problem string `json:"problem,omitempty"`
 }
 
-func toLink(l storage.MeasuredLink) linkJSON {
+func toLink(l domain.MeasuredLink) linkJSON {
 	link := linkJSON{Columns: l.Columns, Dataset: l.To, ToColumns: l.ToColumns, Label: orNull(l.Label), Declared: l.Declared, Problem: l.Problem}
 	if m := l.Measure; m != nil {
 		hits := m.Rows - m.Orphans
@@ -32,20 +32,20 @@ func toLink(l storage.MeasuredLink) linkJSON {
 	return link
 }
 
-func (s *Server) getLinks(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) getLinks(r *request, ref domain.DatasetRef) (any, error) {
 	declared, suggested, err := s.cfg.Lake.Links(r.ctx(), r.caller, ref)
 	return linksJSON{Links: toList(declared, toLink), Suggested: toList(suggested, toLink)}, err
 }
 
-func (s *Server) putLinks(r *request, ref storage.DatasetRef) (any, error) {
-	links := list(r.fields(s.cfg.MaxBody), "links", 0, "", func(f fields) storage.Link {
-		l := storage.Link{From: ref.Name, To: f.text("dataset", anyText), Label: f.optionalText("label", "", anyText)}
+func (s *Server) putLinks(r *request, ref domain.DatasetRef) (any, error) {
+	links := list(r.fields(s.cfg.MaxBody), "links", 0, "", func(f fields) domain.Link {
+		l := domain.Link{From: ref.Name, To: f.text("dataset", anyText), Label: f.optionalText("label", "", anyText)}
 		l.Columns, _ = decode[[]string](f, "columns", "a list of strings")
 		l.ToColumns, _ = decode[[]string](f, "toColumns", "a list of strings")
 		return l
 	})
 	if len(r.wrong) == 0 {
-		r.wrong = storage.CheckLinks(links)
+		r.wrong = domain.CheckLinks(links)
 	}
 	if err := r.err(); err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/locale"
 	"parley/rest/middleware"
-	"parley/storage"
 )
 
 // maxHeaders limits the headers of a request together, in bytes.
@@ -28,7 +28,7 @@ func (s *Server) observe() gin.HandlerFunc {
 		IsProbe:  isProbe,
 		IsStream: isGRPCStream,
 		IsExpected: func(err error) bool {
-			return errors.Is(err, errClientGone) || errors.Is(err, storage.ErrUnauthorized)
+			return errors.Is(err, errClientGone) || errors.Is(err, domain.ErrUnauthorized)
 		},
 	})
 }
@@ -65,7 +65,7 @@ func limitHeaders(c *gin.Context) {
 		}
 	}
 	if size > maxHeaders {
-		writeError(c, storage.Errorf(errBadRequest, "the request's headers are larger than %d bytes", maxHeaders))
+		writeError(c, domain.Errorf(errBadRequest, "the request's headers are larger than %d bytes", maxHeaders))
 		return
 	}
 	c.Next()
@@ -76,7 +76,7 @@ func limitHeaders(c *gin.Context) {
 // Host.
 func (s *Server) setContext(c *gin.Context) {
 	if c.Request.Host == "" && !isProbe(c.FullPath()) {
-		writeError(c, storage.Errorf(errBadRequest, "the Host header is empty"))
+		writeError(c, domain.Errorf(errBadRequest, "the Host header is empty"))
 		return
 	}
 	c.Request = c.Request.WithContext(locale.With(s.withBaseURL(c.Request), c.GetHeader("Accept-Language")))

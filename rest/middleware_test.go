@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -21,7 +21,7 @@ type brokenStore struct {
 	datasets func(ctx context.Context) error
 }
 
-func (b brokenStore) Datasets(ctx context.Context, _ storage.Caller) ([]storage.Dataset, error) {
+func (b brokenStore) Datasets(ctx context.Context, _ domain.Caller) ([]domain.Dataset, error) {
 	return nil, b.datasets(ctx)
 }
 
@@ -39,7 +39,7 @@ func TestFaultsOfOurs(t *testing.T) {
 		"an error": {func(context.Context) error { return errors.New(secret) }, 500, "INTERNAL", secret},
 		"a panic":  {func(context.Context) error { panic(secret) }, 500, "INTERNAL", secret},
 		"the database away": {func(context.Context) error {
-			return errors.Join(errors.New(secret), storage.ErrUnavailable)
+			return errors.Join(errors.New(secret), domain.ErrUnavailable)
 		}, 503, "UNAVAILABLE", secret},
 		"too slow": {func(ctx context.Context) error {
 			<-ctx.Done()
@@ -69,7 +69,7 @@ func TestFaultsOfOurs(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Store = brokenStore{cfg.Store, func(context.Context) error { return storage.ErrUnavailable }}
+		cfg.Store = brokenStore{cfg.Store, func(context.Context) error { return domain.ErrUnavailable }}
 	})
 	got := s.send("-", http.MethodGet, "/readyz", "", "")
 	s.checkError("store away", got, http.StatusServiceUnavailable, "UNAVAILABLE")

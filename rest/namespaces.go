@@ -3,7 +3,7 @@ package rest
 import (
 	"context"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type namespaceJSON struct {
@@ -18,10 +18,10 @@ func (s *Server) getNamespaces(r *request, owner string) (any, error) {
 		owner = ""
 	}
 	namespaces, err := s.cfg.Store.Namespaces(r.ctx(), r.caller, owner)
-	return toList(namespaces, func(n storage.NamespaceRef) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
+	return toList(namespaces, func(n domain.NamespaceRef) namespaceJSON { return namespaceJSON{Name: n.Name, Owner: n.Owner} }), err
 }
 
-func rename[T any](s *Server, read func(*request) T, rename func(context.Context, storage.Caller, T, string) error) operation {
+func rename[T any](s *Server, read func(*request) T, rename func(context.Context, domain.Caller, T, string) error) operation {
 	return on(read, func(r *request, ref T) (any, error) {
 		name := r.newName(s.cfg.MaxBody)
 		if err := r.err(); err != nil {
@@ -31,7 +31,7 @@ func rename[T any](s *Server, read func(*request) T, rename func(context.Context
 	})
 }
 
-func (s *Server) deleteNamespace(r *request, ref storage.NamespaceRef) (any, error) {
+func (s *Server) deleteNamespace(r *request, ref domain.NamespaceRef) (any, error) {
 	withDatasets := r.Query("deleteDatasets")
 	if withDatasets != "" {
 		r.check("deleteDatasets", oneOf("true", "false")(withDatasets))

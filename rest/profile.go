@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // shownTop is how many of the most frequent values are shown.
@@ -51,16 +51,16 @@ type lengthsJSON struct {
 	Average float64 `json:"average"`
 }
 
-func (s *Server) getProfile(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) getProfile(r *request, ref domain.DatasetRef) (any, error) {
 	profile, err := s.cfg.Store.Profile(r.ctx(), r.caller, ref)
 	return profileJSON{
 		Version: profile.Version, RowCount: profile.RowCount,
-		Columns: toList(profile.Columns, func(c storage.ColumnProfile) columnProfileJSON { return toColumnProfile(c, profile.Known) }),
+		Columns: toList(profile.Columns, func(c domain.ColumnProfile) columnProfileJSON { return toColumnProfile(c, profile.Known) }),
 	}, err
 }
 
-func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
-	column := columnProfileJSON{Name: c.Name, Type: toColumn(storage.Column{Type: c.Type}).Type, Unit: c.Unit}
+func toColumnProfile(c domain.ColumnProfile, known bool) columnProfileJSON {
+	column := columnProfileJSON{Name: c.Name, Type: toColumn(domain.Column{Type: c.Type}).Type, Unit: c.Unit}
 	if !known {
 		return column
 	}
@@ -69,13 +69,13 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 	if c.Min != nil && c.Max != nil {
 		column.Min, column.Max = value(*c.Min), value(*c.Max)
 	}
-	column.Top = toList(c.Top[:min(len(c.Top), shownTop)], func(v storage.ValueCount) valueCountJSON {
+	column.Top = toList(c.Top[:min(len(c.Top), shownTop)], func(v domain.ValueCount) valueCountJSON {
 		return valueCountJSON{value(v.Value), v.Count}
 	})
 	if h := c.Histogram; h != nil {
 		for i, count := range h.Counts {
 			from, to := h.Bin(i)
-			to = max(to-storage.BinStep(c.Type), from) // the last of whole numbers and days
+			to = max(to-domain.BinStep(c.Type), from) // the last of whole numbers and days
 			column.Histogram = append(column.Histogram, binJSON{From: bound(c.Type, from), To: bound(c.Type, to), Count: count})
 		}
 	}
@@ -90,7 +90,7 @@ func toColumnProfile(c storage.ColumnProfile, known bool) columnProfileJSON {
 // such, others as text.
 func profileValue(typ, text string) any {
 	switch {
-	case storage.KindOf(typ) != storage.KindNumber, strings.HasPrefix(typ, "DECIMAL"):
+	case domain.KindOf(typ) != domain.KindNumber, strings.HasPrefix(typ, "DECIMAL"):
 		return text
 	case typ != "DOUBLE" && typ != "FLOAT":
 		if n, err := strconv.ParseInt(text, 10, 64); err != nil || n > 1<<53 || n < -1<<53 {
@@ -114,7 +114,7 @@ func profileValue(typ, text string) any {
 
 // bound returns the bound of a bin as a value of the column's type.
 func bound(typ string, value float64) any {
-	if storage.KindOf(typ) != storage.KindTime {
+	if domain.KindOf(typ) != domain.KindTime {
 		return value
 	}
 	at := time.UnixMicro(int64(value * 1e6)).UTC()

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"parley/internal/domain"
 	"parley/internal/jsontext"
 	"parley/internal/sse"
-	"parley/storage"
 )
 
 type runStarted struct {
@@ -42,12 +42,12 @@ type stepEvent struct {
 
 // certaintyJSON says how certain the rows of a question are.
 type certaintyJSON struct {
-	Confidence   float64               `json:"confidence,omitempty"`
-	Certainty    string                `json:"certainty,omitempty"`
-	Alternatives []storage.InputOption `json:"alternatives,omitempty"`
+	Confidence   float64              `json:"confidence,omitempty"`
+	Certainty    string               `json:"certainty,omitempty"`
+	Alternatives []domain.InputOption `json:"alternatives,omitempty"`
 }
 
-func toCertainty(s storage.Step) certaintyJSON {
+func toCertainty(s domain.Step) certaintyJSON {
 	return certaintyJSON{s.Confidence, s.Certainty, s.Alternatives}
 }
 
@@ -60,22 +60,22 @@ type errorEvent struct {
 }
 
 // toEvent converts progress to the data of an event; its kind is the event's name.
-func toEvent(p storage.Progress) any {
+func toEvent(p domain.Progress) any {
 	step := stepStartedEvent{Index: p.Index, Instruction: p.Step.Instruction}
 	switch p.Kind {
-	case storage.Planned:
+	case domain.Planned:
 		return planEvent{Steps: orEmpty(p.Steps), Reasoning: p.Reasoning}
-	case storage.StepStarted:
+	case domain.StepStarted:
 		return step
-	case storage.QueryExecuting:
+	case domain.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
-	case storage.StepDone:
+	case domain.StepDone:
 		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Verified, toCertainty(p.Step)}
-	case storage.Answered:
+	case domain.Answered:
 		return answerEvent{Response: p.Text}
-	case storage.RunHasFailed:
+	case domain.RunHasFailed:
 		return errorEvent{Message: p.Text}
-	case storage.InputRequired:
+	case domain.InputRequired:
 		return toInput(p.Input)
 	}
 	return struct{}{}

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/accept"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Limits of a page of rows.
@@ -26,32 +26,32 @@ const (
 type Lake interface {
 	// Query runs a statement over the datasets of a scope that the caller may read. An
 	// invalid statement is ErrInvalid.
-	Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error)
+	Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	// QueryDatasets returns the ids of the datasets that statements read. Errors are those of
 	// Query.
-	QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error)
+	QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error)
 	// NamedDatasets returns the ids of the datasets that a text names, by their name or by a
 	// column that those in except do not have. Those in except are left out.
-	NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, except []string) ([]string, error)
+	NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error)
 	// Rows returns a page of a dataset's rows.
-	Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error)
+	Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error)
 	// Download returns all rows of a dataset as a file without a name.
-	Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error)
+	Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error)
 	// DownloadResult is Query with all rows: it returns a file without a name, with a JSON object
 	// in each line, and the columns of a result without rows.
-	DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (*os.File, []storage.Column, error)
+	DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (*os.File, []domain.Column, error)
 	// Links returns the links of a dataset, declared and suggested.
-	Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error)
+	Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error)
 	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
 	// unless that is nil, once: when the rows have been read. beforeCommit may create the
 	// dataset.
-	AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error
+	AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error
 	// Preview returns the rows that a new dataset with this definition would have.
-	Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error)
+	Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error)
 	// PreviewFiles returns what an ingestion of uploaded files would make, or its refusal.
-	PreviewFiles(ctx context.Context, caller storage.Caller, files []storage.UploadFile, into storage.PreviewTarget, options storage.IngestOptions) (storage.FilePreview, error)
+	PreviewFiles(ctx context.Context, caller domain.Caller, files []domain.UploadFile, into domain.PreviewTarget, options domain.IngestOptions) (domain.FilePreview, error)
 	// Tables returns the names of the tables of an uploaded file, none for one table.
-	Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error)
+	Tables(ctx context.Context, caller domain.Caller, file domain.UploadFile) ([]string, error)
 	// Wake makes the ingestion workers look for new jobs.
 	Wake()
 }
@@ -60,7 +60,7 @@ type Lake interface {
 type Charts interface {
 	// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no
 	// chart helps, and the units of their numbers by column.
-	Chart(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string)
+	Chart(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string)
 }
 
 type queryAnswer struct {
@@ -92,8 +92,8 @@ func (s *Server) postQuery(r *request) error {
 	if f.has("naturalLanguageQuery") {
 		return s.answerInQueries(r, f)
 	}
-	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", storage.CheckName), f.text("query", anyText)
-	question := f.optionalText("question", "", storage.CheckQuestion)
+	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", domain.CheckName), f.text("query", anyText)
+	question := f.optionalText("question", "", domain.CheckQuestion)
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -106,14 +106,14 @@ func (s *Server) postQuery(r *request) error {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
-			file, columns, err := s.cfg.Lake.DownloadResult(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
+			file, columns, err := s.cfg.Lake.DownloadResult(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 			if len(columns) > 0 {
 				r.Header("X-Columns", columnsHeader(columns))
 			}
 			return file, err
 		})
 	}
-	result, err := s.cfg.Lake.Query(ctx, r.caller, storage.DataScope{Namespace: ref}, query)
+	result, err := s.cfg.Lake.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Server) postQuery(r *request) error {
 }
 
 // columnsHeader returns the names of columns as a JSON list in ASCII.
-func columnsHeader(columns []storage.Column) string {
+func columnsHeader(columns []domain.Column) string {
 	list, _ := json.Marshal(columnNames(columns)) // strings cannot fail
 	var header strings.Builder
 	for _, char := range string(list) {
@@ -143,8 +143,8 @@ func columnsHeader(columns []storage.Column) string {
 	return header.String()
 }
 
-func columnNames(columns []storage.Column) []string {
-	return toList(columns, func(c storage.Column) string { return c.Name })
+func columnNames(columns []domain.Column) []string {
+	return toList(columns, func(c domain.Column) string { return c.Name })
 }
 
 // answerInQueries answers a question with the rows of the query that nl2ql writes.
@@ -154,7 +154,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	}
 	question := s.question(f, "naturalLanguageQuery")
 	question.Agent = agentNL2QL
-	dataset := f.optionalText("dataset", "", storage.CheckName)
+	dataset := f.optionalText("dataset", "", domain.CheckName)
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -165,11 +165,11 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	if err := s.findDataset(r.ctx(), r.caller, question.Namespace, dataset); err != nil {
 		return err
 	}
-	var result storage.QueryResult
+	var result domain.QueryResult
 	metadata := queryMetadata{OriginalQuery: question.Text}
-	_, err := s.runToEnd(r, question, func(progress storage.Progress) {
-		if progress.Kind == storage.StepDone {
-			result = storage.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
+	_, err := s.runToEnd(r, question, func(progress domain.Progress) {
+		if progress.Kind == domain.StepDone {
+			result = domain.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
 			metadata.Reading, metadata.Columns, metadata.certaintyJSON = progress.Step.Reasoning, progress.Step.Columns, toCertainty(progress.Step)
 		}
 	})
@@ -181,18 +181,18 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 }
 
 // findDataset fails when the named dataset does not exist for the caller.
-func (s *Server) findDataset(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, name string) error {
+func (s *Server) findDataset(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, name string) error {
 	if name == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
-	_, err := s.cfg.Store.Dataset(ctx, caller, storage.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: name})
+	_, err := s.cfg.Store.Dataset(ctx, caller, domain.DatasetRef{Owner: in.Owner, Namespace: in.Name, Name: name})
 	return err
 }
 
 // toRows converts rows; metadata says what was asked.
-func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
+func toRows(result domain.QueryResult, metadata queryMetadata, dataset string) queryAnswer {
 	metadata.Count, metadata.Truncated, metadata.TotalRows, metadata.ExecutedQuery = len(result.Rows), result.Truncated, result.Total, result.SQL
 	metadata.StartingDataset, metadata.FinalDataset = orNull(dataset), orNull(dataset)
 	if len(result.Rows) == 0 && len(result.Columns) > 0 {
@@ -202,8 +202,8 @@ func toRows(result storage.QueryResult, metadata queryMetadata, dataset string) 
 }
 
 // getRows answers with a page of a dataset's rows.
-func (s *Server) getRows(r *request, ref storage.DatasetRef) (any, error) {
-	page := storage.RowPage{Limit: defaultRows, Sort: r.Query("sort")}
+func (s *Server) getRows(r *request, ref domain.DatasetRef) (any, error) {
+	page := domain.RowPage{Limit: defaultRows, Sort: r.Query("sort")}
 	if text := r.Query("limit"); text != "" {
 		page.Limit = int64(r.pageSize("limit", text, maxRows))
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 )
 
 var (
@@ -142,7 +142,7 @@ func (s *Server) reserve(r *request, bytes int) (release func(), err error) {
 }
 
 // readRun reads a run and reserves memory for its result until release.
-func (s *Server) readRun(r *request, id string) (run storage.Run, release func(), err error) {
+func (s *Server) readRun(r *request, id string) (run domain.Run, release func(), err error) {
 	bytes, err := s.cfg.Store.ResultBytes(r.ctx(), r.caller, id)
 	if err != nil {
 		return run, nil, err
@@ -157,11 +157,11 @@ func (s *Server) readRun(r *request, id string) (run storage.Run, release func()
 }
 
 // load reads a run with a result of a known size, large ones one at a time for each user.
-func (s *Server) load(r *request, id string, bytes int) (storage.Run, error) {
-	if bytes > storage.InlineResult {
+func (s *Server) load(r *request, id string, bytes int) (domain.Run, error) {
+	if bytes > domain.InlineResult {
 		slot := s.loads.AcquireUnbounded(r.caller.Username)
 		if err := slot.Wait(r.ctx()); err != nil {
-			return storage.Run{}, err
+			return domain.Run{}, err
 		}
 		defer slot.Release()
 	}

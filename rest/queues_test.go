@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -38,21 +38,21 @@ type heldLake struct {
 	gate chan struct{}
 }
 
-func (l heldLake) hold(caller storage.Caller) bool {
+func (l heldLake) hold(caller domain.Caller) bool {
 	if caller.Username == "alice" {
 		<-l.gate
 	}
 	return caller.Username == "alice"
 }
 
-func (l heldLake) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
+func (l heldLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
 	if l.hold(caller) {
 		return nil
 	}
 	return l.Lake.AppendRows(ctx, caller, ref, rows, options, beforeCommit)
 }
 
-func (l heldLake) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
+func (l heldLake) Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error) {
 	if l.hold(caller) {
 		return rows, nil
 	}
@@ -215,12 +215,12 @@ func TestOpenUploadsAreBounded(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	s := newService(t, store)
-	session := storage.UploadSession{ID: uuid.NewString()}
-	for i := range storage.MaxOpenUploads {
-		session.Files = append(session.Files, storage.UploadFile{
+	session := domain.UploadSession{ID: uuid.NewString()}
+	for i := range domain.MaxOpenUploads {
+		session.Files = append(session.Files, domain.UploadFile{
 			ID: uuid.NewString(), Filename: "a.csv", Size: 5, PartSize: 8, Key: fmt.Sprint("uploads/", i), UploadID: fmt.Sprint("u", i)})
 	}
-	if err := store.CreateUploadSession(t.Context(), storage.Caller{Username: "alice"}, session); err != nil {
+	if err := store.CreateUploadSession(t.Context(), domain.Caller{Username: "alice"}, session); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"filename":"a.csv","size":5}`

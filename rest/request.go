@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // operation handles a request. It returns the body of the response, nil for none.
@@ -19,11 +19,11 @@ type operation func(r *request) (any, error)
 // operation checks err once, before it uses the values.
 type request struct {
 	*gin.Context
-	caller storage.Caller
+	caller domain.Caller
 	// afterBody waits for what the operation needs when its body has been read; it may be nil.
 	afterBody func() error
 	failed    error // the request cannot be read
-	wrong     []storage.FieldError
+	wrong     []domain.FieldError
 }
 
 func (r *request) ctx() context.Context { return r.Request.Context() }
@@ -31,7 +31,7 @@ func (r *request) ctx() context.Context { return r.Request.Context() }
 // err returns the recorded errors.
 func (r *request) err() error {
 	if r.failed == nil && len(r.wrong) > 0 {
-		return storage.Invalid(r.wrong...)
+		return domain.Invalid(r.wrong...)
 	}
 	return r.failed
 }
@@ -48,14 +48,14 @@ func on[T any](read func(*request) T, run func(r *request, named T) (any, error)
 }
 
 // do is on for a change without a body or a result.
-func do[T any](read func(*request) T, change func(context.Context, storage.Caller, T) error) operation {
+func do[T any](read func(*request) T, change func(context.Context, domain.Caller, T) error) operation {
 	return on(read, func(r *request, named T) (any, error) { return nil, change(r.ctx(), r.caller, named) })
 }
 
 // check records the error of a field; "" is none.
 func (r *request) check(field, problem string) {
 	if problem != "" && len(r.wrong) <= maxSubErrors {
-		r.wrong = append(r.wrong, storage.FieldError{Field: field, Message: problem})
+		r.wrong = append(r.wrong, domain.FieldError{Field: field, Message: problem})
 	}
 }
 
@@ -70,34 +70,34 @@ func pathValue(c *gin.Context, name string) string {
 
 func (r *request) pathUser(param string) string {
 	username := r.caller.Resolve(pathValue(r.Context, param))
-	r.check(param, storage.CheckUsername(username))
+	r.check(param, domain.CheckUsername(username))
 	return username
 }
 
 func (r *request) pathName(param string) string {
 	value := pathValue(r.Context, param)
-	r.check(param, storage.CheckName(value))
+	r.check(param, domain.CheckName(value))
 	return value
 }
 
-func (r *request) namespace() storage.NamespaceRef {
-	return storage.NamespaceRef{Owner: r.pathUser("username"), Name: r.pathName("namespace")}
+func (r *request) namespace() domain.NamespaceRef {
+	return domain.NamespaceRef{Owner: r.pathUser("username"), Name: r.pathName("namespace")}
 }
 
 // userNamespace is namespace for paths where the username is called user.
-func (r *request) userNamespace() storage.NamespaceRef {
-	return storage.NamespaceRef{Owner: r.user(), Name: r.pathName("namespace")}
+func (r *request) userNamespace() domain.NamespaceRef {
+	return domain.NamespaceRef{Owner: r.user(), Name: r.pathName("namespace")}
 }
 
 func (r *request) user() string { return r.pathUser("user") }
 
-func (r *request) dataset() storage.DatasetRef {
-	return storage.DatasetRef{Owner: r.pathUser("username"), Namespace: r.pathName("namespace"), Name: r.pathName("datasetName")}
+func (r *request) dataset() domain.DatasetRef {
+	return domain.DatasetRef{Owner: r.pathUser("username"), Namespace: r.pathName("namespace"), Name: r.pathName("datasetName")}
 }
 
 // ownDataset reads a dataset of the caller's own, whose path has no username.
-func (r *request) ownDataset() storage.DatasetRef {
-	return storage.DatasetRef{Owner: r.caller.Username, Namespace: r.pathName("namespace"), Name: r.pathName("datasetName")}
+func (r *request) ownDataset() domain.DatasetRef {
+	return domain.DatasetRef{Owner: r.caller.Username, Namespace: r.pathName("namespace"), Name: r.pathName("datasetName")}
 }
 
 // pathID reads an id of a path. An invalid id is ErrNotFound.
@@ -105,7 +105,7 @@ func pathID(param string) func(*request) string {
 	return func(r *request) string {
 		id, ok := parseID(pathValue(r.Context, param))
 		if !ok {
-			r.failed = storage.ErrNotFound
+			r.failed = domain.ErrNotFound
 		}
 		return id
 	}

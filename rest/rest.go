@@ -20,10 +20,10 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/rest/middleware"
 	"parley/rest/page"
-	"parley/storage"
 )
 
 // Authenticator verifies tokens and issues users' own.
@@ -31,7 +31,7 @@ type Authenticator interface {
 	Session(ctx context.Context, token string) (auth.Session, error)
 	// EndRequests ends the requests of a revoked token.
 	EndRequests(tokenID string)
-	Issue(ctx context.Context, username string, expires time.Time) (string, storage.NewToken, error)
+	Issue(ctx context.Context, username string, expires time.Time) (string, domain.NewToken, error)
 }
 
 // Pinger reports whether a dependency is available.
@@ -173,7 +173,7 @@ func (s *Server) getHealth(c *gin.Context) error {
 
 func (s *Server) getReady(c *gin.Context) error {
 	if s.draining.Load() {
-		return storage.Errorf(storage.ErrUnavailable, "shutting down")
+		return domain.Errorf(domain.ErrUnavailable, "shutting down")
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
@@ -182,7 +182,7 @@ func (s *Server) getReady(c *gin.Context) error {
 		Pinger
 	}{{"database", s.cfg.Store}, {"object store", s.cfg.Objects}} {
 		if err := needed.Ping(ctx); err != nil {
-			return fmt.Errorf("%w: %w", storage.Errorf(storage.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
+			return fmt.Errorf("%w: %w", domain.Errorf(domain.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
 		}
 	}
 	c.PureJSON(http.StatusOK, gin.H{"status": "ready"})

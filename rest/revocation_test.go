@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -23,10 +23,10 @@ func TestRevokingEndsStreams(t *testing.T) {
 		s, other := newService(t, store), newService(t, store)
 		s.haveConversation()
 		following := make(chan struct{})
-		s.agents.follow = func(ctx context.Context, _ string, yield func(storage.Progress, error) bool) {
+		s.agents.follow = func(ctx context.Context, _ string, yield func(domain.Progress, error) bool) {
 			following <- struct{}{}
 			<-ctx.Done()
-			yield(storage.Progress{}, ctx.Err())
+			yield(domain.Progress{}, ctx.Err())
 		}
 		for _, restriction := range []string{"", `,"accessRestrictedTo":[{"username":"alice","namespace":"shop"}]`} {
 			for where, replica := range map[string]*service{"here": s, "elsewhere": other} {

@@ -13,9 +13,9 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/rest/middleware"
 	"parley/rest/openapi"
-	"parley/storage"
 )
 
 // Root is the path prefix of the interface.
@@ -126,12 +126,12 @@ func (s *Server) routes() {
 	s.handle(http.MethodDelete, "/query/runs/:runId/share", http.StatusNoContent, do(pathID("runId"), store.EndRunShare))
 	s.handle(http.MethodGet, "/shared/:shareId", http.StatusOK, on(pathID("shareId"), s.getShared))
 
-	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(storage.VerifiedQuery))
-	s.handle(http.MethodPost, "/verified"+inNamespace, http.StatusCreated, s.save(storage.VerifiedQuery))
-	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.VerifiedQuery))
-	s.handle(http.MethodGet, "/boards"+inNamespace, http.StatusOK, s.getSaved(storage.PinnedQuery))
-	s.handle(http.MethodPost, "/boards"+inNamespace, http.StatusCreated, s.save(storage.PinnedQuery))
-	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(storage.PinnedQuery))
+	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(domain.VerifiedQuery))
+	s.handle(http.MethodPost, "/verified"+inNamespace, http.StatusCreated, s.save(domain.VerifiedQuery))
+	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(domain.VerifiedQuery))
+	s.handle(http.MethodGet, "/boards"+inNamespace, http.StatusOK, s.getSaved(domain.PinnedQuery))
+	s.handle(http.MethodPost, "/boards"+inNamespace, http.StatusCreated, s.save(domain.PinnedQuery))
+	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(domain.PinnedQuery))
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)
@@ -193,7 +193,7 @@ func (s *Server) stream(method, path string, run func(r *request) error) {
 
 func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error {
 	if _, err := url.ParseQuery(c.Request.URL.RawQuery); err != nil {
-		return storage.Errorf(errBadRequest, "the query of the address cannot be read")
+		return domain.Errorf(errBadRequest, "the query of the address cannot be read")
 	}
 	session, err := s.session(c)
 	if err != nil {
@@ -201,14 +201,14 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	}
 	end, ok := s.open.Open(session.Caller.Username, maxUserRequests)
 	if !ok {
-		return storage.Errorf(storage.ErrTooMany, "you have %d open requests, which is the most; try again later", maxUserRequests)
+		return domain.Errorf(domain.ErrTooMany, "you have %d open requests, which is the most; try again later", maxUserRequests)
 	}
 	defer end()
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
 	err = run(&request{Context: c, caller: session.Caller})
-	if cause := context.Cause(valid); err != nil && errors.Is(cause, storage.ErrUnauthorized) {
+	if cause := context.Cause(valid); err != nil && errors.Is(cause, domain.ErrUnauthorized) {
 		return cause
 	}
 	return err
@@ -235,7 +235,7 @@ func (s *Server) public(method, path string, run func(c *gin.Context) error) {
 	s.engine.Handle(method, path, s.answer(func(c *gin.Context) error {
 		end, ok := s.openPublic.Open(addressOf(c), maxPublicRequests)
 		if !ok {
-			return storage.Errorf(storage.ErrTooMany, "your address has %d open requests without a token, which is the most; try again later", maxPublicRequests)
+			return domain.Errorf(domain.ErrTooMany, "your address has %d open requests without a token, which is the most; try again later", maxPublicRequests)
 		}
 		defer end()
 		defer middleware.LimitWrites(c, s.cfg.WriteTimeout)()

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
-	"parley/storage"
 )
 
 // maxWrongKeys limits the invalid keys of one response.
@@ -44,8 +44,8 @@ func (f fields) checkKeys(name string, rows []json.RawMessage) {
 			if len(k.refused) == maxWrongKeys {
 				return
 			}
-			if len(k.known) > storage.MaxColumns {
-				f.check(name, fmt.Sprintf("must have at most %d different keys", storage.MaxColumns))
+			if len(k.known) > domain.MaxColumns {
+				f.check(name, fmt.Sprintf("must have at most %d different keys", domain.MaxColumns))
 				return
 			}
 		}
@@ -74,8 +74,8 @@ func (k rowKeys) check(key string, row int) string {
 		k.known[key] = row
 		return ""
 	default:
-		problem = storage.CheckColumnName(key)
-		if other, taken := k.folded[storage.FoldColumn(key)]; problem == "" && taken {
+		problem = domain.CheckColumnName(key)
+		if other, taken := k.folded[domain.FoldColumn(key)]; problem == "" && taken {
 			problem = fmt.Sprintf("must not differ from %q in case alone", cut(other))
 		}
 	}
@@ -83,15 +83,15 @@ func (k rowKeys) check(key string, row int) string {
 		k.refused[key] = true
 		return problem
 	}
-	k.known[key], k.folded[storage.FoldColumn(key)] = row, key
+	k.known[key], k.folded[domain.FoldColumn(key)] = row, key
 	return ""
 }
 
 // wrongRows attributes the error of the datasets to the field of the rows.
 func wrongRows(name string, err error) error {
-	var known *storage.Error
-	if !errors.As(err, &known) || !errors.Is(known, storage.ErrInvalid) || len(known.Fields) > 0 {
+	var known *domain.Error
+	if !errors.As(err, &known) || !errors.Is(known, domain.ErrInvalid) || len(known.Fields) > 0 {
 		return err
 	}
-	return storage.Invalid(storage.FieldError{Field: name, Message: "cannot be stored: " + known.Message})
+	return domain.Invalid(domain.FieldError{Field: name, Message: "cannot be stored: " + known.Message})
 }

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -136,7 +136,7 @@ func TestRowsByOddColumns(t *testing.T) {
 // countingCharts makes a chart that says what it is of, where there is more than a row.
 type countingCharts struct{}
 
-func (countingCharts) Chart(_ context.Context, caller storage.Caller, in storage.NamespaceRef, question string, result storage.QueryResult) (map[string]any, map[string]string) {
+func (countingCharts) Chart(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
 	if len(result.Rows) < 2 {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ type waitingLake struct {
 	gate chan struct{}
 }
 
-func (l waitingLake) DownloadResult(ctx context.Context, _ storage.Caller, _ storage.DataScope, _ string) (*os.File, []storage.Column, error) {
+func (l waitingLake) DownloadResult(ctx context.Context, _ domain.Caller, _ domain.DataScope, _ string) (*os.File, []domain.Column, error) {
 	if _, limited := ctx.Deadline(); !limited {
 		return nil, nil, errors.New("a result without a deadline")
 	}

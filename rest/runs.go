@@ -6,23 +6,23 @@ import (
 	"net/http"
 	"slices"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type runJSON struct {
-	RunID        string            `json:"runId"`
-	AgentKind    string            `json:"agentKind"`
-	Question     string            `json:"question"`
-	Status       storage.RunStatus `json:"status"`
-	CanResume    bool              `json:"canResume"`
-	LastNodeID   *string           `json:"lastNodeId"`
-	ErrorMessage *string           `json:"errorMessage,omitempty"`
-	Result       json.RawMessage   `json:"result"`
+	RunID        string           `json:"runId"`
+	AgentKind    string           `json:"agentKind"`
+	Question     string           `json:"question"`
+	Status       domain.RunStatus `json:"status"`
+	CanResume    bool             `json:"canResume"`
+	LastNodeID   *string          `json:"lastNodeId"`
+	ErrorMessage *string          `json:"errorMessage,omitempty"`
+	Result       json.RawMessage  `json:"result"`
 	// InputRequired is what it asks the user while it waits for the answer.
 	InputRequired *inputJSON `json:"inputRequired,omitempty"`
 }
 
-func toRun(r storage.Run) runJSON {
+func toRun(r domain.Run) runJSON {
 	return runJSON{
 		RunID: r.ID, AgentKind: r.Agent, Question: r.Question, Status: r.Status, CanResume: !r.Status.Final(),
 		LastNodeID: orNull(r.LastNodeID), ErrorMessage: orNull(r.ErrorMessage), Result: r.Result,
@@ -54,16 +54,16 @@ func (s *Server) deleteRun(r *request, id string) (any, error) {
 	return nil, s.cfg.Store.DeleteRun(r.ctx(), r.caller, id)
 }
 
-// Feedback stores ratings of completed runs: storage.ErrRunNotCompleted for others,
-// storage.ErrTracing when the tracing service refuses it.
+// Feedback stores ratings of completed runs: domain.ErrRunNotCompleted for others,
+// domain.ErrTracing when the tracing service refuses it.
 type Feedback interface {
-	Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error
+	Rate(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 }
 
 func (s *Server) rateRun(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	thumbsUp, _ := decode[bool](f, "thumbsUp", "true or false")
-	rating := storage.Rating{ThumbsUp: thumbsUp, Comment: f.optionalText("comment", "", storage.CheckComment), RunID: r.fieldID("runId")}
+	rating := domain.Rating{ThumbsUp: thumbsUp, Comment: f.optionalText("comment", "", domain.CheckComment), RunID: r.fieldID("runId")}
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -71,19 +71,19 @@ func (s *Server) rateRun(r *request) (any, error) {
 }
 
 type inputJSON struct {
-	Question string                `json:"question"`
-	Options  []storage.InputOption `json:"options"`
+	Question string               `json:"question"`
+	Options  []domain.InputOption `json:"options"`
 }
 
-func toInput(input *storage.Input) *inputJSON {
+func toInput(input *domain.Input) *inputJSON {
 	if input == nil {
 		return nil
 	}
-	return &inputJSON{Question: input.Question, Options: append([]storage.InputOption{}, input.Options...)}
+	return &inputJSON{Question: input.Question, Options: append([]domain.InputOption{}, input.Options...)}
 }
 
 // input returns what a run asks the user; nil when it does not wait.
-func (s *Server) input(r *request, run storage.Run) (*inputJSON, error) {
+func (s *Server) input(r *request, run domain.Run) (*inputJSON, error) {
 	if run.Status.Final() {
 		return nil, nil
 	}
@@ -91,13 +91,13 @@ func (s *Server) input(r *request, run storage.Run) (*inputJSON, error) {
 	return toInput(input), err
 }
 
-var errNotWaiting = storage.Errorf(storage.ErrConflict, "the run does not wait for an answer")
+var errNotWaiting = domain.Errorf(domain.ErrConflict, "the run does not wait for an answer")
 
 // answerRun answers what a run asks, with an option or a text, and resumes it.
 func (s *Server) answerRun(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	id := r.fieldID("runId")
-	option, text := f.optionalText("option", "", storage.CheckQuestion), f.optionalText("text", "", storage.CheckQuestion)
+	option, text := f.optionalText("option", "", domain.CheckQuestion), f.optionalText("text", "", domain.CheckQuestion)
 	switch {
 	case f.has("option") && f.has("text"):
 		f.check("option", "and text cannot both be given")
@@ -116,7 +116,7 @@ func (s *Server) answerRun(r *request) (any, error) {
 		return nil, err
 	case input == nil:
 		return nil, errNotWaiting
-	case !slices.ContainsFunc(input.Options, func(o storage.InputOption) bool { return o.ID == option }):
+	case !slices.ContainsFunc(input.Options, func(o domain.InputOption) bool { return o.ID == option }):
 		f.check("option", "must be the id of one of the options")
 		return nil, r.err()
 	}

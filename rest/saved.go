@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type savedQueryJSON struct {
@@ -16,32 +16,32 @@ type savedQueryJSON struct {
 	SavedAt  time.Time `json:"savedAt"`
 }
 
-func toSavedQuery(q storage.SavedQuery) savedQueryJSON {
+func toSavedQuery(q domain.SavedQuery) savedQueryJSON {
 	return savedQueryJSON{ID: q.ID, Title: q.Title, Question: q.Question, Query: q.Query, SavedBy: q.SavedBy, SavedAt: q.SavedAt}
 }
 
 type savedQueriesJSON struct {
 	// Access is what the caller may do to the namespace.
-	Access  storage.Role     `json:"access"`
+	Access  domain.Role      `json:"access"`
 	Queries []savedQueryJSON `json:"queries"`
 }
 
 // The operations on saved queries are the same for verified and pinned ones.
 
-func (s *Server) getSaved(kind storage.SavedKind) operation {
-	return on((*request).namespace, func(r *request, in storage.NamespaceRef) (any, error) {
+func (s *Server) getSaved(kind domain.SavedKind) operation {
+	return on((*request).namespace, func(r *request, in domain.NamespaceRef) (any, error) {
 		saved, access, err := s.cfg.Store.SavedQueries(r.ctx(), r.caller, in, kind)
-		return savedQueriesJSON{Access: cmp.Or(access.Strongest(), storage.Viewer), Queries: toList(saved, toSavedQuery)}, err
+		return savedQueriesJSON{Access: cmp.Or(access.Strongest(), domain.Viewer), Queries: toList(saved, toSavedQuery)}, err
 	})
 }
 
 // save saves a query that the caller may run.
-func (s *Server) save(kind storage.SavedKind) operation {
-	return on((*request).namespace, func(r *request, in storage.NamespaceRef) (any, error) {
+func (s *Server) save(kind domain.SavedKind) operation {
+	return on((*request).namespace, func(r *request, in domain.NamespaceRef) (any, error) {
 		f := r.fields(s.cfg.MaxBody)
-		query := storage.SavedQuery{ID: storage.NewID(), Question: f.text("question", storage.CheckQuestion), Query: f.text("query", notEmpty(storage.MaxQuery))}
-		if kind == storage.PinnedQuery {
-			query.Title = f.optionalText("title", storage.Truncate(query.Question, storage.MaxQueryTitle), notEmpty(storage.MaxQueryTitle))
+		query := domain.SavedQuery{ID: domain.NewID(), Question: f.text("question", domain.CheckQuestion), Query: f.text("query", notEmpty(domain.MaxQuery))}
+		if kind == domain.PinnedQuery {
+			query.Title = f.optionalText("title", domain.Truncate(query.Question, domain.MaxQueryTitle), notEmpty(domain.MaxQueryTitle))
 		}
 		if err := r.err(); err != nil {
 			return nil, err
@@ -54,8 +54,8 @@ func (s *Server) save(kind storage.SavedKind) operation {
 	})
 }
 
-func (s *Server) deleteSaved(kind storage.SavedKind) operation {
-	return on((*request).namespace, func(r *request, in storage.NamespaceRef) (any, error) {
+func (s *Server) deleteSaved(kind domain.SavedKind) operation {
+	return on((*request).namespace, func(r *request, in domain.NamespaceRef) (any, error) {
 		id := pathID("queryId")(r)
 		if err := r.err(); err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -133,13 +133,13 @@ func (s *service) answered(conversation, namespace, query string) string {
 
 func (s *service) answeredAs(answer, conversation, namespace, query string) string {
 	s.t.Helper()
-	ctx, alice := s.t.Context(), storage.Caller{Username: "alice"}
-	asked, err := sqlstoretest.Ask(ctx, s.store, alice, storage.Question{
-		ConversationID: cmp.Or(conversation, uuid.NewString()), Namespace: storage.NamespaceRef{Owner: "alice", Name: namespace}, Agent: "nl2ql", Text: "What is there?",
+	ctx, alice := s.t.Context(), domain.Caller{Username: "alice"}
+	asked, err := sqlstoretest.Ask(ctx, s.store, alice, domain.Question{
+		ConversationID: cmp.Or(conversation, uuid.NewString()), Namespace: domain.NamespaceRef{Owner: "alice", Name: namespace}, Agent: "nl2ql", Text: "What is there?",
 	})
 	if err == nil {
 		result := fmt.Sprintf(`{"response":%q,"steps":[{"instruction":"","query":%q,"reasoning":"","data":[]}]}`, answer, query)
-		err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(result)})
+		err = sqlstoretest.Finish(ctx, s.store, alice, asked.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: json.RawMessage(result)})
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -15,12 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/golden"
 	"parley/internal/logtest"
 	"parley/internal/slogctx"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/trace"
@@ -55,7 +55,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 	}
 	t.Cleanup(authenticator.Close)
 	s.folder = plane.folder
-	s.agents = &scriptedAgents{store: store, lines: map[string][]storage.Progress{}}
+	s.agents = &scriptedAgents{store: store, lines: map[string][]domain.Progress{}}
 	cfg := rest.Config{
 		Uploads:        plane.uploads,
 		Objects:        plane.folder,
@@ -216,7 +216,7 @@ func (s *service) golden(name, script string) {
 // create makes a dataset through the store.
 func (s *service) create(owner, namespace, name string) {
 	s.t.Helper()
-	err := s.store.CreateDataset(s.t.Context(), storage.Caller{Username: owner}, namespace, name, storage.Definition{})
+	err := s.store.CreateDataset(s.t.Context(), domain.Caller{Username: owner}, namespace, name, domain.Definition{})
 	if err != nil {
 		s.t.Fatal(err)
 	}

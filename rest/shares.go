@@ -8,25 +8,25 @@ import (
 	"net/http"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type grantJSON struct {
-	Username string       `json:"username"`
-	Role     storage.Role `json:"role"`
+	Username string      `json:"username"`
+	Role     domain.Role `json:"role"`
 }
 
 // The operations on grants are the same for namespaces and datasets: read gets the one of
 // the path.
 
-func getShares[T any](read func(*request) T, grants func(context.Context, storage.Caller, T) ([]storage.Grant, error)) operation {
+func getShares[T any](read func(*request) T, grants func(context.Context, domain.Caller, T) ([]domain.Grant, error)) operation {
 	return on(read, func(r *request, ref T) (any, error) {
 		list, err := grants(r.ctx(), r.caller, ref)
-		return toList(list, func(g storage.Grant) grantJSON { return grantJSON(g) }), err
+		return toList(list, func(g domain.Grant) grantJSON { return grantJSON(g) }), err
 	})
 }
 
-func share[T any](s *Server, read func(*request) T, share func(context.Context, storage.Caller, T, storage.Grant) error) operation {
+func share[T any](s *Server, read func(*request) T, share func(context.Context, domain.Caller, T, domain.Grant) error) operation {
 	return on(read, func(r *request, ref T) (any, error) {
 		grant := s.readGrant(r)
 		if r.err() == nil && grant.Username == r.caller.Username {
@@ -39,7 +39,7 @@ func share[T any](s *Server, read func(*request) T, share func(context.Context, 
 	})
 }
 
-func revokeShare[T any](s *Server, read func(*request) T, revoke func(context.Context, storage.Caller, T, string) error) operation {
+func revokeShare[T any](s *Server, read func(*request) T, revoke func(context.Context, domain.Caller, T, string) error) operation {
 	return on(read, func(r *request, ref T) (any, error) {
 		grant := s.readGrant(r)
 		if err := r.err(); err != nil {
@@ -49,9 +49,9 @@ func revokeShare[T any](s *Server, read func(*request) T, revoke func(context.Co
 	})
 }
 
-func (s *Server) readGrant(r *request) storage.Grant {
+func (s *Server) readGrant(r *request) domain.Grant {
 	f := r.fields(s.cfg.MaxBody)
-	return storage.Grant{Username: f.user("username"), Role: storage.Role(f.text("role", oneOf(storage.Viewer, storage.Editor)))}
+	return domain.Grant{Username: f.user("username"), Role: domain.Role(f.text("role", oneOf(domain.Viewer, domain.Editor)))}
 }
 
 type sharedRunJSON struct {
@@ -91,8 +91,8 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 		text += "\n" + step.Instruction + "\n" + step.Reasoning
 	}
 	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
-	if errors.Is(err, storage.ErrInvalid) { // what it read cannot be told from its queries
-		return nil, storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
+	if errors.Is(err, domain.ErrInvalid) { // what it read cannot be told from its queries
+		return nil, domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
 	}
 	if err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -98,7 +98,7 @@ type largeLake struct {
 	path string
 }
 
-func (l largeLake) Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error) {
+func (l largeLake) Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error) {
 	if caller.Username == "alice" {
 		return l.Lake.Download(ctx, caller, ref, as)
 	}

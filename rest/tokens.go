@@ -3,7 +3,7 @@ package rest
 import (
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -17,10 +17,10 @@ type tokenJSON struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Token is always null: only the response to its creation has the token.
-	Token     *string             `json:"token"`
-	Access    storage.TokenAccess `json:"access"`
-	CreatedAt time.Time           `json:"created_at"`
-	ExpiresAt time.Time           `json:"expires_at"`
+	Token     *string            `json:"token"`
+	Access    domain.TokenAccess `json:"access"`
+	CreatedAt time.Time          `json:"created_at"`
+	ExpiresAt time.Time          `json:"expires_at"`
 	// RestrictedTo is nil for a token without restriction.
 	RestrictedTo []scopeJSON `json:"accessRestrictedTo,omitzero"`
 }
@@ -40,9 +40,9 @@ type scopeJSON struct {
 }
 
 type permissionsJSON struct {
-	Restricted  bool                `json:"restricted"`
-	Access      storage.TokenAccess `json:"access"`
-	Permissions []scopeJSON         `json:"permissions"`
+	Restricted  bool               `json:"restricted"`
+	Access      domain.TokenAccess `json:"access"`
+	Permissions []scopeJSON        `json:"permissions"`
 }
 
 func (s *Server) createToken(r *request) (any, error) {
@@ -53,7 +53,7 @@ func (s *Server) createToken(r *request) (any, error) {
 		expires = f.future("expires_at")
 	}
 	restricted := f.has("accessRestrictedTo")
-	var scopes []storage.Scope
+	var scopes []domain.Scope
 	if restricted {
 		// An empty list is refused, since it could mean nothing or everything.
 		scopes = list(f, "accessRestrictedTo", maxTokenScopes, "; leave it out for a token without restriction", fields.scope)
@@ -73,22 +73,22 @@ func (s *Server) createToken(r *request) (any, error) {
 
 // access reads the access of a token. The default of a restricted one is read-only; an
 // unrestricted one may do all that its user may.
-func (f fields) access(name string, restricted bool) storage.TokenAccess {
-	otherwise := storage.WriteAccess
+func (f fields) access(name string, restricted bool) domain.TokenAccess {
+	otherwise := domain.WriteAccess
 	if restricted {
-		otherwise = storage.ReadAccess
+		otherwise = domain.ReadAccess
 	}
-	return storage.TokenAccess(f.optionalText(name, string(otherwise), func(text string) string {
-		if text == string(storage.ReadAccess) && !restricted {
+	return domain.TokenAccess(f.optionalText(name, string(otherwise), func(text string) string {
+		if text == string(domain.ReadAccess) && !restricted {
 			return "must not be 'read' without accessRestrictedTo"
 		}
-		return oneOf(storage.ReadAccess, storage.WriteAccess)(text)
+		return oneOf(domain.ReadAccess, domain.WriteAccess)(text)
 	}))
 }
 
-func (f fields) scope() storage.Scope {
+func (f fields) scope() domain.Scope {
 	ref := f.namespace()
-	return storage.Scope{Owner: ref.Owner, Namespace: ref.Name, Dataset: f.optionalText("dataset", "", storage.CheckName)}
+	return domain.Scope{Owner: ref.Owner, Namespace: ref.Name, Dataset: f.optionalText("dataset", "", domain.CheckName)}
 }
 
 func (s *Server) getTokens(r *request) (any, error) {
@@ -96,7 +96,7 @@ func (s *Server) getTokens(r *request) (any, error) {
 	return toList(tokens, toToken), err
 }
 
-func toToken(t storage.Token) tokenJSON {
+func toToken(t domain.Token) tokenJSON {
 	token := tokenJSON{ID: t.ID, Name: t.Name, Access: t.Access, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt}
 	if t.Restricted {
 		token.RestrictedTo = toScopes(t.Scopes)
@@ -104,8 +104,8 @@ func toToken(t storage.Token) tokenJSON {
 	return token
 }
 
-func toScopes(scopes []storage.Scope) []scopeJSON {
-	return toList(scopes, func(scope storage.Scope) scopeJSON { return scopeJSON(scope) })
+func toScopes(scopes []domain.Scope) []scopeJSON {
+	return toList(scopes, func(scope domain.Scope) scopeJSON { return scopeJSON(scope) })
 }
 
 func (s *Server) getTokenPermissions(r *request, id string) (any, error) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxKey limits keys, upload ids and ETags, in characters.
@@ -13,13 +13,13 @@ const maxKey = 1024
 
 // Uploads runs upload sessions.
 type Uploads interface {
-	Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (sessionID string, files []storage.PreparedUpload, err error)
-	Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
-	Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error)
-	Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error)
-	Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error)
+	Prepare(ctx context.Context, caller domain.Caller, wanted []domain.NewUpload) (sessionID string, files []domain.PreparedUpload, err error)
+	Session(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error)
+	Finish(ctx context.Context, caller domain.Caller, sessionID, fileID string, upload domain.UploadFile, parts []domain.SentPart) (domain.UploadSession, error)
+	Parts(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadFile, []domain.UploadPart, error)
+	Abort(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error)
 	// PartCount is how many parts files are uploaded in.
-	PartCount(wanted []storage.NewUpload) int
+	PartCount(wanted []domain.NewUpload) int
 	// Bucket is the name of the bucket, ObjectName the name of a key in it.
 	Bucket() string
 	ObjectName(key string) string
@@ -44,23 +44,23 @@ type partURL struct {
 	Size int64  `json:"partSize"`
 }
 
-func toPreparedFile(f storage.PreparedUpload) preparedFile {
+func toPreparedFile(f domain.PreparedUpload) preparedFile {
 	return preparedFile{
 		FileID: f.ID, UploadID: f.UploadID, Key: f.Key, Filename: f.Filename, PartSize: f.PartSize,
-		PresignedURLs: toList(f.Parts, func(p storage.UploadPart) partURL { return partURL{URL: p.URL, Size: p.Size} }),
+		PresignedURLs: toList(f.Parts, func(p domain.UploadPart) partURL { return partURL{URL: p.URL, Size: p.Size} }),
 	}
 }
 
 type fileParts struct {
-	SessionID  string               `json:"sessionId"`
-	FileID     string               `json:"fileId"`
-	UploadID   string               `json:"uploadId"`
-	Key        string               `json:"key"`
-	Filename   string               `json:"filename"`
-	FileSize   int64                `json:"fileSize"`
-	FileStatus storage.UploadStatus `json:"fileStatus"`
-	PartSize   int64                `json:"partSize"`
-	Parts      []filePart           `json:"parts"`
+	SessionID  string              `json:"sessionId"`
+	FileID     string              `json:"fileId"`
+	UploadID   string              `json:"uploadId"`
+	Key        string              `json:"key"`
+	Filename   string              `json:"filename"`
+	FileSize   int64               `json:"fileSize"`
+	FileStatus domain.UploadStatus `json:"fileStatus"`
+	PartSize   int64               `json:"partSize"`
+	Parts      []filePart          `json:"parts"`
 }
 
 // filePart has the ETag of a stored part, or the URL of a missing one.
@@ -72,18 +72,18 @@ type filePart struct {
 }
 
 type sessionStatus struct {
-	SessionID     string               `json:"sessionId"`
-	SessionStatus storage.UploadStatus `json:"sessionStatus"`
+	SessionID     string              `json:"sessionId"`
+	SessionStatus domain.UploadStatus `json:"sessionStatus"`
 }
 
-func toSession(s storage.UploadSession) sessionStatus {
+func toSession(s domain.UploadSession) sessionStatus {
 	return sessionStatus{SessionID: s.ID, SessionStatus: s.Status}
 }
 
 type finishedFile struct {
 	sessionStatus
-	FileID     string               `json:"fileId"`
-	FileStatus storage.UploadStatus `json:"fileStatus"`
+	FileID     string              `json:"fileId"`
+	FileStatus domain.UploadStatus `json:"fileStatus"`
 }
 
 type sessionFiles struct {
@@ -120,8 +120,8 @@ func (s *Server) prepareUpload(r *request) (any, error) {
 // partURLBytes is the size of the URL of a part in a response, roughly.
 const partURLBytes = 512
 
-func (f fields) newUpload() storage.NewUpload {
-	return storage.NewUpload{Filename: f.text("filename", storage.CheckFilename), Size: f.size("size")}
+func (f fields) newUpload() domain.NewUpload {
+	return domain.NewUpload{Filename: f.text("filename", domain.CheckFilename), Size: f.size("size")}
 }
 
 func (f fields) size(name string) int64 {
@@ -134,14 +134,14 @@ func (f fields) size(name string) int64 {
 
 func (f fields) integer(name string) (int64, bool) { return decode[int64](f, name, "a whole number") }
 
-func (f fields) upload() storage.UploadFile {
-	return storage.UploadFile{UploadID: f.text("uploadId", notEmpty(maxKey)), Key: f.text("key", notEmpty(maxKey))}
+func (f fields) upload() domain.UploadFile {
+	return domain.UploadFile{UploadID: f.text("uploadId", notEmpty(maxKey)), Key: f.text("key", notEmpty(maxKey))}
 }
 
-func (f fields) sentParts() []storage.SentPart {
-	return list(f, "parts", 0, "", func(part fields) storage.SentPart {
+func (f fields) sentParts() []domain.SentPart {
+	return list(f, "parts", 0, "", func(part fields) domain.SentPart {
 		number, _ := part.integer("partNumber")
-		return storage.SentPart{Number: int(number), ETag: part.text("etag", notEmpty(maxKey))}
+		return domain.SentPart{Number: int(number), ETag: part.text("etag", notEmpty(maxKey))}
 	})
 }
 
@@ -166,7 +166,7 @@ func (s *Server) getUploadParts(r *request, sessionID string) (any, error) {
 	return fileParts{
 		SessionID: sessionID, FileID: file.ID, UploadID: file.UploadID, Key: file.Key,
 		Filename: file.Filename, FileSize: file.Size, FileStatus: file.Status, PartSize: file.PartSize,
-		Parts: toList(parts, func(part storage.UploadPart) filePart { return filePart(part) }),
+		Parts: toList(parts, func(part domain.UploadPart) filePart { return filePart(part) }),
 	}, err
 }
 
@@ -174,7 +174,7 @@ func (s *Server) getUploadedFiles(r *request, id string) (any, error) {
 	session, err := s.cfg.Uploads.Session(r.ctx(), r.caller, id)
 	answer := sessionFiles{toSession(session), []uploadedFile{}}
 	for _, file := range session.Files {
-		if file.Status == storage.UploadCompleted {
+		if file.Status == domain.UploadCompleted {
 			answer.Files = append(answer.Files, uploadedFile{
 				FileID: file.ID, Filename: file.Filename, FileSize: file.Size, S3Bucket: s.cfg.Uploads.Bucket(), S3Key: s.cfg.Uploads.ObjectName(file.Key),
 			})
@@ -203,7 +203,7 @@ type datasetPartURL struct {
 	Size int64  `json:"size"`
 }
 
-func (s *Server) prepareDatasetUpload(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) prepareDatasetUpload(r *request, ref domain.DatasetRef) (any, error) {
 	wanted := r.fields(s.cfg.MaxBody).newUpload()
 	wanted.Dataset = ref
 	if err := r.err(); err != nil {
@@ -212,21 +212,21 @@ func (s *Server) prepareDatasetUpload(r *request, ref storage.DatasetRef) (any, 
 	if err := s.mayIngest(r, ref); err != nil {
 		return nil, err
 	}
-	_, files, err := s.cfg.Uploads.Prepare(r.ctx(), r.caller, []storage.NewUpload{wanted})
+	_, files, err := s.cfg.Uploads.Prepare(r.ctx(), r.caller, []domain.NewUpload{wanted})
 	if err != nil {
 		return nil, err
 	}
 	file := files[0]
-	urls := toList(file.Parts, func(p storage.UploadPart) datasetPartURL { return datasetPartURL{URL: p.URL, Size: p.Size} })
+	urls := toList(file.Parts, func(p domain.UploadPart) datasetPartURL { return datasetPartURL{URL: p.URL, Size: p.Size} })
 	return preparedDatasetUpload{UploadID: file.UploadID, Key: file.Key, PartSize: file.PartSize, PresignedURLs: urls}, nil
 }
 
 // mayIngest checks before an upload whether its ingestion would be allowed. A dataset of
 // the caller's own need not exist yet.
-func (s *Server) mayIngest(r *request, ref storage.DatasetRef) error {
+func (s *Server) mayIngest(r *request, ref domain.DatasetRef) error {
 	data, err := s.cfg.Store.DatasetData(r.ctx(), r.caller, ref)
 	switch {
-	case errors.Is(err, storage.ErrNotFound) && ref.Owner == r.caller.Username:
+	case errors.Is(err, domain.ErrNotFound) && ref.Owner == r.caller.Username:
 		return s.cfg.Store.MayCreateDataset(r.ctx(), r.caller, ref.Namespace)
 	case err != nil:
 		return err
@@ -234,7 +234,7 @@ func (s *Server) mayIngest(r *request, ref storage.DatasetRef) error {
 	return data.MayEdit()
 }
 
-func (s *Server) finishDatasetUpload(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) finishDatasetUpload(r *request, ref domain.DatasetRef) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	upload, parts := f.upload(), f.sentParts()
 	name := f.optionalText("name", "", notEmpty(maxKey))
@@ -252,16 +252,16 @@ func (s *Server) finishDatasetUpload(r *request, ref storage.DatasetRef) (any, e
 	if _, err := s.cfg.Uploads.Finish(r.ctx(), r.caller, file.SessionID, file.FileID, upload, parts); err != nil {
 		return nil, err
 	}
-	created, err := s.beginIngestion(r, ref, storage.NewIngestion{
-		ID: derivedID(file.FileID, "ingestion"), Name: name, Mode: storage.IngestAppend, Files: []storage.IngestFile{file}, Options: options, Define: &patch,
+	created, err := s.beginIngestion(r, ref, domain.NewIngestion{
+		ID: derivedID(file.FileID, "ingestion"), Name: name, Mode: domain.IngestAppend, Files: []domain.IngestFile{file}, Options: options, Define: &patch,
 	})
-	if errors.Is(err, storage.ErrConflict) {
-		err = storage.Errorf(storage.ErrConflict, "the upload was finished before, and the dataset that its rows went to has another name now")
+	if errors.Is(err, domain.ErrConflict) {
+		err = domain.Errorf(domain.ErrConflict, "the upload was finished before, and the dataset that its rows went to has another name now")
 	}
 	return created, err
 }
 
-func (s *Server) abortDatasetUpload(r *request, ref storage.DatasetRef) (any, error) {
+func (s *Server) abortDatasetUpload(r *request, ref domain.DatasetRef) (any, error) {
 	upload := r.fields(s.cfg.MaxBody).upload()
 	if err := r.err(); err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func (s *Server) abortDatasetUpload(r *request, ref storage.DatasetRef) (any, er
 		return nil, err
 	}
 	if found, _ := session.File(file.FileID); found.UploadID != upload.UploadID {
-		return nil, storage.ErrNotFound
+		return nil, domain.ErrNotFound
 	}
 	_, err = s.cfg.Uploads.Abort(r.ctx(), r.caller, file.SessionID)
 	return nil, err

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
@@ -409,7 +409,7 @@ func TestStaleUploadsGo(t *testing.T) {
 	if err := stale.AbortStale(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.folder.Path(t.Context(), file.Key); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.folder.Path(t.Context(), file.Key); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("still there: %v", err)
 	}
 	s.vars["session"], s.vars["file"] = session.SessionID, file.FileID
@@ -477,7 +477,7 @@ func TestManyAppendsAreCompacted(t *testing.T) {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 	}
-	data, err := s.store.DatasetData(t.Context(), storage.Caller{Username: "alice"}, storage.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
+	data, err := s.store.DatasetData(t.Context(), domain.Caller{Username: "alice"}, domain.DatasetRef{Owner: "alice", Namespace: "shop", Name: "orders"})
 	if err != nil || data.RowCount != appends || len(data.Files) > appends/2 {
 		t.Errorf("%d rows in %d files, %v", data.RowCount, len(data.Files), err)
 	}

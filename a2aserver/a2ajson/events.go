@@ -10,34 +10,34 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Encode encodes an event as it is stored and sent.
-func Encode(number int64, event a2a.Event) (storage.Event, error) {
+func Encode(number int64, event a2a.Event) (domain.Event, error) {
 	body, err := AppendEvent(make([]byte, 0, 512), event)
 	if err != nil {
-		return storage.Event{}, fmt.Errorf("encode an event: %w", err)
+		return domain.Event{}, fmt.Errorf("encode an event: %w", err)
 	}
-	return storage.Event{Number: number, Kind: kindOf(event), Body: body}, nil
+	return domain.Event{Number: number, Kind: kindOf(event), Body: body}, nil
 }
 
-func kindOf(event a2a.Event) storage.EventKind {
+func kindOf(event a2a.Event) domain.EventKind {
 	switch event.(type) {
 	case *a2a.Task:
-		return storage.EventTask
+		return domain.EventTask
 	case *a2a.TaskArtifactUpdateEvent:
-		return storage.EventArtifact
+		return domain.EventArtifact
 	case *a2a.Message:
-		return storage.EventMessage
+		return domain.EventMessage
 	default:
-		return storage.EventStatus
+		return domain.EventStatus
 	}
 }
 
 // Decode reads a stored event. The data of artifacts stays a json.RawMessage.
-func Decode(stored storage.Event) (a2a.Event, error) {
-	if stored.Kind == storage.EventArtifact {
+func Decode(stored domain.Event) (a2a.Event, error) {
+	if stored.Kind == domain.EventArtifact {
 		return decodeArtifact(stored.Body)
 	}
 	var read a2a.StreamResponse
@@ -120,7 +120,7 @@ func Snapshot(task *a2a.Task) (json.RawMessage, error) {
 }
 
 // ReadTask decodes a stored task. With an error, the task has what could be read.
-func ReadTask(stored storage.Task) (*a2a.Task, error) {
+func ReadTask(stored domain.Task) (*a2a.Task, error) {
 	var task a2a.Task
 	err := unmarshal(stored.Snapshot, &task)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/errordetails"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -49,13 +49,13 @@ var answers = []struct {
 	{a2a.ErrUnauthorized, -31403, "UNAUTHORIZED", "you may not do this"},
 	{a2a.ErrInternalError, CodeInternal, "INTERNAL_ERROR", internalMessage},
 
-	{storage.ErrNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
-	{storage.ErrInvalid, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
-	{storage.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
-	{storage.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
-	{storage.ErrTooMany, CodeInternal, "RESOURCE_EXHAUSTED", "you have too many requests in progress; try again later"},
-	{storage.ErrConflict, CodeInternal, "INTERNAL_ERROR", "another request changed this; try again"},
-	{storage.ErrUnavailable, CodeInternal, "INTERNAL_ERROR", "something needed for this cannot be reached now; try again"},
+	{domain.ErrNotFound, -32001, "TASK_NOT_FOUND", "task not found"},
+	{domain.ErrInvalid, codeInvalidParams, "INVALID_PARAMS", "the params are not valid"},
+	{domain.ErrForbidden, -31403, "UNAUTHORIZED", "you may not do this"},
+	{domain.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are"},
+	{domain.ErrTooMany, CodeInternal, "RESOURCE_EXHAUSTED", "you have too many requests in progress; try again later"},
+	{domain.ErrConflict, CodeInternal, "INTERNAL_ERROR", "another request changed this; try again"},
+	{domain.ErrUnavailable, CodeInternal, "INTERNAL_ERROR", "something needed for this cannot be reached now; try again"},
 	{context.DeadlineExceeded, CodeInternal, "INTERNAL_ERROR", "this took too long; try again"},
 }
 
@@ -65,9 +65,9 @@ const internalMessage = "internal error; the server logged it with the id of thi
 // overload is reported in HTTP too, for proxies and load balancers.
 func HTTPStatus(err error) int {
 	switch {
-	case errors.Is(err, storage.ErrTooMany):
+	case errors.Is(err, domain.ErrTooMany):
 		return http.StatusTooManyRequests
-	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, domain.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusOK
@@ -125,13 +125,13 @@ func ToError(err error) *Error {
 // fieldViolations returns the wrong fields of an error. An error that names none is one of
 // the params.
 func fieldViolations(err error, message string) []fieldViolation {
-	stored, ok := errors.AsType[*storage.Error](err)
+	stored, ok := errors.AsType[*domain.Error](err)
 	if !ok || len(stored.Fields) == 0 {
 		return []fieldViolation{{Field: "params", Description: message}}
 	}
 	var violations []fieldViolation
 	for _, f := range stored.Fields[:min(len(stored.Fields), maxFields)] {
-		violations = append(violations, fieldViolation{Field: storage.Truncate(f.Field, maxField), Description: f.Message})
+		violations = append(violations, fieldViolation{Field: domain.Truncate(f.Field, maxField), Description: f.Message})
 	}
 	return violations
 }
@@ -142,7 +142,7 @@ func clientMessage(err error) (string, map[string]string) {
 	if protocol, ok := errors.AsType[*a2a.Error](err); ok {
 		return protocol.Message, infoMetadata(protocol)
 	}
-	if stored, ok := errors.AsType[*storage.Error](err); ok {
+	if stored, ok := errors.AsType[*domain.Error](err); ok {
 		return stored.Message, nil
 	}
 	return "", nil

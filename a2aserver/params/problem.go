@@ -12,8 +12,8 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
-	"parley/storage"
 )
 
 // maxPath limits the name of a wrong field, which may have keys of the client, in bytes.
@@ -39,7 +39,7 @@ func findProblem(schema protoreflect.MessageDescriptor, text []byte) *Problem {
 	s := search{left: 8*len(text) + 1<<20}
 	problem := s.inMessage(schema, text)
 	if problem != nil {
-		problem.Field = cmp.Or(storage.Truncate(strings.TrimPrefix(problem.Field, "."), maxPath), whole)
+		problem.Field = cmp.Or(domain.Truncate(strings.TrimPrefix(problem.Field, "."), maxPath), whole)
 	}
 	return problem
 }

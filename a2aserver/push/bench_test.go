@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -20,16 +20,16 @@ func BenchmarkPush(b *testing.B) {
 			sender, _ := w.sender("host")
 			users := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 			for _, user := range users {
-				w.must(w.CreateDataset(b.Context(), storage.Caller{Username: user}, "shop", "orders", storage.Definition{}))
+				w.must(w.CreateDataset(b.Context(), domain.Caller{Username: user}, "shop", "orders", domain.Definition{}))
 			}
 			for b.Loop() {
 				before := len(to.requests())
 				for _, user := range users {
-					question := storage.Question{
-						Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: user, Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
-						Push: &storage.PushConfig{ID: "a", URL: to.URL, Receiver: user},
+					question := domain.Question{
+						Agent: "nl2ql", Namespace: domain.NamespaceRef{Owner: user, Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+						Push: &domain.PushConfig{ID: "a", URL: to.URL, Receiver: user},
 					}
-					asked, err := sqlstoretest.Ask(b.Context(), w, storage.Caller{Username: user}, question)
+					asked, err := sqlstoretest.Ask(b.Context(), w, domain.Caller{Username: user}, question)
 					w.must(err)
 					w.emit(asked.RunID, 0, 4, true)
 					sender.Added(asked.RunID)

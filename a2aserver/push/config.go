@@ -6,8 +6,8 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/internal/domain"
 	"parley/internal/safehttp"
-	"parley/storage"
 )
 
 // Limits of a config, in bytes.
@@ -19,18 +19,18 @@ const (
 )
 
 // ReadConfig checks a config that a caller gave. The names of wrong fields follow path.
-func ReadConfig(policy safehttp.Policy, path string, in *a2a.PushConfig) (storage.PushConfig, Secrets, error) {
-	config, secrets := storage.PushConfig{ID: in.ID, URL: in.URL}, Secrets{Token: in.Token}
+func ReadConfig(policy safehttp.Policy, path string, in *a2a.PushConfig) (domain.PushConfig, Secrets, error) {
+	config, secrets := domain.PushConfig{ID: in.ID, URL: in.URL}, Secrets{Token: in.Token}
 	if config.ID == "" {
-		config.ID = storage.NewID()
+		config.ID = domain.NewID()
 	}
 	if in.Auth != nil {
 		config.Scheme, secrets.Credentials = in.Auth.Scheme, in.Auth.Credentials
 	}
-	var wrong []storage.FieldError
+	var wrong []domain.FieldError
 	check := func(field, problem string) {
 		if problem != "" {
-			wrong = append(wrong, storage.FieldError{Field: path + field, Message: problem})
+			wrong = append(wrong, domain.FieldError{Field: path + field, Message: problem})
 		}
 	}
 	address, err := policy.CheckURL(in.URL)
@@ -46,7 +46,7 @@ func ReadConfig(policy safehttp.Policy, path string, in *a2a.PushConfig) (storag
 		check("authentication.scheme", checkScheme(config.Scheme))
 	}
 	if len(wrong) > 0 {
-		return config, secrets, storage.Invalid(wrong...)
+		return config, secrets, domain.Invalid(wrong...)
 	}
 	return config, secrets, nil
 }
@@ -74,7 +74,7 @@ func checkScheme(name string) string {
 }
 
 // ToA2A returns a config as callers see it: without its secrets.
-func ToA2A(config storage.PushConfig) *a2a.PushConfig {
+func ToA2A(config domain.PushConfig) *a2a.PushConfig {
 	out := &a2a.PushConfig{TaskID: a2a.TaskID(config.RunID), ID: config.ID, URL: config.URL}
 	if config.Scheme != "" {
 		out.Auth = &a2a.PushAuthInfo{Scheme: config.Scheme}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 // retries are the pauses after failures.
@@ -17,10 +17,10 @@ var retries = retry.Policy{Initial: time.Second, Max: 5 * time.Minute, Jitter: t
 const busyPause = 2 * time.Second
 
 // send sends what there is of a config that this host holds, and releases it.
-func (s *Sender) send(ctx context.Context, push storage.Push) {
+func (s *Sender) send(ctx context.Context, push domain.Push) {
 	result, err := s.deliver(ctx, &push)
 	switch {
-	case errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, domain.ErrConflict):
 		return // it was deleted or replaced, or another host has it
 	case ctx.Err() != nil:
 		result.Pause = 0 // this host stops: another goes on
@@ -32,7 +32,7 @@ func (s *Sender) send(ctx context.Context, push storage.Push) {
 	}
 	released := s.inStore(context.WithoutCancel(ctx), "push release failed", func(ctx context.Context) error {
 		err := s.cfg.Log.ReleasePush(ctx, s.cfg.Holder, push, result)
-		if errors.Is(err, storage.ErrConflict) {
+		if errors.Is(err, domain.ErrConflict) {
 			return nil
 		}
 		return err
@@ -44,16 +44,16 @@ func (s *Sender) send(ctx context.Context, push storage.Push) {
 
 // deliver sends what follows a config's position, and moves the position. The error is one
 // of the store, or of this process; it is not the receiver's fault.
-func (s *Sender) deliver(ctx context.Context, push *storage.Push) (storage.PushResult, error) {
+func (s *Sender) deliver(ctx context.Context, push *domain.Push) (domain.PushResult, error) {
 	began := time.Now()
 	secrets, failure := openSecrets(s.cfg.Secrets, push.Caller.Username, push.PushConfig)
 	for saved := push.Position; ; {
 		page, release, err := s.next(ctx, push)
 		switch {
-		case errors.Is(err, storage.ErrNotFound): // the run is gone, or not for its token any more
-			return storage.PushResult{Position: push.Position, Ended: true}, nil
+		case errors.Is(err, domain.ErrNotFound): // the run is gone, or not for its token any more
+			return domain.PushResult{Position: push.Position, Ended: true}, nil
 		case err != nil:
-			return storage.PushResult{Position: push.Position, Pause: busyPause}, err
+			return domain.PushResult{Position: push.Position, Pause: busyPause}, err
 		case len(page) == 0:
 			return s.settle(ctx, push)
 		}
@@ -79,8 +79,8 @@ func (s *Sender) deliver(ctx context.Context, push *storage.Push) (storage.PushR
 // next reads the events that follow a config's position; none when there are none. The task
 // stands in for events that were removed, and for all of them where the version of the
 // protocol knows no events. release, where there are some, frees their memory.
-func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.Event, release func(), err error) {
-	if push.Position == storage.PushFromTask {
+func (s *Sender) next(ctx context.Context, push *domain.Push) (page []domain.Event, release func(), err error) {
+	if push.Position == domain.PushFromTask {
 		return s.wholeTask(ctx, push)
 	}
 	bytes, err := s.cfg.Log.EventBytes(ctx, push.Caller, push.RunID, push.Position)
@@ -104,7 +104,7 @@ func (s *Sender) next(ctx context.Context, push *storage.Push) (page []storage.E
 }
 
 // upToGap returns the events that follow a position without a gap.
-func upToGap(page []storage.Event, position int64) []storage.Event {
+func upToGap(page []domain.Event, position int64) []domain.Event {
 	for i, event := range page {
 		if event.Number != position+int64(i)+1 {
 			return page[:i]
@@ -113,20 +113,20 @@ func upToGap(page []storage.Event, position int64) []storage.Event {
 	return page
 }
 
-func (s *Sender) wholeTask(ctx context.Context, push *storage.Push) ([]storage.Event, func(), error) {
+func (s *Sender) wholeTask(ctx context.Context, push *domain.Push) ([]domain.Event, func(), error) {
 	task, release, err := s.cfg.Task(ctx, push.Caller, push.RunID)
 	if err != nil {
 		return nil, nil, err
 	}
-	return []storage.Event{task}, release, nil
+	return []domain.Event{task}, release, nil
 }
 
 // settle says what follows for a config whose events were all received: nothing, when its run
 // has ended.
-func (s *Sender) settle(ctx context.Context, push *storage.Push) (storage.PushResult, error) {
-	result := storage.PushResult{Position: push.Position}
+func (s *Sender) settle(ctx context.Context, push *domain.Push) (domain.PushResult, error) {
+	result := domain.PushResult{Position: push.Position}
 	task, err := s.cfg.Log.Task(ctx, push.Caller, "", push.RunID, false)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		result.Ended = true
 		return result, nil
 	}
@@ -139,8 +139,8 @@ func (s *Sender) settle(ctx context.Context, push *storage.Push) (storage.PushRe
 }
 
 // failed says what follows a failure: nil when there was none of the receiver's.
-func (s *Sender) failed(ctx context.Context, push *storage.Push, took time.Duration, failure error) storage.PushResult {
-	result := storage.PushResult{Position: push.Position}
+func (s *Sender) failed(ctx context.Context, push *domain.Push, took time.Duration, failure error) domain.PushResult {
+	result := domain.PushResult{Position: push.Position}
 	if failure == nil || ctx.Err() != nil {
 		result.Pause = busyPause
 		return result

@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/push"
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -107,7 +107,7 @@ func TestUnreachable(t *testing.T) {
 	to := newReceiver(t, accept)
 	to.Close()
 	run := w.run()
-	config := storage.PushConfig{RunID: run, ID: "a", URL: to.URL + "/hook?key=secret", Receiver: "127.0.0.1"}
+	config := domain.PushConfig{RunID: run, ID: "a", URL: to.URL + "/hook?key=secret", Receiver: "127.0.0.1"}
 	w.must(w.SavePushConfig(t.Context(), alice, config))
 	// A refused address fails in the same way.
 	other := w.run()
@@ -127,18 +127,18 @@ func TestSlowReceiver(t *testing.T) {
 	w := newWorld(t, sqlstoretest.SQLite(t))
 	slow := newReceiver(t, func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() })
 	quick := newReceiver(t, accept)
-	bob := storage.Caller{Username: "bob"}
-	w.must(w.CreateDataset(t.Context(), bob, "shop", "orders", storage.Definition{}))
+	bob := domain.Caller{Username: "bob"}
+	w.must(w.CreateDataset(t.Context(), bob, "shop", "orders", domain.Definition{}))
 	for range 40 {
 		w.config(w.run(), "a", slow.URL, push.Secrets{})
 	}
 	sender, _ := w.sender("host")
 	waittest.Until(t, "some are being sent", func() bool { return len(slow.requests()) >= 8 })
-	asked, err := sqlstoretest.Ask(t.Context(), w, bob, storage.Question{
-		Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "bob", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+	asked, err := sqlstoretest.Ask(t.Context(), w, bob, domain.Question{
+		Agent: "nl2ql", Namespace: domain.NamespaceRef{Owner: "bob", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
 	})
 	w.must(err)
-	w.must(w.SavePushConfig(t.Context(), bob, storage.PushConfig{RunID: asked.RunID, ID: "a", URL: quick.URL, Receiver: quick.URL}))
+	w.must(w.SavePushConfig(t.Context(), bob, domain.PushConfig{RunID: asked.RunID, ID: "a", URL: quick.URL, Receiver: quick.URL}))
 	sender.Added(asked.RunID)
 	quick.waitFor(t, "0")
 	if got := len(slow.requests()); got > 8 {
@@ -269,7 +269,7 @@ type searches struct {
 	all atomic.Int64
 }
 
-func (s *searches) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]storage.DuePush, error) {
+func (s *searches) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]domain.DuePush, error) {
 	if len(runIDs) == 0 {
 		s.all.Add(1)
 	}

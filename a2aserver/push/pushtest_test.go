@@ -17,16 +17,16 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/push"
+	"parley/internal/domain"
 	"parley/internal/logtest"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-var alice = storage.Caller{Username: "alice"}
+var alice = domain.Caller{Username: "alice"}
 
 // received is one request.
 type received struct {
@@ -101,7 +101,7 @@ func newWorld(t testing.TB, store *sqlstore.Store) *world {
 		t.Fatal(err)
 	}
 	w := &world{Store: store, t: t, box: box, log: &logtest.Buffer{}, outcomes: map[push.Outcome]int{}}
-	w.must(store.CreateDataset(t.Context(), alice, "shop", "orders", storage.Definition{}))
+	w.must(store.CreateDataset(t.Context(), alice, "shop", "orders", domain.Definition{}))
 	return w
 }
 
@@ -115,8 +115,8 @@ func (w *world) must(err error) {
 // run begins a run of alice's.
 func (w *world) run() string {
 	w.t.Helper()
-	asked, err := sqlstoretest.Ask(w.t.Context(), w, alice, storage.Question{
-		Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
+	asked, err := sqlstoretest.Ask(w.t.Context(), w, alice, domain.Question{
+		Agent: "nl2ql", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, ConversationID: uuid.NewString(), Text: "?",
 	})
 	w.must(err)
 	return asked.RunID
@@ -125,17 +125,17 @@ func (w *world) run() string {
 // emit adds the events after a number to a run, up to another; the last of them ends it.
 func (w *world) emit(runID string, after, last int64, ends bool) {
 	w.t.Helper()
-	change := storage.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
+	change := domain.TaskChange{RunID: runID, Holder: sqlstoretest.Holder, After: after, State: "working", Snapshot: json.RawMessage(`{}`)}
 	for number := after + 1; number <= last; number++ {
 		body := fmt.Sprintf(`{"statusUpdate":{"taskId":%q,"number":%d}}`, runID, number)
-		kind := storage.EventStatus
+		kind := domain.EventStatus
 		if slices.Contains(w.artifacts, number) {
-			kind = storage.EventArtifact
+			kind = domain.EventArtifact
 		}
-		change.Events = append(change.Events, storage.Event{Number: number, Kind: kind, Body: json.RawMessage(body)})
+		change.Events = append(change.Events, domain.Event{Number: number, Kind: kind, Body: json.RawMessage(body)})
 	}
 	if ends {
-		change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted}
+		change.Outcome = &domain.RunOutcome{Status: domain.RunCompleted}
 	}
 	w.must(sqlstoretest.Append(w, change))
 }
@@ -143,7 +143,7 @@ func (w *world) emit(runID string, after, last int64, ends bool) {
 // config makes a config of a run, to be sent to an address.
 func (w *world) config(runID, id, url string, secrets push.Secrets) {
 	w.t.Helper()
-	config := storage.PushConfig{RunID: runID, ID: id, URL: url, Receiver: url, Scheme: "Bearer"}
+	config := domain.PushConfig{RunID: runID, ID: id, URL: url, Receiver: url, Scheme: "Bearer"}
 	var err error
 	config.Secrets, err = secrets.Seal(w.box, "alice", config)
 	w.must(err)
@@ -151,7 +151,7 @@ func (w *world) config(runID, id, url string, secrets push.Secrets) {
 }
 
 // claim has a host claim the one config that is due.
-func (w *world) claim(holder string) storage.Push {
+func (w *world) claim(holder string) domain.Push {
 	w.t.Helper()
 	due, err := w.DuePushes(w.t.Context(), holder, nil, 10)
 	w.must(err)
@@ -167,7 +167,7 @@ func (w *world) claim(holder string) storage.Push {
 // question.
 func (w *world) fromTheStart() {
 	w.t.Helper()
-	w.must(w.ReleasePush(w.t.Context(), "before", w.claim("before"), storage.PushResult{Position: 0}))
+	w.must(w.ReleasePush(w.t.Context(), "before", w.claim("before"), domain.PushResult{Position: 0}))
 }
 
 // sender runs a sender until the test ends, or stop is called.
@@ -177,10 +177,10 @@ func (w *world) sender(holder string, change ...func(*push.Config)) (sender *pus
 	cfg := push.Config{
 		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Policy: safehttp.Policy{Insecure: true},
-		Encode: func(_ storage.PushConfig, event storage.Event) (storage.Event, error) { return event, nil },
-		Task: func(ctx context.Context, caller storage.Caller, runID string) (storage.Event, func(), error) {
+		Encode: func(_ domain.PushConfig, event domain.Event) (domain.Event, error) { return event, nil },
+		Task: func(ctx context.Context, caller domain.Caller, runID string) (domain.Event, func(), error) {
 			task, err := w.Task(ctx, caller, "", runID, false)
-			return storage.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err
+			return domain.Event{Number: task.LastEvent, Body: json.RawMessage(`{"task":{}}`)}, func() {}, err
 		},
 		Reserve: func(context.Context, string, int) (func(), error) { return func() {}, nil },
 		Observe: func(outcome push.Outcome) {

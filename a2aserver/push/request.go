@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 const (
@@ -48,7 +48,7 @@ func isGone(err error) bool {
 }
 
 // post sends an event. The error says nothing of the URL, which may hold secrets.
-func (s *Sender) post(ctx context.Context, push *storage.Push, secrets Secrets, event storage.Event) error {
+func (s *Sender) post(ctx context.Context, push *domain.Push, secrets Secrets, event domain.Event) error {
 	event, err := s.cfg.Encode(push.PushConfig, event)
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
@@ -74,7 +74,7 @@ func (s *Sender) post(ctx context.Context, push *storage.Push, secrets Secrets, 
 }
 
 // setHeader sets the header of a request: who sends, what, and which one of the run's events.
-func setHeader(header http.Header, push *storage.Push, secrets Secrets, event storage.Event, now time.Time) {
+func setHeader(header http.Header, push *domain.Push, secrets Secrets, event domain.Event, now time.Time) {
 	header.Set("Content-Type", mediaType)
 	header.Set("A2A-Version", version)
 	if push.Version != "" {

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/seal"
-	"parley/storage"
 )
 
 func TestHeader(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1614265330, 0)
-	event := storage.Event{Number: 7, Body: []byte(`{"test": 2432232314}`)}
+	event := domain.Event{Number: 7, Body: []byte(`{"test": 2432232314}`)}
 	for _, test := range []struct {
 		scheme  string
 		secrets Secrets
@@ -25,7 +25,7 @@ func TestHeader(t *testing.T) {
 		{"", Secrets{Token: "abc"}, "A2A-Notification-Token: abc\nX-A2A-Notification-Token: abc\nWebhook-Signature: v1,CAS38XUcJNeIjDs71WVOlXPWkmNcbww/vCcqJkviqv8="},
 	} {
 		header := http.Header{}
-		setHeader(header, &storage.Push{PushConfig: storage.PushConfig{RunID: "run", Scheme: test.scheme}}, test.secrets, event, at)
+		setHeader(header, &domain.Push{PushConfig: domain.PushConfig{RunID: "run", Scheme: test.scheme}}, test.secrets, event, at)
 		for name, want := range map[string]string{
 			"Content-Type": "application/a2a+json", "A2A-Version": "1.0", "User-Agent": "parley",
 			"Parley-Event-Id": "7", "Webhook-Id": "run_7", "Webhook-Timestamp": "1614265330",
@@ -68,7 +68,7 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := storage.PushConfig{ID: "a", URL: "https://example.com"}
+	config := domain.PushConfig{ID: "a", URL: "https://example.com"}
 	secrets := Secrets{Token: "the-token", Credentials: "the-credentials"}
 	if config.Secrets, err = secrets.Seal(box, "alice", config); err != nil || strings.Contains(string(config.Secrets), "the-") {
 		t.Errorf("sealed %q, %v", config.Secrets, err)

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"parley/internal/domain"
 	"parley/internal/seal"
-	"parley/storage"
 )
 
 // Secrets are what only the receiver of a config and this server know.
@@ -18,7 +18,7 @@ type Secrets struct {
 
 // Seal encrypts the secrets of a config, for its owner, id and URL alone: in another row of
 // the database they do not open.
-func (s Secrets) Seal(box *seal.Box, owner string, config storage.PushConfig) ([]byte, error) {
+func (s Secrets) Seal(box *seal.Box, owner string, config domain.PushConfig) ([]byte, error) {
 	if s == (Secrets{}) {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (s Secrets) Seal(box *seal.Box, owner string, config storage.PushConfig) ([
 	return box.Seal(text, sealedFor(owner, config)), nil
 }
 
-func openSecrets(box *seal.Box, owner string, config storage.PushConfig) (secrets Secrets, err error) {
+func openSecrets(box *seal.Box, owner string, config domain.PushConfig) (secrets Secrets, err error) {
 	if config.Secrets == nil {
 		return secrets, nil
 	}
@@ -43,6 +43,6 @@ func openSecrets(box *seal.Box, owner string, config storage.PushConfig) (secret
 	return secrets, nil
 }
 
-func sealedFor(owner string, config storage.PushConfig) []byte {
+func sealedFor(owner string, config domain.PushConfig) []byte {
 	return fmt.Appendf(nil, "%q %q %q", owner, config.ID, config.URL)
 }

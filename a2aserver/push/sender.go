@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
-	"parley/storage"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 	// one owner and receiverSending to one receiver: slow receivers keep no others waiting.
 	maxSending, ownerSending, receiverSending = 64, 8, 16
 	// candidates limits the configs that are read to find those that may be sent. Fewer than
-	// these may not: see storage.PushOutbox.
+	// these may not: see domain.PushOutbox.
 	candidates = 100
 	// maxWaiting limits the configs that wait for room in memory. A search of all is for many
 	// deliveries: its cost grows with the number of configs.
@@ -41,10 +41,10 @@ const (
 
 // Log has the events of runs, and what is to be sent of them.
 type Log interface {
-	storage.PushOutbox
-	Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error)
-	Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error)
-	EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (int, error)
+	domain.PushOutbox
+	Task(ctx context.Context, caller domain.Caller, agent, runID string, artifacts bool) (domain.Task, error)
+	Events(ctx context.Context, caller domain.Caller, runID string, after int64) ([]domain.Event, error)
+	EventBytes(ctx context.Context, caller domain.Caller, runID string, after int64) (int, error)
 }
 
 // Outcome is the result of an attempt to send.
@@ -63,17 +63,17 @@ func Outcomes() []Outcome { return []Outcome{Delivered, Failed, GivenUp} }
 // Config is what a Sender needs.
 type Config struct {
 	Log Log
-	// Holder is the host that sends, whose lease the caller renews: see storage.Hosts.
+	// Holder is the host that sends, whose lease the caller renews: see domain.Hosts.
 	Holder string
 	// Policy says what may be called.
 	Policy safehttp.Policy
 	// Secrets decrypts the secrets of configs.
 	Secrets *seal.Box
 	// Encode returns an event, or a task, as the receiver of a config reads it.
-	Encode func(config storage.PushConfig, event storage.Event) (storage.Event, error)
+	Encode func(config domain.PushConfig, event domain.Event) (domain.Event, error)
 	// Task returns a run's task as it is, with the number of its last event. release frees
 	// its memory.
-	Task func(ctx context.Context, caller storage.Caller, runID string) (task storage.Event, release func(), err error)
+	Task func(ctx context.Context, caller domain.Caller, runID string) (task domain.Event, release func(), err error)
 	// Reserve waits for memory for what is read for a user.
 	Reserve func(ctx context.Context, user string, bytes int) (release func(), err error)
 	// GiveUpAfter is how long a receiver may fail.
@@ -103,7 +103,7 @@ type Sender struct {
 	// are those for which there was no room; more says that the log may have others.
 	sending           map[configKey]struct{}
 	owners, receivers map[string]int
-	waiting           []storage.DuePush
+	waiting           []domain.DuePush
 	more              bool
 }
 
@@ -205,7 +205,7 @@ func (s *Sender) inStore(ctx context.Context, failure string, do func(ctx contex
 func (s *Sender) releaseLost(ctx context.Context) error {
 	s.lost.Store(false)
 	held, err := s.cfg.Log.HeldPushes(ctx, s.cfg.Holder)
-	var lost []storage.DuePush
+	var lost []domain.DuePush
 	for _, push := range held {
 		if !s.isSending(configKey{push.RunID, push.ID}) {
 			lost = append(lost, push)
@@ -243,7 +243,7 @@ func (s *Sender) sendDue(ctx context.Context) {
 			s.lost.Store(true)
 		}
 		// Those that others claimed are left.
-		left := map[configKey]storage.DuePush{}
+		left := map[configKey]domain.DuePush{}
 		for _, push := range due {
 			left[configKey{push.RunID, push.ID}] = push
 		}
@@ -266,7 +266,7 @@ func (s *Sender) sendDue(ctx context.Context) {
 // takeChanged returns the configs that wait for room, and the runs that changed since the last
 // time, none for all. search is false when nothing changed. Without room to send there is
 // nothing.
-func (s *Sender) takeChanged() (waiting []storage.DuePush, runIDs []string, search bool) {
+func (s *Sender) takeChanged() (waiting []domain.DuePush, runIDs []string, search bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.sending) >= maxSending {
@@ -284,7 +284,7 @@ func (s *Sender) takeChanged() (waiting []storage.DuePush, runIDs []string, sear
 
 // admit takes room for those of some configs that may be sent now, and keeps the others. more
 // says that there are further ones in the log.
-func (s *Sender) admit(due []storage.DuePush, more bool) (admitted []storage.DuePush) {
+func (s *Sender) admit(due []domain.DuePush, more bool) (admitted []domain.DuePush) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.more = s.more || more
@@ -313,7 +313,7 @@ func (s *Sender) admit(due []storage.DuePush, more bool) (admitted []storage.Due
 
 // leave releases the slot of a config, and starts a search: there may be new events, and
 // other configs may wait for the slot.
-func (s *Sender) leave(push storage.DuePush) {
+func (s *Sender) leave(push domain.DuePush) {
 	s.mu.Lock()
 	delete(s.sending, configKey{push.RunID, push.ID})
 	decrement(s.owners, push.Owner)

@@ -3,7 +3,7 @@ package push
 import (
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // A config that waits and is found again waits once: one receiver does not take the places of
@@ -12,9 +12,9 @@ func TestWaitsOnce(t *testing.T) {
 	t.Parallel()
 	s := New(Config{})
 	s.open.Store(true)
-	due := make([]storage.DuePush, ownerSending+1)
+	due := make([]domain.DuePush, ownerSending+1)
 	for i := range due {
-		due[i] = storage.DuePush{RunID: "run", ID: string(rune('a' + i)), Owner: "alice", Receiver: "slow"}
+		due[i] = domain.DuePush{RunID: "run", ID: string(rune('a' + i)), Owner: "alice", Receiver: "slow"}
 	}
 	if admitted := s.admit(due, false); len(admitted) != ownerSending {
 		t.Fatalf("%d admitted", len(admitted))

@@ -16,8 +16,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 // The ids of the run that is executed.
@@ -32,24 +32,24 @@ const (
 type Script struct {
 	Question string
 	// Data are the datasets, and DatasetsError why there are none.
-	Data          []storage.DatasetData
+	Data          []domain.DatasetData
 	DatasetsError error
 	// Links are those between them.
-	Links []storage.MeasuredLink
+	Links []domain.MeasuredLink
 	// Filename is a file that comes with the question, "" for none, and AttachError why it
 	// cannot be read.
 	Filename    string
 	AttachError error
 	// Results are what statements give; Errors why they fail. What is in
 	// neither is ErrInvalid.
-	Results map[string]storage.QueryResult
+	Results map[string]domain.QueryResult
 	Errors  map[string]error
 	// Verified is the query that was verified for the question, "" for none.
 	Verified string
 	// Units are those of the columns of all datasets.
 	Units map[string]string
 	// Found is what each search gives.
-	Found storage.QueryResult
+	Found domain.QueryResult
 	// Steps is the plan.
 	Steps     []string
 	Reasoning string
@@ -61,7 +61,7 @@ type Script struct {
 	AnswerError error
 	// Turns are those of the conversation, and Read those whose large results were
 	// read.
-	Turns []storage.Run
+	Turns []domain.Run
 	Read  []string
 	// References are the tasks that the question refers to.
 	References []a2a.TaskID
@@ -74,7 +74,7 @@ type Script struct {
 	Asked, Ran []string
 	Listed     int
 	// Rated are the ratings of runs.
-	Rated []storage.Rating
+	Rated []domain.Rating
 	// Planned, Written and Answered are what the jobs were given last.
 	Planned  llm.Task
 	Written  llm.QueryTask
@@ -130,19 +130,19 @@ func (j jobs) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, erro
 }
 
 // Turn is a turn of a conversation, with its result.
-func Turn(runID, question string, result json.RawMessage) storage.Run {
-	return storage.Run{ID: runID, Question: question, RunOutcome: storage.RunOutcome{Result: result}}
+func Turn(runID, question string, result json.RawMessage) domain.Run {
+	return domain.Run{ID: runID, Question: question, RunOutcome: domain.RunOutcome{Result: result}}
 }
 
 type memory struct{ *Script }
 
-func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversation string, limit int) ([]storage.Run, error) {
+func (m memory) RecentTurns(_ context.Context, caller domain.Caller, conversation string, limit int) ([]domain.Run, error) {
 	if caller.Username != "ann" || conversation != ContextID || limit != 20 {
 		return nil, errors.New("turns of another conversation")
 	}
-	var turns []storage.Run
+	var turns []domain.Run
 	for _, turn := range slices.Backward(m.Turns) {
-		if turn.ResultBytes = len(turn.Result); turn.ResultBytes > storage.InlineResult {
+		if turn.ResultBytes = len(turn.Result); turn.ResultBytes > domain.InlineResult {
 			turn.Result = nil
 		}
 		turns = append(turns, turn)
@@ -151,53 +151,53 @@ func (m memory) RecentTurns(_ context.Context, caller storage.Caller, conversati
 }
 
 // Run returns the run of a turn.
-func (m memory) Run(_ context.Context, caller storage.Caller, id string) (storage.Run, error) {
-	at := slices.IndexFunc(m.Turns, func(turn storage.Run) bool { return turn.ID == id })
+func (m memory) Run(_ context.Context, caller domain.Caller, id string) (domain.Run, error) {
+	at := slices.IndexFunc(m.Turns, func(turn domain.Run) bool { return turn.ID == id })
 	if caller.Username != "ann" || at < 0 {
-		return storage.Run{}, storage.ErrNotFound
+		return domain.Run{}, domain.ErrNotFound
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Read = append(m.Read, id)
-	return storage.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: storage.RunOutcome{Result: m.Turns[at].Result}}, nil
+	return domain.Run{ID: id, Question: m.Turns[at].Question, RunOutcome: domain.RunOutcome{Result: m.Turns[at].Result}}, nil
 }
 
 type verified struct{ *Script }
 
-func (v verified) VerifiedQuery(_ context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error) {
+func (v verified) VerifiedQuery(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
 	if caller.Username != "ann" || in.Name != "shop" || question != v.Question || v.Verified == "" {
-		return "", storage.ErrNotFound
+		return "", domain.ErrNotFound
 	}
 	return v.Verified, nil
 }
 
 type feedback struct{ *Script }
 
-func (f feedback) Rate(_ context.Context, caller storage.Caller, rating storage.Rating) error {
+func (f feedback) Rate(_ context.Context, caller domain.Caller, rating domain.Rating) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Rated = append(f.Rated, rating)
 	if caller.Username != "ann" {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	return nil
 }
 
 type profiles struct{ *Script }
 
-func (p profiles) Profile(_ context.Context, caller storage.Caller, _ storage.DatasetRef) (profile storage.DatasetProfile, err error) {
+func (p profiles) Profile(_ context.Context, caller domain.Caller, _ domain.DatasetRef) (profile domain.DatasetProfile, err error) {
 	if caller.Username != "ann" {
-		return profile, storage.ErrNotFound
+		return profile, domain.ErrNotFound
 	}
 	for name, unit := range p.Units {
-		profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: name, Unit: unit})
+		profile.Columns = append(profile.Columns, domain.ColumnProfile{Name: name, Unit: unit})
 	}
 	return profile, nil
 }
 
 type lake struct{ *Script }
 
-func (l lake) check(caller storage.Caller, in storage.DataScope) error {
+func (l lake) check(caller domain.Caller, in domain.DataScope) error {
 	if caller.Username != "ann" || in.Namespace.Name != "shop" || in.ConversationID != ContextID {
 		return errors.New("data of another namespace")
 	}
@@ -205,7 +205,7 @@ func (l lake) check(caller storage.Caller, in storage.DataScope) error {
 }
 
 // Attach implements agents.Lake.
-func (l lake) Attach(_ context.Context, caller storage.Caller, runID string) error {
+func (l lake) Attach(_ context.Context, caller domain.Caller, runID string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, "attach")
@@ -215,38 +215,38 @@ func (l lake) Attach(_ context.Context, caller storage.Caller, runID string) err
 	return l.AttachError
 }
 
-func (l lake) Datasets(_ context.Context, caller storage.Caller, in storage.DataScope) ([]storage.DatasetData, error) {
+func (l lake) Datasets(_ context.Context, caller domain.Caller, in domain.DataScope) ([]domain.DatasetData, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Listed++
 	return l.Data, errors.Join(l.check(caller, in), l.DatasetsError)
 }
 
-func (l lake) LinksBetween(context.Context, storage.Caller, storage.NamespaceRef, []storage.DatasetData) ([]storage.MeasuredLink, error) {
+func (l lake) LinksBetween(context.Context, domain.Caller, domain.NamespaceRef, []domain.DatasetData) ([]domain.MeasuredLink, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Links, nil
 }
 
-func (l lake) QueryGuarded(_ context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+func (l lake) QueryGuarded(_ context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, sql)
 	if err := errors.Join(l.check(caller, in), l.Errors[sql]); err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	result, ok := l.Results[sql]
 	if !ok {
-		return result, storage.Errorf(storage.ErrInvalid, "there is no table like that; did you mean `orders`?")
+		return result, domain.Errorf(domain.ErrInvalid, "there is no table like that; did you mean `orders`?")
 	}
 	return result, nil
 }
 
-func (l lake) QueryOver(ctx context.Context, caller storage.Caller, _ []storage.DatasetData, sql string) (storage.QueryResult, error) {
-	return l.QueryGuarded(ctx, caller, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID}, sql)
+func (l lake) QueryOver(ctx context.Context, caller domain.Caller, _ []domain.DatasetData, sql string) (domain.QueryResult, error) {
+	return l.QueryGuarded(ctx, caller, domain.DataScope{Namespace: domain.NamespaceRef{Owner: "ann", Name: "shop"}, ConversationID: ContextID}, sql)
 }
 
-func (l lake) Search(_ context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, _ int) (storage.QueryResult, error) {
+func (l lake) Search(_ context.Context, caller domain.Caller, in domain.DataScope, dataset, words string, _ int) (domain.QueryResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Ran = append(l.Ran, "search "+dataset+" for "+words)
@@ -364,10 +364,10 @@ func Lines(t testing.TB, events []a2a.Event) []byte {
 }
 
 // Rows makes the result of a query.
-func Rows(sql string, columns []string, rows ...string) storage.QueryResult {
-	result := storage.QueryResult{SQL: sql}
+func Rows(sql string, columns []string, rows ...string) domain.QueryResult {
+	result := domain.QueryResult{SQL: sql}
 	for _, name := range columns {
-		result.Columns = append(result.Columns, storage.Column{Name: name, Type: "VARCHAR"})
+		result.Columns = append(result.Columns, domain.Column{Name: name, Type: "VARCHAR"})
 	}
 	for _, row := range rows {
 		result.Rows = append(result.Rows, json.RawMessage(row))
@@ -376,17 +376,17 @@ func Rows(sql string, columns []string, rows ...string) storage.QueryResult {
 }
 
 // Shop are datasets to ask about.
-func Shop() []storage.DatasetData {
+func Shop() []domain.DatasetData {
 	about := "What was bought, by whom."
-	return []storage.DatasetData{
-		{ID: "d1", Version: 3, Dataset: storage.Dataset{
+	return []domain.DatasetData{
+		{ID: "d1", Version: 3, Dataset: domain.Dataset{
 			Owner: "ann", Namespace: "shop", Name: "orders", RowCount: 7,
-			Definition: storage.Definition{Description: &about, Schema: map[string]string{"Total": "in euros", "gone": "no such column"}},
-			Columns:    []storage.Column{{Name: "id", Type: "BIGINT"}, {Name: "customer", Type: "VARCHAR"}, {Name: "total", Type: "DOUBLE"}},
+			Definition: domain.Definition{Description: &about, Schema: map[string]string{"Total": "in euros", "gone": "no such column"}},
+			Columns:    []domain.Column{{Name: "id", Type: "BIGINT"}, {Name: "customer", Type: "VARCHAR"}, {Name: "total", Type: "DOUBLE"}},
 		}},
-		{ID: "d2", Version: 1, Dataset: storage.Dataset{
+		{ID: "d2", Version: 1, Dataset: domain.Dataset{
 			Owner: "ann", Namespace: "shop", Name: "notes", RowCount: 2,
-			Columns: []storage.Column{{Name: "document", Type: "VARCHAR"}, {Name: "passage", Type: "BIGINT"}, {Name: "text", Type: "VARCHAR"}},
+			Columns: []domain.Column{{Name: "document", Type: "VARCHAR"}, {Name: "passage", Type: "BIGINT"}, {Name: "text", Type: "VARCHAR"}},
 		}},
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"parley/agents"
 	"parley/agents/agentstest"
 	"parley/agents/assistant"
+	"parley/internal/domain"
 	"parley/llm"
-	"parley/storage"
 )
 
 func newExecutor(config agents.Config) a2asrv.AgentExecutor { return assistant.New(config) }
@@ -33,7 +33,7 @@ func script(steps ...string) *agentstest.Script {
 	s := &agentstest.Script{
 		Question: "Who bought most, and why?",
 		Data:     agentstest.Shop(),
-		Results:  map[string]storage.QueryResult{},
+		Results:  map[string]domain.QueryResult{},
 		Steps:    steps, Reasoning: "First this, then that.",
 		Markdown: "**ann** did [step 1].",
 		Write: func(task llm.QueryTask) (llm.Query, error) {
@@ -104,7 +104,7 @@ func scripts() map[string]func() *agentstest.Script {
 		"verified-gone": change(three[:1], func(s *agentstest.Script) { s.Verified = "SELECT * FROM gone" }),
 		"no-data":       change(nil, func(s *agentstest.Script) { s.Data = nil }),
 		"follow-up": change(three[:1], func(s *agentstest.Script) {
-			s.Turns = []storage.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}
+			s.Turns = []domain.Run{agentstest.Turn("", "Who bought?", json.RawMessage(`{"response":"ann","steps":[{"query":"SELECT 1"}]}`))}
 			s.Write = func(task llm.QueryTask) (llm.Query, error) {
 				return llm.Query{SQL: "SELECT '" + task.Instruction + "'", Reasoning: fmt.Sprintf("Before: %v", task.Earlier)}, nil
 			}

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"parley/agents/chart"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/nodetest"
 	"parley/internal/servertest"
-	"parley/storage"
 )
 
 // TestSpec compares the specifications of results with golden files.
@@ -117,11 +117,11 @@ func FuzzSpec(f *testing.F) {
 			row := map[string]any{first: json.RawMessage(value), second: i}
 			switch {
 			case i == 1: // values need not be of their type
-			case storage.KindOf(firstType) == storage.KindTime:
+			case domain.KindOf(firstType) == domain.KindTime:
 				row[first] = strings.Trim(month(i), `"`)
-			case storage.KindOf(firstType) == storage.KindNumber:
+			case domain.KindOf(firstType) == domain.KindNumber:
 				row[first] = i
-			case storage.KindOf(firstType) == storage.KindText:
+			case domain.KindOf(firstType) == domain.KindText:
 				row[first] = first + strconv.Itoa(i)
 			}
 			text, err := json.Marshal(row)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxTitle limits the title of an axis, in bytes.
@@ -76,7 +76,7 @@ func displayName(name string) string {
 	}
 	name = strings.ReplaceAll(harmless(name), "_", " ")
 	name = strings.Join(strings.Fields(name), " ")
-	name = storage.Truncate(name, maxTitle)
+	name = domain.Truncate(name, maxTitle)
 	first, size := utf8.DecodeRuneInString(name)
 	if size == 0 {
 		return "Value"

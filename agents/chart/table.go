@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
-	"parley/storage"
 )
 
 // role is what a column is in a chart.
@@ -125,12 +125,12 @@ func (c *column) decide() {
 	if c.nulls == len(c.values) {
 		return
 	}
-	switch kind := storage.KindOf(c.Type); {
-	case kind == storage.KindNumber:
+	switch kind := domain.KindOf(c.Type); {
+	case kind == domain.KindNumber:
 		c.decideNumber()
-	case kind == storage.KindTime:
+	case kind == domain.KindTime:
 		c.decideTime()
-	case kind == storage.KindText, strings.HasPrefix(c.Type, "ENUM"):
+	case kind == domain.KindText, strings.HasPrefix(c.Type, "ENUM"):
 		c.decideText()
 	case c.Type == "BOOLEAN":
 		c.role = category

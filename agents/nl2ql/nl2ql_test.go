@@ -19,9 +19,9 @@ import (
 	"parley/agents"
 	"parley/agents/agentstest"
 	"parley/agents/nl2ql"
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/llm"
-	"parley/storage"
 )
 
 const good = "SELECT customer, total FROM orders"
@@ -38,7 +38,7 @@ func script() *agentstest.Script {
 	return &agentstest.Script{
 		Question: "Who bought how much?",
 		Data:     agentstest.Shop(),
-		Results:  map[string]storage.QueryResult{good: agentstest.Rows(good, []string{"zeta", "alpha", "big", "naïve 名"}, oddRow, `{"zeta":null}`)},
+		Results:  map[string]domain.QueryResult{good: agentstest.Rows(good, []string{"zeta", "alpha", "big", "naïve 名"}, oddRow, `{"zeta":null}`)},
 		Write: func(llm.QueryTask) (llm.Query, error) {
 			return llm.Query{SQL: good, Reasoning: "Totals are in orders.", Confidence: 0.75}, nil
 		},
@@ -110,7 +110,7 @@ func scripts() map[string]func() *agentstest.Script {
 		"no-data":    change(func(s *agentstest.Script) { s.Data = nil }),
 		"model-down": fails(fmt.Errorf("ask: %w: dial tcp 10.0.0.1", llm.ErrUnavailable)),
 		"no-model": change(func(s *agentstest.Script) {
-			s.JobsError = storage.Errorf(storage.ErrInvalid, "there is no model \"x\"")
+			s.JobsError = domain.Errorf(domain.ErrInvalid, "there is no model \"x\"")
 		}),
 		"model-raves": fails(errors.New("secret internals")),
 		"search": change(func(s *agentstest.Script) {
@@ -126,16 +126,16 @@ func scripts() map[string]func() *agentstest.Script {
 			}
 			s.Found = agentstest.Rows("WITH counted …", []string{"text"})
 		}),
-		"access-gone": change(func(s *agentstest.Script) { s.DatasetsError = storage.ErrNotFound }),
-		"access-goes": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: storage.ErrNotFound} }),
+		"access-gone": change(func(s *agentstest.Script) { s.DatasetsError = domain.ErrNotFound }),
+		"access-goes": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: domain.ErrNotFound} }),
 		"engine-busy": change(func(s *agentstest.Script) {
-			s.Errors = map[string]error{good: storage.Errorf(storage.ErrUnavailable, "too many queries are waiting; try again soon")}
+			s.Errors = map[string]error{good: domain.Errorf(domain.ErrUnavailable, "too many queries are waiting; try again soon")}
 		}),
 		"names-that-lead": change(func(s *agentstest.Script) {
-			s.Errors = map[string]error{good: storage.Errorf(storage.ErrInvalid, "there is no `![x](http://evil.example)`; there is <b>, www.evil.example")}
+			s.Errors = map[string]error{good: domain.Errorf(domain.ErrInvalid, "there is no `![x](http://evil.example)`; there is <b>, www.evil.example")}
 		}),
 		"columns-that-lead": change(func(s *agentstest.Script) {
-			s.Data[0].Columns = []storage.Column{{Name: "![x](http://evil.example)", Type: "VARCHAR"}}
+			s.Data[0].Columns = []domain.Column{{Name: "![x](http://evil.example)", Type: "VARCHAR"}}
 			s.Write = func(llm.QueryTask) (llm.Query, error) { return llm.Query{}, llm.Unanswerable("Not there") }
 		}),
 		"verified": change(func(s *agentstest.Script) {
@@ -144,10 +144,10 @@ func scripts() map[string]func() *agentstest.Script {
 		"verified-gone": change(func(s *agentstest.Script) { s.Verified = "SELECT * FROM gone" }),
 		"attachment":    change(func(s *agentstest.Script) { s.Filename = "orders.csv" }),
 		"attachment-refused": change(func(s *agentstest.Script) {
-			s.Filename, s.AttachError = "orders.xls", storage.Errorf(storage.ErrInvalid, "orders.xls is an Excel file of the format before 2007; save it as .xlsx")
+			s.Filename, s.AttachError = "orders.xls", domain.Errorf(domain.ErrInvalid, "orders.xls is an Excel file of the format before 2007; save it as .xlsx")
 		}),
 		"attachment-lost": change(func(s *agentstest.Script) {
-			s.Filename, s.AttachError = "orders.csv", fmt.Errorf("read: %w", storage.ErrUnavailable)
+			s.Filename, s.AttachError = "orders.csv", fmt.Errorf("read: %w", domain.ErrUnavailable)
 		}),
 		"engine-breaks": change(func(s *agentstest.Script) { s.Errors = map[string]error{good: errors.New("secret internals")} }),
 	}
@@ -220,9 +220,9 @@ func TestRowsAreUnchanged(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	s := script()
-	s.Links = []storage.MeasuredLink{
-		{Link: storage.Link{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about"}, Declared: true},
-		{Link: storage.Link{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}}, Measure: &storage.LinkMeasure{Cardinality: storage.OneToMany, Rows: 9, Orphans: 2}},
+	s.Links = []domain.MeasuredLink{
+		{Link: domain.Link{From: "orders", Columns: []string{"customer"}, To: "notes", ToColumns: []string{"document"}, Label: "about"}, Declared: true},
+		{Link: domain.Link{From: "notes", Columns: []string{"passage"}, To: "orders", ToColumns: []string{"id"}}, Measure: &domain.LinkMeasure{Cardinality: domain.OneToMany, Rows: 9, Orphans: 2}},
 	}
 	s.Run(t, newExecutor(s.Config()), nil)
 	orders := s.Written.Datasets[0]
@@ -360,7 +360,7 @@ func TestReferences(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	s := script()
-	s.Turns = []storage.Run{
+	s.Turns = []domain.Run{
 		agentstest.Turn("1", "How many orders?", json.RawMessage(`{"response":"1 row","steps":[{"query":"SELECT 1"}]}`)),
 		agentstest.Turn("2", "And the weather?", json.RawMessage(`{"response":"…","steps":[{"query":"-- no query: Not there"}]}`)),
 	}

@@ -7,7 +7,7 @@
 // token says about itself widens what is accepted.
 //
 // The store decides what a user may do, and has the records of users' own tokens. An error
-// has a storage.Error with the text for the client.
+// has a domain.Error with the text for the client.
 package auth
 
 import (
@@ -21,8 +21,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
-	"parley/storage"
 )
 
 // Config has what tokens are verified with. The authority is exactly one of: an identity
@@ -141,12 +141,12 @@ func (a *Authenticator) verify(ctx context.Context, token string) (verified, err
 type callerKey struct{}
 
 // WithCaller returns a context with a caller.
-func WithCaller(ctx context.Context, caller storage.Caller) context.Context {
+func WithCaller(ctx context.Context, caller domain.Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, caller)
 }
 
 // CallerFrom returns the caller of a context.
-func CallerFrom(ctx context.Context) (storage.Caller, bool) {
-	caller, ok := ctx.Value(callerKey{}).(storage.Caller)
+func CallerFrom(ctx context.Context) (domain.Caller, bool) {
+	caller, ok := ctx.Value(callerKey{}).(domain.Caller)
 	return caller, ok
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestBearer(t *testing.T) {
@@ -47,8 +47,8 @@ func TestBearer(t *testing.T) {
 		if token != test.want || (err == nil) != (test.want != "") {
 			t.Errorf("%s: Bearer = %q, %v, want %q", name, token, err, test.want)
 		}
-		var said *storage.Error
-		if err != nil && (!errors.Is(err, storage.ErrUnauthorized) || !errors.As(err, &said) || said.Message == "") {
+		var said *domain.Error
+		if err != nil && (!errors.Is(err, domain.ErrUnauthorized) || !errors.As(err, &said) || said.Message == "") {
 			t.Errorf("%s: error %v is not for the client", name, err)
 		}
 	}

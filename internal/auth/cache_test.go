@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // TestRememberedTokenExpires has a token that was taken be sent again at its
@@ -30,7 +30,7 @@ func TestRememberedTokenExpires(t *testing.T) {
 		now.Add(15)
 	}
 	now.Add(15)
-	if _, err := a.Authenticate(t.Context(), token); !errors.Is(err, storage.ErrUnauthorized) {
+	if _, err := a.Authenticate(t.Context(), token); !errors.Is(err, domain.ErrUnauthorized) {
 		t.Errorf("at its end: %v", err)
 	}
 }

@@ -3,11 +3,11 @@ package auth
 import (
 	"context"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Authenticate returns the caller that a token's text speaks for.
-func (a *Authenticator) Authenticate(ctx context.Context, token string) (storage.Caller, error) {
+func (a *Authenticator) Authenticate(ctx context.Context, token string) (domain.Caller, error) {
 	session, err := a.Session(ctx, token)
 	return session.Caller, err
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // FuzzAuthenticate wants every text but the very ones that were signed to be
@@ -24,7 +24,7 @@ func FuzzAuthenticate(f *testing.F) {
 	}
 	claims := with(alice(provider.issuer), map[string]any{"exp": time.Now().Add(24 * time.Hour).Unix()})
 	own, _ := issue(f, modes[0], store, true)
-	callers := map[string]storage.Caller{
+	callers := map[string]domain.Caller{
 		one().token(claims):                             aliceCaller,
 		one().token(claims, map[string]any{"kid": nil}): aliceCaller,
 		key{"e", "ES256", p256()}.token(claims):         aliceCaller,
@@ -50,8 +50,8 @@ func FuzzAuthenticate(f *testing.F) {
 			if _, good := callers[token]; err == nil && (!good || caller.Username != "alice") {
 				t.Fatalf("%q is %+v", token, caller)
 			}
-			var said *storage.Error
-			if err != nil && (!errors.Is(err, storage.ErrUnauthorized) || !errors.As(err, &said) || caller != (storage.Caller{})) {
+			var said *domain.Error
+			if err != nil && (!errors.Is(err, domain.ErrUnauthorized) || !errors.As(err, &said) || caller != (domain.Caller{})) {
 				t.Fatalf("%q: %+v, %v", token, caller, err)
 			}
 		}

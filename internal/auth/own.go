@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // ownIssuer is the `iss` of users' own tokens.
@@ -21,11 +21,11 @@ const ownIssuer = "parley/user-token"
 // Tokens has the records of users' own tokens.
 type Tokens interface {
 	// TokenCaller returns the caller of a token; ErrNotFound when it was revoked.
-	TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error)
+	TokenCaller(ctx context.Context, id string, hash []byte) (domain.Caller, error)
 	// RevokedTokens returns the ids of those tokens that were revoked.
 	RevokedTokens(ctx context.Context, ids []string) ([]string, error)
 	// SigningKey returns the key of users' own tokens, which never changes.
-	SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error)
+	SigningKey(ctx context.Context, purpose domain.KeyPurpose) ([]byte, error)
 }
 
 // ownTokens signs and verifies the tokens that users create for themselves.
@@ -59,13 +59,13 @@ func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) 
 
 // caller reads the caller of a token from the store for each request, so that a revoked
 // token is refused at once.
-func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
+func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (domain.Caller, error) {
 	caller, err := o.store.TokenCaller(ctx, id, hash)
 	switch {
-	case errors.Is(err, storage.ErrNotFound):
-		return storage.Caller{}, unauthorized("the token has been revoked", err)
+	case errors.Is(err, domain.ErrNotFound):
+		return domain.Caller{}, unauthorized("the token has been revoked", err)
 	case err != nil:
-		return storage.Caller{}, fmt.Errorf("look up a user's own token: %w", err)
+		return domain.Caller{}, fmt.Errorf("look up a user's own token: %w", err)
 	}
 	return caller, nil
 }
@@ -75,7 +75,7 @@ func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 	if key := o.key.Load(); key != nil {
 		return *key, nil
 	}
-	key, err := o.store.SigningKey(ctx, storage.KeyForTokens)
+	key, err := o.store.SigningKey(ctx, domain.KeyForTokens)
 	if err != nil {
 		return nil, fmt.Errorf("read the signing key of users' own tokens: %w", err)
 	}
@@ -89,21 +89,21 @@ func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 // Issue creates a token of a user's own that expires at a time, to the second. It returns
 // the text, which is shown once, and the record: the token is valid when the caller has added
 // name and permissions and stored it. An expiry in the past is ErrInvalid.
-func (a *Authenticator) Issue(ctx context.Context, username string, expires time.Time) (text string, token storage.NewToken, err error) {
+func (a *Authenticator) Issue(ctx context.Context, username string, expires time.Time) (text string, token domain.NewToken, err error) {
 	name, problem := normalUsername(username)
 	if problem != "" {
-		return "", token, storage.Invalid(storage.FieldError{Field: "username", Message: problem})
+		return "", token, domain.Invalid(domain.FieldError{Field: "username", Message: problem})
 	}
 	created := a.now().UTC().Truncate(time.Second)
 	expires = expires.UTC().Truncate(time.Second)
 	if !expires.After(created) {
-		return "", token, storage.Invalid(storage.FieldError{Field: "expires_at", Message: "must be in the future"})
+		return "", token, domain.Invalid(domain.FieldError{Field: "expires_at", Message: "must be in the future"})
 	}
 	key, err := a.own.signingKey(ctx)
 	if err != nil {
 		return "", token, err
 	}
-	id := storage.NewID()
+	id := domain.NewID()
 	text, err = sign(key, jwt.MapClaims{
 		"iss": ownIssuer,
 		"sub": name,

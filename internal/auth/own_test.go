@@ -15,14 +15,14 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // tokenStore keeps users' own tokens in memory.
 type tokenStore struct {
 	mu       sync.Mutex
 	key      []byte
-	callers  map[string]storage.Caller
+	callers  map[string]domain.Caller
 	hashes   map[string][]byte
 	failure  error
 	keyReads int
@@ -31,27 +31,27 @@ type tokenStore struct {
 func newTokenStore() *tokenStore {
 	return &tokenStore{
 		key:     bytes.Repeat([]byte("own"), 20),
-		callers: map[string]storage.Caller{},
+		callers: map[string]domain.Caller{},
 		hashes:  map[string][]byte{},
 	}
 }
 
-func (s *tokenStore) SigningKey(context.Context, storage.KeyPurpose) ([]byte, error) {
+func (s *tokenStore) SigningKey(context.Context, domain.KeyPurpose) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keyReads++
 	return s.key, s.failure
 }
 
-func (s *tokenStore) TokenCaller(_ context.Context, id string, hash []byte) (storage.Caller, error) {
+func (s *tokenStore) TokenCaller(_ context.Context, id string, hash []byte) (domain.Caller, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure != nil {
-		return storage.Caller{}, s.failure
+		return domain.Caller{}, s.failure
 	}
 	caller, ok := s.callers[id]
 	if !ok || !bytes.Equal(hash, s.hashes[id]) {
-		return storage.Caller{}, storage.ErrNotFound
+		return domain.Caller{}, domain.ErrNotFound
 	}
 	return caller, nil
 }
@@ -62,7 +62,7 @@ func (s *tokenStore) RevokedTokens(_ context.Context, ids []string) ([]string, e
 	return slices.DeleteFunc(ids, func(id string) bool { _, ok := s.callers[id]; return ok }), s.failure
 }
 
-func (s *tokenStore) create(token storage.NewToken, caller storage.Caller) {
+func (s *tokenStore) create(token domain.NewToken, caller domain.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.callers[token.ID], s.hashes[token.ID] = caller, token.Hash
@@ -85,13 +85,13 @@ var secret = []byte("a shared secret of more than thirty-two bytes")
 const revoked = "the token has been revoked"
 
 // issue makes a token and stores it.
-func issue(t testing.TB, a *auth.Authenticator, store *tokenStore, restricted bool) (string, storage.NewToken) {
+func issue(t testing.TB, a *auth.Authenticator, store *tokenStore, restricted bool) (string, domain.NewToken) {
 	t.Helper()
 	text, token, err := a.Issue(t.Context(), "Alice", time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatalf("Issue: %v", err)
 	}
-	caller := storage.Caller{Username: "alice"}
+	caller := domain.Caller{Username: "alice"}
 	if restricted {
 		caller.Restriction = token.ID
 	}
@@ -118,13 +118,13 @@ func TestOwnTokens(t *testing.T) {
 			a := open(t, cfg)
 
 			text, token := issue(t, a, store, false)
-			wantCaller(t, a, text, storage.Caller{Username: "alice"})
+			wantCaller(t, a, text, domain.Caller{Username: "alice"})
 			limited, restricted := issue(t, a, store, true)
-			wantCaller(t, a, limited, storage.Caller{Username: "alice", Restriction: restricted.ID})
+			wantCaller(t, a, limited, domain.Caller{Username: "alice", Restriction: restricted.ID})
 
 			store.revoke(token.ID)
 			wantRefused(t, a, text, revoked)
-			wantCaller(t, a, limited, storage.Caller{Username: "alice", Restriction: restricted.ID})
+			wantCaller(t, a, limited, domain.Caller{Username: "alice", Restriction: restricted.ID})
 			if store.keyReads != 1 {
 				t.Errorf("the signing key was read %d times, want once", store.keyReads)
 			}
@@ -138,7 +138,7 @@ func TestOwnTokenHoldsOnEveryReplica(t *testing.T) {
 	first := open(t, auth.Config{LocalKey: secret, Tokens: store})
 	second := open(t, auth.Config{LocalKey: secret, Tokens: store})
 	text, _ := issue(t, first, store, false)
-	wantCaller(t, second, text, storage.Caller{Username: "alice"})
+	wantCaller(t, second, text, domain.Caller{Username: "alice"})
 }
 
 func TestOwnTokenRefused(t *testing.T) {
@@ -149,7 +149,7 @@ func TestOwnTokenRefused(t *testing.T) {
 	shared := open(t, auth.Config{Secret: secret, Tokens: store})
 	good, kept := issue(t, a, store, false)
 	_, other := issue(t, a, store, false)
-	wantCaller(t, a, good, storage.Caller{Username: "alice"})
+	wantCaller(t, a, good, domain.Caller{Username: "alice"})
 
 	claims := map[string]any{
 		"iss": "parley/user-token", "sub": "alice", "jti": kept.ID,
@@ -196,9 +196,9 @@ func TestOwnTokenEndsOnTime(t *testing.T) {
 	if !token.ExpiresAt.Equal(now.Add(time.Minute)) || !token.CreatedAt.Equal(now) || token.ExpiresAt.Location() != time.UTC {
 		t.Errorf("Issue gave %v to %v", token.CreatedAt, token.ExpiresAt)
 	}
-	store.create(token, storage.Caller{Username: "alice"})
+	store.create(token, domain.Caller{Username: "alice"})
 	now = now.Add(time.Minute - time.Nanosecond)
-	wantCaller(t, a, text, storage.Caller{Username: "alice"})
+	wantCaller(t, a, text, domain.Caller{Username: "alice"})
 	now = now.Add(time.Nanosecond)
 	wantRefused(t, a, text, "the token has expired")
 }
@@ -216,7 +216,7 @@ func TestIssueRefuses(t *testing.T) {
 		"no user":   {"", time.Now().Add(time.Hour)},
 		"self":      {"Self", time.Now().Add(time.Hour)},
 	} {
-		if text, _, err := a.Issue(t.Context(), test.username, test.expires); !errors.Is(err, storage.ErrInvalid) || text != "" {
+		if text, _, err := a.Issue(t.Context(), test.username, test.expires); !errors.Is(err, domain.ErrInvalid) || text != "" {
 			t.Errorf("%s: Issue = %q, %v, want ErrInvalid", name, text, err)
 		}
 	}
@@ -239,13 +239,13 @@ func TestOwnTokenStoreFails(t *testing.T) {
 	fresh := open(t, auth.Config{LocalKey: secret, Tokens: store})
 	for _, a := range []*auth.Authenticator{a, fresh} {
 		_, err := a.Authenticate(t.Context(), text)
-		if !errors.Is(err, broken) || errors.Is(err, storage.ErrUnauthorized) {
+		if !errors.Is(err, broken) || errors.Is(err, domain.ErrUnauthorized) {
 			t.Fatalf("Authenticate = %v, want the store's error", err)
 		}
 	}
 	store.fail(nil)
-	wantCaller(t, a, text, storage.Caller{Username: "alice"})
-	wantCaller(t, fresh, text, storage.Caller{Username: "alice"})
+	wantCaller(t, a, text, domain.Caller{Username: "alice"})
+	wantCaller(t, fresh, text, domain.Caller{Username: "alice"})
 }
 
 func TestShortSigningKeyIsNotUsed(t *testing.T) {

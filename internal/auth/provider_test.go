@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 )
 
-var aliceCaller = storage.Caller{Username: "alice"}
+var aliceCaller = domain.Caller{Username: "alice"}
 
 const (
 	unknownKey   = "the token is signed with an unknown key"

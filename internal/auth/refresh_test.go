@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // bubble runs a test on a clock of its own, with a provider that is reached
@@ -203,7 +203,7 @@ func TestClose(t *testing.T) {
 			t.Error("Close left a fetch under way")
 		}
 		waiting.Close()
-		wantError(t, <-result, storage.ErrUnavailable, "the identity provider cannot be reached")
+		wantError(t, <-result, domain.ErrUnavailable, "the identity provider cannot be reached")
 		if took := time.Since(start); took != 0 {
 			t.Errorf("Close took %v", took)
 		}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -100,7 +100,7 @@ func TestAcceptedClaims(t *testing.T) {
 				if want == "" {
 					wantRefused(t, a, token, noUser)
 				} else {
-					wantCaller(t, a, token, storage.Caller{Username: want})
+					wantCaller(t, a, token, domain.Caller{Username: want})
 				}
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // revocationPoll is the interval of queries for revoked tokens among those in use.
@@ -18,7 +18,7 @@ const (
 
 // Session is a token that was verified for one request.
 type Session struct {
-	Caller  storage.Caller
+	Caller  domain.Caller
 	auth    *Authenticator
 	tokenID string // of a user's own token; "" for others
 	expires time.Time
@@ -36,7 +36,7 @@ func (a *Authenticator) Session(ctx context.Context, token string) (Session, err
 		}
 		a.verified.Put(hash, found, 1)
 	}
-	session := Session{Caller: storage.Caller{Username: found.username}, auth: a, tokenID: found.ownID, expires: found.expires}
+	session := Session{Caller: domain.Caller{Username: found.username}, auth: a, tokenID: found.ownID, expires: found.expires}
 	if found.ownID != "" {
 		session.Caller, err = a.own.caller(ctx, found.ownID, hash[:])
 	}

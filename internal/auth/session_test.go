@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // begin starts a request with a token, and gives its context.
@@ -25,8 +25,8 @@ func begin(t *testing.T, a *auth.Authenticator, token string) context.Context {
 
 func wantEnded(t *testing.T, ctx context.Context, message string) {
 	t.Helper()
-	var said *storage.Error
-	if cause := context.Cause(ctx); !errors.Is(cause, storage.ErrUnauthorized) || !errors.As(cause, &said) || said.Message != message {
+	var said *domain.Error
+	if cause := context.Cause(ctx); !errors.Is(cause, domain.ErrUnauthorized) || !errors.As(cause, &said) || said.Message != message {
 		t.Errorf("the request's context ended with %v, want %q", cause, message)
 	}
 }

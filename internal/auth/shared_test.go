@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestSign(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSharedKeyRefuses(t *testing.T) {
 		claims := alice("https://issuer.example")
 		hs := func(changes map[string]any) string { return signed("HS256", secret, with(claims, changes)) }
 		wantCaller(t, a, hs(nil), aliceCaller)
-		wantCaller(t, a, hs(map[string]any{"preferred_username": nil, "sub": "Bob"}), storage.Caller{Username: "bob"})
+		wantCaller(t, a, hs(map[string]any{"preferred_username": nil, "sub": "Bob"}), domain.Caller{Username: "bob"})
 		tests := map[string]struct{ token, message string }{
 			"another key":        {signed("HS256", []byte("another key of more than thirty-two bytes"), claims), badSignature},
 			"key cut":            {signed("HS256", secret[:32], claims), badSignature},
@@ -109,7 +109,7 @@ func TestCauseIsForTheLog(t *testing.T) {
 	t.Parallel()
 	a := open(t, auth.Config{Secret: secret})
 	_, err := a.Authenticate(t.Context(), signed("HS256", secret, with(alice(""), map[string]any{"nbf": "soon"})))
-	wantError(t, err, storage.ErrUnauthorized, wrongType)
+	wantError(t, err, domain.ErrUnauthorized, wrongType)
 	if !strings.Contains(err.Error(), wrongType+": ") || !strings.Contains(err.Error(), "nbf") {
 		t.Errorf("the log is told %q", err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxToken limits the bytes of a token: more than any provider needs, and little to decode.
@@ -19,17 +19,17 @@ const maxToken = 16 << 10
 func Bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
-		return "", storage.Errorf(storage.ErrUnauthorized, "a bearer token is required")
+		return "", domain.Errorf(domain.ErrUnauthorized, "a bearer token is required")
 	}
 	scheme, token, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
 	token = strings.TrimLeft(token, " ")
 	switch {
 	case len(values) > 1:
-		return "", storage.Errorf(storage.ErrUnauthorized, "only one Authorization header may be sent")
+		return "", domain.Errorf(domain.ErrUnauthorized, "only one Authorization header may be sent")
 	case !strings.EqualFold(scheme, "Bearer"), token == "", strings.ContainsAny(token, " \t,"):
-		return "", storage.Errorf(storage.ErrUnauthorized, "the Authorization header does not hold a bearer token")
+		return "", domain.Errorf(domain.ErrUnauthorized, "the Authorization header does not hold a bearer token")
 	case len(token) > maxToken:
-		return "", storage.Errorf(storage.ErrUnauthorized, "the token is too long")
+		return "", domain.Errorf(domain.ErrUnauthorized, "the token is too long")
 	}
 	return token, nil
 }
@@ -111,6 +111,6 @@ func username(claims jwt.MapClaims, claim string) (string, error) {
 
 // normalUsername normalizes a username and returns its error, "" for none.
 func normalUsername(name string) (normal, problem string) {
-	normal = storage.NormalizeUsername(name)
-	return normal, storage.CheckUsername(normal)
+	normal = domain.NormalizeUsername(name)
+	return normal, domain.CheckUsername(normal)
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // key is a private key of a provider, under a name and for an algorithm.
@@ -136,7 +136,7 @@ func open(t testing.TB, cfg auth.Config) *auth.Authenticator {
 	return a
 }
 
-func wantCaller(t testing.TB, a *auth.Authenticator, token string, want storage.Caller) {
+func wantCaller(t testing.TB, a *auth.Authenticator, token string, want domain.Caller) {
 	t.Helper()
 	got, err := a.Authenticate(context.Background(), token)
 	if err != nil {
@@ -154,7 +154,7 @@ func wantFailure(t testing.TB, a *auth.Authenticator, token string, kind error, 
 	if err == nil {
 		t.Fatalf("Authenticate = %+v, want %q", got, message)
 	}
-	if got != (storage.Caller{}) {
+	if got != (domain.Caller{}) {
 		t.Errorf("Authenticate gave %+v beside an error", got)
 	}
 	if dot := strings.LastIndexByte(token, '.'); len(token)-dot > 20 && strings.Contains(err.Error(), token[dot:]) {
@@ -165,7 +165,7 @@ func wantFailure(t testing.TB, a *auth.Authenticator, token string, kind error, 
 
 func wantError(t testing.TB, err, kind error, message string) {
 	t.Helper()
-	var said *storage.Error
+	var said *domain.Error
 	if !errors.As(err, &said) {
 		t.Fatalf("error has no words for the client: %v", err)
 	}
@@ -176,10 +176,10 @@ func wantError(t testing.TB, err, kind error, message string) {
 
 func wantRefused(t testing.TB, a *auth.Authenticator, token, message string) {
 	t.Helper()
-	wantFailure(t, a, token, storage.ErrUnauthorized, message)
+	wantFailure(t, a, token, domain.ErrUnauthorized, message)
 }
 
 func wantUnavailable(t testing.TB, a *auth.Authenticator, token string) {
 	t.Helper()
-	wantFailure(t, a, token, storage.ErrUnavailable, "the identity provider cannot be reached")
+	wantFailure(t, a, token, domain.ErrUnavailable, "the identity provider cannot be reached")
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // leeway for signers whose clock is ahead of ours applies to `nbf` and `iat`, never to
@@ -144,7 +144,7 @@ func refuse(err error) error {
 // failure is an error of authentication. Clients get the text of answer; the log also gets
 // the cause, which cannot be unwrapped, so that the failure is of one kind only.
 type failure struct {
-	answer *storage.Error
+	answer *domain.Error
 	cause  error
 }
 
@@ -153,9 +153,9 @@ func (f *failure) Error() string { return f.answer.Message + ": " + f.cause.Erro
 func (f *failure) Unwrap() error { return f.answer }
 
 func unauthorized(message string, cause error) error {
-	return &failure{storage.Errorf(storage.ErrUnauthorized, "%s", message), cause}
+	return &failure{domain.Errorf(domain.ErrUnauthorized, "%s", message), cause}
 }
 
 func unavailable(cause error) error {
-	return &failure{storage.Errorf(storage.ErrUnavailable, "the identity provider cannot be reached"), cause}
+	return &failure{domain.Errorf(domain.ErrUnavailable, "the identity provider cannot be reached"), cause}
 }

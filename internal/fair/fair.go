@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Config says how many slots there are, and how many requests may wait for one.
@@ -70,8 +70,8 @@ type Slot struct {
 	released bool
 }
 
-// Acquire takes a slot for a user, or queues the request. The error is storage.ErrTooMany
-// when too many requests of this user wait, and storage.ErrUnavailable when too many of all
+// Acquire takes a slot for a user, or queues the request. The error is domain.ErrTooMany
+// when too many requests of this user wait, and domain.ErrUnavailable when too many of all
 // users do and this is not the only one of this user.
 func (q *Queue) Acquire(name string) (*Slot, error) { return q.AcquireN(name, 1) }
 
@@ -86,9 +86,9 @@ func (q *Queue) AcquireN(name string, weight int) (*Slot, error) {
 	case s.granted():
 		return s, nil
 	case len(s.user.waiting) > q.cfg.MaxQueuedPerUser:
-		kind = storage.ErrTooMany
+		kind = domain.ErrTooMany
 	case q.stats.Waiting > q.cfg.MaxQueued && (s.user.running > 0 || len(s.user.waiting) > 1):
-		kind = storage.ErrUnavailable
+		kind = domain.ErrUnavailable
 	default:
 		return s, nil
 	}
@@ -99,10 +99,10 @@ func (q *Queue) AcquireN(name string, weight int) (*Slot, error) {
 // refuse counts a refusal and gives its error.
 func (q *Queue) refuse(kind error) error {
 	q.stats.Refused++
-	if kind == storage.ErrTooMany {
-		return storage.Errorf(kind, "too many of your %s are waiting; try again later", q.cfg.What)
+	if kind == domain.ErrTooMany {
+		return domain.Errorf(kind, "too many of your %s are waiting; try again later", q.cfg.What)
 	}
-	return storage.Errorf(kind, "too many %s are waiting; try again shortly", q.cfg.What)
+	return domain.Errorf(kind, "too many %s are waiting; try again shortly", q.cfg.What)
 }
 
 // AcquireUnbounded is Acquire for a request that was accepted before: it is never refused.
@@ -167,8 +167,8 @@ func WaitFirst(ctx context.Context, a, b *Slot) (*Slot, error) {
 }
 
 // WaitTimeout is Wait with a timeout, after which the slot is released. The error is then
-// storage.ErrTooMany when the user holds as many slots as one may, else
-// storage.ErrUnavailable.
+// domain.ErrTooMany when the user holds as many slots as one may, else
+// domain.ErrUnavailable.
 func (s *Slot) WaitTimeout(ctx context.Context, timeout time.Duration) error {
 	return s.wait(ctx, time.After(timeout))
 }
@@ -193,9 +193,9 @@ func (s *Slot) timeOut() error {
 	if s.granted() {
 		return nil
 	}
-	kind := storage.ErrUnavailable
+	kind := domain.ErrUnavailable
 	if s.user.running+s.weight > q.cfg.SlotsPerUser {
-		kind = storage.ErrTooMany
+		kind = domain.ErrTooMany
 	}
 	s.release()
 	return q.refuse(kind)

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 )
 
 // acquire takes a slot, or queues.
@@ -75,7 +75,7 @@ func TestLimits(t *testing.T) {
 	for range small.SlotsPerUser + small.MaxQueuedPerUser {
 		alices = append(alices, acquire(t, queue, "alice"))
 	}
-	if _, err := queue.Acquire("alice"); !errors.Is(err, storage.ErrTooMany) {
+	if _, err := queue.Acquire("alice"); !errors.Is(err, domain.ErrTooMany) {
 		t.Errorf("one too many of a user: %v", err)
 	}
 	// The third slot is for others.
@@ -86,7 +86,7 @@ func TestLimits(t *testing.T) {
 	acquire(t, queue, "carol")
 	acquire(t, queue, "carol")
 	only := acquire(t, queue, "dave") // the only one of a user is never too many
-	if _, err := queue.Acquire("dave"); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := queue.Acquire("dave"); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("one too many of all: %v", err)
 	}
 	late := queue.AcquireUnbounded("dave")
@@ -130,11 +130,11 @@ func TestWaitingGivesUp(t *testing.T) {
 		if err := alice.WaitTimeout(t.Context(), time.Minute); err != nil {
 			t.Errorf("a granted slot: %v", err)
 		}
-		if err := acquire(t, queue, "alice").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, storage.ErrTooMany) {
+		if err := acquire(t, queue, "alice").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, domain.ErrTooMany) {
 			t.Errorf("who has as many as one may have: %v", err)
 		}
 		bob := acquire(t, queue, "bob")
-		if err := acquire(t, queue, "carol").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, storage.ErrUnavailable) {
+		if err := acquire(t, queue, "carol").WaitTimeout(t.Context(), time.Minute); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("who has none: %v", err)
 		}
 		waits, got := acquire(t, queue, "carol"), make(chan error)

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
-	"parley/storage"
 	"parley/storage/datasets/sqlcheck"
 )
 
@@ -140,7 +140,7 @@ func database(t *testing.T, all []*catalog.Profile) (*sql.DB, []sqlcheck.Table) 
 		table := sqlcheck.Table{Name: p.Name}
 		var columns []string
 		for _, c := range p.Columns {
-			table.Columns = append(table.Columns, storage.Column{Name: c.Name, Type: c.Type})
+			table.Columns = append(table.Columns, domain.Column{Name: c.Name, Type: c.Type})
 			value := "NULL"
 			if len(c.Values) > 1 {
 				list := make([]string, len(c.Values))

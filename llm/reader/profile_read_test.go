@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/profile"
 	"parley/llm/reader/train/dataset"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 )
 
@@ -31,7 +31,7 @@ func loadFolder(t *testing.T, d *ducktest.Duck, dir string) []llm.Dataset {
 	var datasets []llm.Dataset
 	for _, file := range files {
 		out := filepath.Join(t.TempDir(), "out")
-		options := storage.IngestOptions{}
+		options := domain.IngestOptions{}
 		if filepath.Base(file) == "visits.csv" {
 			options.Types = map[string]string{"paid": "VARCHAR", "on": "VARCHAR"}
 		}

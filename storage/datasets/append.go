@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -20,10 +20,10 @@ const commitTries = 5
 // beforeCommit, unless that is nil, once: when the rows have been read. beforeCommit may create
 // the dataset. Rows that cannot be read change nothing; what beforeCommit did remains if the
 // commit fails.
-func (d *Datasets) AppendRows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, rows []json.RawMessage, options storage.IngestOptions, beforeCommit func() error) error {
+func (d *Datasets) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
 	return d.withRows(rows, func(dir, path string) error {
 		data, err := d.config.Records.DatasetData(ctx, caller, ref)
-		if err != nil && (beforeCommit == nil || !errors.Is(err, storage.ErrNotFound)) {
+		if err != nil && (beforeCommit == nil || !errors.Is(err, domain.ErrNotFound)) {
 			return err
 		}
 		a := addition{caller: caller, datasetID: data.ID, rows: path, options: options, dir: dir}
@@ -82,19 +82,19 @@ func writeRows(path string, rows []json.RawMessage) (err error) {
 
 // addition is what becomes rows of a dataset.
 type addition struct {
-	caller storage.Caller
+	caller domain.Caller
 	// datasetID is empty for a dataset that beforeCommit creates.
 	datasetID string
 	rows      string
 	sources   []ingest.Source
-	options   storage.IngestOptions
+	options   domain.IngestOptions
 	replace   bool
 	// short is an ingestion in the slot for short ones.
 	short bool
 	// dir is for temporary files.
 	dir       string
 	progress  func(ingest.Progress)
-	ingestion *storage.IngestionEnd
+	ingestion *domain.IngestionEnd
 	// extracted gets the share of a source that is done, and the rows of all so far.
 	extracted func(source int, share float64, rows int64)
 	// beforeCommit, if set, is called once, when the rows have been read. It gives the dataset's
@@ -127,7 +127,7 @@ func (d *Datasets) add(ctx context.Context, a addition) error {
 			defer done()
 		}
 		err = d.commitAddition(ctx, have, a, result)
-		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {
+		if !errors.Is(err, domain.ErrConflict) || ctx.Err() != nil || a.replace || try == commitTries {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func withoutCancel(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // columnsFor returns the columns of the dataset that an addition is for. It refuses those who
 // may not add to it, and rows for a dataset that cannot be read: they could not be either.
-func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column, error) {
+func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]domain.Column, error) {
 	if a.datasetID == "" {
 		return nil, nil
 	}
@@ -161,7 +161,7 @@ func (d *Datasets) columnsFor(ctx context.Context, a addition) ([]storage.Column
 }
 
 // ingestOnce makes files for a dataset with these columns.
-func (d *Datasets) ingestOnce(ctx context.Context, have []storage.Column, a addition, out string) (ingest.Result, error) {
+func (d *Datasets) ingestOnce(ctx context.Context, have []domain.Column, a addition, out string) (ingest.Result, error) {
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return ingest.Result{}, fmt.Errorf("make a folder for new files: %w", err)
 	}
@@ -173,8 +173,8 @@ func (d *Datasets) ingestOnce(ctx context.Context, have []storage.Column, a addi
 }
 
 // commitAddition commits files that were made for these columns.
-func (d *Datasets) commitAddition(ctx context.Context, have []storage.Column, a addition, result ingest.Result) error {
-	change := storage.VersionChange{
+func (d *Datasets) commitAddition(ctx context.Context, have []domain.Column, a addition, result ingest.Result) error {
+	change := domain.VersionChange{
 		Caller: a.caller, DatasetID: a.datasetID, Have: have, Columns: result.Columns, Replace: a.replace, Ingestion: a.ingestion,
 		Profile: profileOf(result),
 	}
@@ -188,7 +188,7 @@ func (d *Datasets) commitAddition(ctx context.Context, have []storage.Column, a 
 }
 
 // profileOf returns the profile of new files, with the units of their columns.
-func profileOf(result ingest.Result) *storage.Profile {
+func profileOf(result ingest.Result) *domain.Profile {
 	if result.Profile == nil {
 		return nil
 	}

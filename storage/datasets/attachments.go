@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -17,25 +17,25 @@ import (
 const maxAttachedTables = 20
 
 // SaveAttachments stores the files of a question, to be added with its run.
-func (d *Datasets) SaveAttachments(ctx context.Context, caller storage.Caller, conversationID string, files []storage.AttachedFile) ([]storage.Attachment, error) {
+func (d *Datasets) SaveAttachments(ctx context.Context, caller domain.Caller, conversationID string, files []domain.AttachedFile) ([]domain.Attachment, error) {
 	count, err := d.config.Records.CountAttachments(ctx, caller, conversationID)
 	if err != nil {
 		return nil, err
 	}
-	if count+len(files) > storage.MaxConversationAttachments {
-		return nil, storage.Errorf(storage.ErrInvalid, "a conversation has at most %d attached files; ask in a new conversation, or upload the file as a dataset",
-			storage.MaxConversationAttachments)
+	if count+len(files) > domain.MaxConversationAttachments {
+		return nil, domain.Errorf(domain.ErrInvalid, "a conversation has at most %d attached files; ask in a new conversation, or upload the file as a dataset",
+			domain.MaxConversationAttachments)
 	}
 	dir, done, err := d.workDir()
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	saved, keys, paths := make([]storage.Attachment, len(files)), make([]string, len(files)), make([]string, len(files))
+	saved, keys, paths := make([]domain.Attachment, len(files)), make([]string, len(files)), make([]string, len(files))
 	for i, file := range files {
-		id := storage.NewID()
+		id := domain.NewID()
 		keys[i], paths[i] = "attachments/"+id+"/file", filepath.Join(dir, fmt.Sprint("file", i))
-		saved[i] = storage.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: keys[i], Bytes: int64(len(file.Content))}
+		saved[i] = domain.Attachment{ID: id, Filename: file.Filename, Dataset: file.Dataset, Key: keys[i], Bytes: int64(len(file.Content))}
 		if err := os.WriteFile(paths[i], file.Content, 0o600); err != nil {
 			return nil, fmt.Errorf("keep an attachment: %w", err)
 		}
@@ -45,7 +45,7 @@ func (d *Datasets) SaveAttachments(ctx context.Context, caller storage.Caller, c
 
 // Attach makes datasets of the files that a run brought. Done again, it does what is left.
 // A file that cannot be read is ErrInvalid.
-func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID string) error {
+func (d *Datasets) Attach(ctx context.Context, caller domain.Caller, runID string) error {
 	pending, err := d.config.Records.PendingAttachments(ctx, caller, runID)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID stri
 	for _, a := range pending {
 		err := d.attach(ctx, caller, a, pending)
 		// Somebody else may have done it, and removed the file.
-		if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound) {
 			return err
 		}
 	}
@@ -62,14 +62,14 @@ func (d *Datasets) Attach(ctx context.Context, caller storage.Caller, runID stri
 	}
 	left, err := d.config.Records.PendingAttachments(ctx, caller, runID)
 	if err == nil && len(left) > 0 {
-		err = storage.Errorf(storage.ErrInvalid, "%s is no longer there; attach it again", left[0].Filename)
+		err = domain.Errorf(domain.ErrInvalid, "%s is no longer there; attach it again", left[0].Filename)
 	}
 	return err
 }
 
 // attach makes datasets of a file, whose names differ from those of the other files of its
 // message.
-func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.Attachment, others []storage.Attachment) error {
+func (d *Datasets) attach(ctx context.Context, caller domain.Caller, a domain.Attachment, others []domain.Attachment) error {
 	dir, done, err := d.workDir()
 	if err != nil {
 		return err
@@ -93,12 +93,12 @@ func (d *Datasets) attach(ctx context.Context, caller storage.Caller, a storage.
 // attached is the datasets of an attachment in the making.
 type attached struct {
 	*Datasets
-	attachment storage.Attachment
-	others     []storage.Attachment
+	attachment domain.Attachment
+	others     []domain.Attachment
 	dir        string
 	source     ingest.Source
 	admission  Admission
-	datasets   []storage.DatasetData
+	datasets   []domain.DatasetData
 	// keys are those of the files of the datasets, and paths where they are until they are stored.
 	keys, paths []string
 }
@@ -114,14 +114,14 @@ func (a *attached) addTables(ctx context.Context) error {
 	case len(tables) < 2:
 		return a.add(ctx, a.attachment.Dataset, "")
 	case len(tables) > maxAttachedTables:
-		return storage.Errorf(storage.ErrInvalid, "%s holds %d tables, where an attachment may have %d; send the ones that the question is about",
+		return domain.Errorf(domain.ErrInvalid, "%s holds %d tables, where an attachment may have %d; send the ones that the question is about",
 			a.attachment.Filename, len(tables), maxAttachedTables)
 	}
 	var refused error
 	for _, table := range tables {
-		err := a.add(ctx, a.unique(storage.TableName(a.attachment.Dataset, table)), table)
+		err := a.add(ctx, a.unique(domain.TableName(a.attachment.Dataset, table)), table)
 		switch {
-		case errors.Is(err, storage.ErrInvalid):
+		case errors.Is(err, domain.ErrInvalid):
 			refused = errors.Join(refused, err)
 		case err != nil:
 			return err
@@ -135,9 +135,9 @@ func (a *attached) addTables(ctx context.Context) error {
 
 // unique returns a name that no dataset of the file has, and no other file.
 func (a *attached) unique(name string) string {
-	return storage.UniqueName(name, func(name string) bool {
-		return slices.ContainsFunc(a.datasets, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, name) }) ||
-			slices.ContainsFunc(a.others, func(o storage.Attachment) bool { return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, name) })
+	return domain.UniqueName(name, func(name string) bool {
+		return slices.ContainsFunc(a.datasets, func(d domain.DatasetData) bool { return strings.EqualFold(d.Name, name) }) ||
+			slices.ContainsFunc(a.others, func(o domain.Attachment) bool { return o.ID != a.attachment.ID && strings.EqualFold(o.Dataset, name) })
 	})
 }
 
@@ -145,21 +145,21 @@ func (a *attached) unique(name string) string {
 func (a *attached) add(ctx context.Context, name, table string) error {
 	out := filepath.Join(a.dir, fmt.Sprint("table", len(a.datasets)))
 	result, err := a.config.Ingester.Ingest(ctx, a.admission, ingest.Job{
-		Sources: []ingest.Source{a.source}, Options: storage.IngestOptions{Sheet: table}, OutDir: out,
+		Sources: []ingest.Source{a.source}, Options: domain.IngestOptions{Sheet: table}, OutDir: out,
 	})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(out))
 	}
-	dataset := storage.DatasetData{ID: storage.NewID(), Units: map[string]string{}, Dataset: storage.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
+	dataset := domain.DatasetData{ID: domain.NewID(), Units: map[string]string{}, Dataset: domain.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
 	for _, c := range result.Report.Columns {
 		if c.Unit != "" {
 			dataset.Units[c.Name] = c.Unit
 		}
 	}
 	for _, file := range result.Files {
-		id := storage.NewID()
+		id := domain.NewID()
 		key := "attachments/" + a.attachment.ID + "/" + id + ".parquet"
-		dataset.Files = append(dataset.Files, storage.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
+		dataset.Files = append(dataset.Files, domain.DataFile{ID: id, Key: key, Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256})
 		a.keys, a.paths = append(a.keys, key), append(a.paths, file.Path)
 	}
 	a.datasets = append(a.datasets, dataset)
@@ -169,8 +169,8 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 // Datasets returns the datasets of a scope that the caller may read; an attachment hides a
 // dataset of the same name. ErrNotFound when the caller may not see the namespace, or there
 // is neither a namespace nor an attachment.
-func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in storage.DataScope) (all []storage.DatasetData, err error) {
-	if in.Namespace != (storage.NamespaceRef{}) {
+func (d *Datasets) Datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) (all []domain.DatasetData, err error) {
+	if in.Namespace != (domain.NamespaceRef{}) {
 		if all, err = d.config.Records.NamespaceData(ctx, caller, in.Namespace); err != nil {
 			return nil, err
 		}
@@ -182,11 +182,11 @@ func (d *Datasets) Datasets(ctx context.Context, caller storage.Caller, in stora
 	if err != nil {
 		return nil, err
 	}
-	if len(attached) == 0 && in.Namespace == (storage.NamespaceRef{}) {
-		return nil, storage.ErrNotFound
+	if len(attached) == 0 && in.Namespace == (domain.NamespaceRef{}) {
+		return nil, domain.ErrNotFound
 	}
 	for _, dataset := range attached {
-		all = slices.DeleteFunc(all, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, dataset.Name) })
+		all = slices.DeleteFunc(all, func(d domain.DatasetData) bool { return strings.EqualFold(d.Name, dataset.Name) })
 	}
 	return append(all, attached...), nil
 }

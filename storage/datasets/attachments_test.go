@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
@@ -34,7 +34,7 @@ func (o dirObjects) Put(_ context.Context, key, path string) error {
 
 func (o dirObjects) Source(_ context.Context, key, _ string) (string, error) {
 	if _, err := os.Stat(o.path(key)); err != nil {
-		return "", storage.ErrNotFound
+		return "", domain.ErrNotFound
 	}
 	return o.path(key), nil
 }
@@ -54,14 +54,14 @@ func newAttacher(t *testing.T) attacher {
 }
 
 // ask returns the id of a run that brings files.
-func (a attacher) ask(conversation string, files ...storage.AttachedFile) string {
+func (a attacher) ask(conversation string, files ...domain.AttachedFile) string {
 	a.t.Helper()
 	saved, err := a.SaveAttachments(a.t.Context(), ann, conversation, files)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	log := a.config.Records.(storage.Tasks)
-	start, err := sqlstoretest.Start(a.t.Context(), log, ann, storage.Question{Agent: "nl2ql", ConversationID: conversation, Text: "How many?"})
+	log := a.config.Records.(domain.Tasks)
+	start, err := sqlstoretest.Start(a.t.Context(), log, ann, domain.Question{Agent: "nl2ql", ConversationID: conversation, Text: "How many?"})
 	if err == nil {
 		start.Start.Attachments = saved
 		err = sqlstoretest.Append(log, start)
@@ -86,8 +86,8 @@ func (a attacher) names(conversation string) string {
 	return strings.Join(names, ", ")
 }
 
-func attachedFile(name, content string) storage.AttachedFile {
-	return storage.AttachedFile{Filename: name, Dataset: storage.DatasetName(name), Content: []byte(content)}
+func attachedFile(name, content string) domain.AttachedFile {
+	return domain.AttachedFile{Filename: name, Dataset: domain.DatasetName(name), Content: []byte(content)}
 }
 
 func TestAttach(t *testing.T) {
@@ -101,32 +101,32 @@ func TestAttach(t *testing.T) {
 		return "{" + strings.Join(parts, ",") + "}"
 	}
 	for conversation, test := range map[string]struct {
-		files   []storage.AttachedFile
+		files   []domain.AttachedFile
 		want    string
 		refused string
 	}{
-		"one":     {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n2\n")}, want: "sales 2"},
-		"several": {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("items.json", `[{"b":1}]`)}, want: "sales 1, items 1"},
-		"tables":  {files: []storage.AttachedFile{attachedFile("x.json", `{"a b":[{"n":1}],"a_b":[{"n":1},{"n":2}]}`)}, want: "x_a_b 1, x_a_b_2 2"},
-		"alike":   {files: []storage.AttachedFile{attachedFile("x.json", `{"a":[{"n":1}],"b":[{"n":1}]}`), attachedFile("x_a.csv", "n\n1\n2\n")}, want: "x_a_2 1, x_b 1, x_a 2"},
-		"notes":   {files: []storage.AttachedFile{attachedFile("notes.txt", "A fox.\n\nA dog.\n")}, want: "notes 1"},
-		"broken":  {files: []storage.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("x.parquet", "PAR1")}, want: "sales 1", refused: "x.parquet"},
-		"empty":   {files: []storage.AttachedFile{attachedFile("sales.csv", " \n")}, refused: "sales.csv is empty"},
-		"many":    {files: []storage.AttachedFile{attachedFile("x.json", many(21))}, refused: "x.json holds 21 tables, where an attachment may have 20"},
+		"one":     {files: []domain.AttachedFile{attachedFile("sales.csv", "a\n1\n2\n")}, want: "sales 2"},
+		"several": {files: []domain.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("items.json", `[{"b":1}]`)}, want: "sales 1, items 1"},
+		"tables":  {files: []domain.AttachedFile{attachedFile("x.json", `{"a b":[{"n":1}],"a_b":[{"n":1},{"n":2}]}`)}, want: "x_a_b 1, x_a_b_2 2"},
+		"alike":   {files: []domain.AttachedFile{attachedFile("x.json", `{"a":[{"n":1}],"b":[{"n":1}]}`), attachedFile("x_a.csv", "n\n1\n2\n")}, want: "x_a_2 1, x_b 1, x_a 2"},
+		"notes":   {files: []domain.AttachedFile{attachedFile("notes.txt", "A fox.\n\nA dog.\n")}, want: "notes 1"},
+		"broken":  {files: []domain.AttachedFile{attachedFile("sales.csv", "a\n1\n"), attachedFile("x.parquet", "PAR1")}, want: "sales 1", refused: "x.parquet"},
+		"empty":   {files: []domain.AttachedFile{attachedFile("sales.csv", " \n")}, refused: "sales.csv is empty"},
+		"many":    {files: []domain.AttachedFile{attachedFile("x.json", many(21))}, refused: "x.json holds 21 tables, where an attachment may have 20"},
 	} {
 		t.Run(conversation, func(t *testing.T) {
 			t.Parallel()
 			runID := a.ask(conversation, test.files...)
 			for range 2 { // again, as after a takeover
 				err := a.Attach(t.Context(), ann, runID)
-				if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), test.refused)) {
+				if test.refused == "" && err != nil || test.refused != "" && (!errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), test.refused)) {
 					t.Fatalf("got %v, want %s", err, test.refused)
 				}
 			}
 			if got := a.names(conversation); got != test.want {
 				t.Errorf("datasets %s, want %s", got, test.want)
 			}
-			if err := a.Attach(t.Context(), storage.Caller{Username: "bob"}, runID); err != nil {
+			if err := a.Attach(t.Context(), domain.Caller{Username: "bob"}, runID); err != nil {
 				t.Errorf("another user: %v", err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestAttachmentIsGone(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Attach(t.Context(), ann, runID); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "sales.csv is no longer there") {
+	if err := a.Attach(t.Context(), ann, runID); !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "sales.csv is no longer there") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -177,14 +177,14 @@ func TestAttachmentIsGone(t *testing.T) {
 func TestAttachmentsOfOneConversation(t *testing.T) {
 	t.Parallel()
 	a := newAttacher(t)
-	if _, err := a.Datasets.Datasets(t.Context(), ann, storage.DataScope{ConversationID: "c"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := a.Datasets.Datasets(t.Context(), ann, domain.DataScope{ConversationID: "c"}); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("nothing to read: %v", err)
 	}
-	files := make([]storage.AttachedFile, storage.MaxConversationAttachments+1)
+	files := make([]domain.AttachedFile, domain.MaxConversationAttachments+1)
 	for i := range files {
 		files[i] = attachedFile("a.csv", "a\n1\n")
 	}
-	if _, err := a.SaveAttachments(t.Context(), ann, "c", files); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := a.SaveAttachments(t.Context(), ann, "c", files); !errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("too many files: %v", err)
 	}
 	if left, _ := os.ReadDir(a.objects.dir); len(left) > 0 {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"os"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -23,22 +23,22 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 	if files < compactFrom {
 		return
 	}
-	caller := storage.Caller{Username: owner}
+	caller := domain.Caller{Username: owner}
 	data, err := d.config.Records.DatasetDataByID(ctx, caller, datasetID)
 	if err == nil && len(smallFiles(data)) >= compactFrom {
-		err = storage.RunLeased(ctx, d.config.Records, storage.LeasedTask{
+		err = domain.RunLeased(ctx, d.config.Records, domain.LeasedTask{
 			Name: "compact/" + datasetID, Holder: d.holder, TTL: d.config.Lease,
 			Run: func(ctx context.Context) error { return d.compact(ctx, caller, datasetID) },
 		})
 	}
-	expected := errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrTooMany)
+	expected := errors.Is(err, domain.ErrConflict) || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrTooMany)
 	if err != nil && !expected && ctx.Err() == nil {
 		d.config.Log.WarnContext(ctx, "compaction failed", "error", err)
 	}
 }
 
 // smallFiles returns the small files at the end of a dataset.
-func smallFiles(data storage.DatasetData) []storage.DataFile {
+func smallFiles(data domain.DatasetData) []domain.DataFile {
 	from := len(data.Files)
 	for from > 0 && data.Files[from-1].Bytes < smallFile {
 		from--
@@ -48,7 +48,7 @@ func smallFiles(data storage.DatasetData) []storage.DataFile {
 
 // compact merges the small files at the end of a dataset, if they are still there. The new
 // file takes the place of the first, so that rows keep their order.
-func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID string) error {
+func (d *Datasets) compact(ctx context.Context, owner domain.Caller, datasetID string) error {
 	data, err := d.config.Records.DatasetDataByID(ctx, owner, datasetID)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (d *Datasets) compact(ctx context.Context, owner storage.Caller, datasetID 
 	if err := d.config.Objects.Compare(ctx, small); err != nil {
 		return asDamaged(err)
 	}
-	change := storage.VersionChange{Caller: owner, DatasetID: data.ID, Have: data.Columns, Columns: data.Columns, Drop: small}
+	change := domain.VersionChange{Caller: owner, DatasetID: data.ID, Have: data.Columns, Columns: data.Columns, Drop: small}
 	return d.commit(ctx, change, []ingest.File{file})
 }
 

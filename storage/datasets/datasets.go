@@ -13,20 +13,20 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/words"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 )
 
 // Records stores which files a dataset has.
 type Records interface {
-	storage.Lake
-	storage.Ingestions
-	storage.Attachments
-	storage.Leases
-	Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error)
-	NamespaceLinks(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Link, error)
+	domain.Lake
+	domain.Ingestions
+	domain.Attachments
+	domain.Leases
+	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
+	NamespaceLinks(ctx context.Context, caller domain.Caller, in domain.NamespaceRef) ([]domain.Link, error)
 }
 
 // Objects stores the files of datasets.
@@ -34,18 +34,18 @@ type Objects interface {
 	// Put stores a copy of a local file.
 	Put(ctx context.Context, key, path string) error
 	// Hold gives local paths of files, which stay until release. It fetches missing ones.
-	Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error)
+	Hold(ctx context.Context, files []domain.DataFile) (paths []string, release func(), err error)
 	// Ready is Hold for files that are all here. It reports whether they are.
-	Ready(files []storage.DataFile) (paths []string, release func(), ok bool)
+	Ready(files []domain.DataFile) (paths []string, release func(), ok bool)
 	// Check reports whether files are there. It may read them to compare them with the records. A
-	// missing or damaged one is storage.ErrNotFound.
-	Check(ctx context.Context, files []storage.DataFile) error
+	// missing or damaged one is domain.ErrNotFound.
+	Check(ctx context.Context, files []domain.DataFile) error
 	// Verify compares files with the records, now or with the next Hold, after they could not be
-	// read. A damaged one is storage.ErrNotFound; Check, Hold and Ready then refuse it until it is
+	// read. A damaged one is domain.ErrNotFound; Check, Hold and Ready then refuse it until it is
 	// right.
-	Verify(ctx context.Context, files []storage.DataFile) error
+	Verify(ctx context.Context, files []domain.DataFile) error
 	// Compare is Verify that always reads the files, which are held.
-	Compare(ctx context.Context, files []storage.DataFile) error
+	Compare(ctx context.Context, files []domain.DataFile) error
 	// Source gives a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
@@ -97,30 +97,30 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 }
 
 // Query runs a statement over the datasets of a scope that the caller may read.
-func (d *Datasets) Query(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+func (d *Datasets) Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error) {
 	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	return d.QueryOver(ctx, caller, all, sql)
 }
 
 // QueryGuarded is Query for a statement that a program wrote: the join guard may rewrite or
 // refuse it, and says in the result's notes what it did.
-func (d *Datasets) QueryGuarded(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (storage.QueryResult, error) {
+func (d *Datasets) QueryGuarded(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error) {
 	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	return d.query(ctx, caller, all, Query{SQL: sql, Guard: true})
 }
 
 // QueryOver is Query over datasets that [Datasets.Datasets] gave the caller shortly before.
-func (d *Datasets) QueryOver(ctx context.Context, caller storage.Caller, all []storage.DatasetData, sql string) (storage.QueryResult, error) {
+func (d *Datasets) QueryOver(ctx context.Context, caller domain.Caller, all []domain.DatasetData, sql string) (domain.QueryResult, error) {
 	return d.query(ctx, caller, all, Query{SQL: sql})
 }
 
-func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []storage.DatasetData, q Query) (storage.QueryResult, error) {
+func (d *Datasets) query(ctx context.Context, caller domain.Caller, all []domain.DatasetData, q Query) (domain.QueryResult, error) {
 	q.Tables, q.Source = d.tables(all)
 	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
 	return d.config.Pool.Query(ctx, q)
@@ -128,8 +128,8 @@ func (d *Datasets) query(ctx context.Context, caller storage.Caller, all []stora
 
 // QueryDatasets returns the ids of the datasets of a namespace that statements read, without
 // running them. Errors are those of Query.
-func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, statements ...string) ([]string, error) {
-	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
+func (d *Datasets) QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error) {
+	datasets, err := d.Datasets(ctx, caller, domain.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +155,8 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller storage.Caller, in 
 
 // NamedDatasets returns the ids of the datasets of a namespace that a text names, by their
 // name or by a column that those in except do not have. Those in except are left out.
-func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, text string, except []string) ([]string, error) {
-	datasets, err := d.Datasets(ctx, caller, storage.DataScope{Namespace: in})
+func (d *Datasets) NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error) {
+	datasets, err := d.Datasets(ctx, caller, domain.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in 
 	text = spaced(text)
 	var named []string
 	for _, data := range datasets {
-		isNamed := strings.Contains(text, spaced(data.Name)) || slices.ContainsFunc(data.Columns, func(column storage.Column) bool {
+		isNamed := strings.Contains(text, spaced(data.Name)) || slices.ContainsFunc(data.Columns, func(column domain.Column) bool {
 			name := spaced(column.Name)
 			return !known[name] && strings.Contains(text, name)
 		})
@@ -183,14 +183,14 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller storage.Caller, in 
 
 // Search ranks the passages of a dataset of a scope by how well they match some words.
 // A wrong request, also an unknown dataset, is ErrInvalid.
-func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage.DataScope, dataset, words string, limit int) (storage.QueryResult, error) {
+func (d *Datasets) Search(ctx context.Context, caller domain.Caller, in domain.DataScope, dataset, words string, limit int) (domain.QueryResult, error) {
 	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
-	at := slices.IndexFunc(all, func(data storage.DatasetData) bool { return strings.EqualFold(data.Name, dataset) })
+	at := slices.IndexFunc(all, func(data domain.DatasetData) bool { return strings.EqualFold(data.Name, dataset) })
 	if at < 0 {
-		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "there is no dataset `%.128s` to search", dataset)
+		return domain.QueryResult{}, domain.Errorf(domain.ErrInvalid, "there is no dataset `%.128s` to search", dataset)
 	}
 	tables, source := d.tables(all[at : at+1])
 	if d.config.MaxRows > 0 {
@@ -205,7 +205,7 @@ func (d *Datasets) Search(ctx context.Context, caller storage.Caller, in storage
 func (d *Datasets) IngestStats() fair.Stats { return d.config.Ingester.Stats() }
 
 // tables returns datasets as the engine reads them, and a source of their files.
-func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
+func (d *Datasets) tables(all []domain.DatasetData) ([]Table, Source) {
 	tables := make([]Table, len(all))
 	for i, data := range all {
 		tables[i] = Table{
@@ -222,8 +222,8 @@ func (d *Datasets) tables(all []storage.DatasetData) ([]Table, Source) {
 // asDamaged turns ErrNotFound of a file that a dataset names into ErrDamaged: nothing that the
 // caller named is missing.
 func asDamaged(err error) error {
-	if errors.Is(err, storage.ErrNotFound) {
-		return fmt.Errorf("%w: %v", storage.ErrDamaged, err)
+	if errors.Is(err, domain.ErrNotFound) {
+		return fmt.Errorf("%w: %v", domain.ErrDamaged, err)
 	}
 	return err
 }
@@ -234,7 +234,7 @@ func readError(ctx context.Context, err error, verify func(context.Context) erro
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if damaged := verify(ctx); errors.Is(damaged, storage.ErrNotFound) {
+	if damaged := verify(ctx); errors.Is(damaged, domain.ErrNotFound) {
 		return fmt.Errorf("%w: %v", asDamaged(damaged), err)
 	}
 	return err
@@ -242,16 +242,16 @@ func readError(ctx context.Context, err error, verify func(context.Context) erro
 
 // commit adds new files to a dataset, after those that it has, or in place of the first
 // that it drops.
-func (d *Datasets) commit(ctx context.Context, change storage.VersionChange, files []ingest.File) error {
-	change.Add = make([]storage.DataFile, len(files))
+func (d *Datasets) commit(ctx context.Context, change domain.VersionChange, files []ingest.File) error {
+	change.Add = make([]domain.DataFile, len(files))
 	keys, paths := make([]string, len(files)), make([]string, len(files))
 	for i, file := range files {
-		id := storage.NewID()
+		id := domain.NewID()
 		keys[i], paths[i] = "datasets/"+change.DatasetID+"/"+id+".parquet", file.Path
 		if len(change.Drop) > 0 && i == 0 {
 			id = change.Drop[0].ID
 		}
-		change.Add[i] = storage.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
+		change.Add[i] = domain.DataFile{ID: id, Key: keys[i], Rows: file.Rows, Bytes: file.Bytes, SHA256: file.SHA256}
 	}
 	if err := d.put(ctx, keys, paths); err != nil {
 		return err
@@ -317,7 +317,7 @@ func makeWorkDir(parent string, log *slog.Logger) (dir string, remove func(), er
 		dir, err = os.MkdirTemp(parent, "work-")
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+		err = fmt.Errorf("%w: %w", domain.ErrUnavailable, err)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("make a work folder: %w", err)

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/sandbox"
 )
 
@@ -27,16 +27,16 @@ const (
 // Download writes all rows of a dataset into a file. The file has no name: it is gone when it
 // is closed, or with this process. A dataset that is too large, or has no rows, is
 // ErrInvalid.
-func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, as storage.Download) (*os.File, error) {
+func (d *Datasets) Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error) {
 	data, err := d.config.Records.DatasetData(ctx, caller, ref)
 	if err != nil {
 		return nil, err
 	}
 	if len(data.Columns) == 0 {
-		return nil, storage.Errorf(storage.ErrInvalid, "the dataset has no rows yet")
+		return nil, domain.Errorf(domain.ErrInvalid, "the dataset has no rows yet")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, downloadTimeout,
-		storage.Errorf(storage.ErrInvalid, "the file took longer than %v to write; read the rows in parts with queries", downloadTimeout))
+		domain.Errorf(domain.ErrInvalid, "the file took longer than %v to write; read the rows in parts with queries", downloadTimeout))
 	defer cancel()
 	dir, done, err := d.workDir()
 	if err != nil {
@@ -61,7 +61,7 @@ func (d *Datasets) Download(ctx context.Context, caller storage.Caller, ref stor
 
 // DownloadResult is Query with all rows: it writes them into a file without a name, as lines of
 // JSON. The columns are those of a result without rows. A result that is too large is ErrInvalid.
-func (d *Datasets) DownloadResult(ctx context.Context, caller storage.Caller, in storage.DataScope, sql string) (_ *os.File, columns []storage.Column, err error) {
+func (d *Datasets) DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (_ *os.File, columns []domain.Column, err error) {
 	all, err := d.Datasets(ctx, caller, in)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +119,7 @@ func (f *lineFile) Write(rows []json.RawMessage) error {
 	share := free/resultShare + f.size/resultShare
 	switch f.size += int64(len(f.buf)); {
 	case f.size > maxResult:
-		return storage.Errorf(storage.ErrInvalid, "the result would be larger than %d MiB; ask for less at once", maxResult>>20)
+		return domain.Errorf(domain.ErrInvalid, "the result would be larger than %d MiB; ask for less at once", maxResult>>20)
 	case f.size > share:
 		return fmt.Errorf("write a result: %w", syscall.ENOSPC)
 	}

@@ -11,38 +11,38 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
 // DatasetData is the dataset for ann, whatever it is called.
-func (r fewRecords) DatasetData(_ context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error) {
+func (r fewRecords) DatasetData(_ context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetData, error) {
 	for _, data := range r.all {
 		if data.Name == ref.Name && caller.Username == "ann" {
 			return data, nil
 		}
 	}
-	return storage.DatasetData{}, storage.ErrNotFound
+	return domain.DatasetData{}, domain.ErrNotFound
 }
 
-func (o pathObjects) Hold(_ context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
+func (o pathObjects) Hold(_ context.Context, files []domain.DataFile) (paths []string, release func(), err error) {
 	paths, release, _ = o.Ready(files)
 	return paths, release, nil
 }
 
 // download returns the file of a dataset with these columns. It leaves no file behind.
-func download(t *testing.T, columns []storage.Column, files []string, as storage.Download) (string, error) {
+func download(t *testing.T, columns []domain.Column, files []string, as domain.Download) (string, error) {
 	t.Helper()
-	data := storage.DatasetData{ID: "id", Dataset: storage.Dataset{Name: "odd", Columns: columns}}
+	data := domain.DatasetData{ID: "id", Dataset: domain.Dataset{Name: "odd", Columns: columns}}
 	for _, file := range files {
-		data.Files = append(data.Files, storage.DataFile{Key: file})
+		data.Files = append(data.Files, domain.DataFile{Key: file})
 	}
 	dir := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []storage.DatasetData{data}}, Objects: pathObjects{}, Ingester: NewIngester(IngesterConfig{}), Dir: dir})
+	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: NewIngester(IngesterConfig{}), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := d.Download(t.Context(), storage.Caller{Username: "ann"}, storage.DatasetRef{Name: "odd"}, as)
+	file, err := d.Download(t.Context(), domain.Caller{Username: "ann"}, domain.DatasetRef{Name: "odd"}, as)
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind %v", left)
 	}
@@ -62,10 +62,10 @@ func TestDownloadCSV(t *testing.T) {
 		'\x00\xFF'::BLOB AS binary, TIMESTAMP '2025-01-02 03:04:05.678' AS at, TIMESTAMPTZ '2025-01-02 03:04:05+01' AS instant, DATE '2025-01-02' AS day,
 		TIME '03:04:05' AS time, 1.50::DECIMAL(9,2) AS price, 0.1::DOUBLE AS real, true AS yes`)
 	second := parquetTable(t, dir, "second", `SELECT * FROM (VALUES (2::BIGINT, ''), (3, NULL)) v(id, text)`)
-	columns := append([]storage.Column{}, first.Columns...)
+	columns := append([]domain.Column{}, first.Columns...)
 	columns[2].Type = "JSON"
-	columns = append(columns, storage.Column{Name: "later", Type: "NULL"})
-	got, err := download(t, columns, []string{first.Files[0], second.Files[0]}, storage.Download{Format: storage.DownloadCSV})
+	columns = append(columns, domain.Column{Name: "later", Type: "NULL"})
+	got, err := download(t, columns, []string{first.Files[0], second.Files[0]}, domain.Download{Format: domain.DownloadCSV})
 	const want = `id,text,json,list,struct,binary,at,instant,day,time,price,real,yes,later
 1,"a,""b""
 c","{""k"": [1]}","[1,2]","{""a"":""x"",""b"":1.5}",AP8=,2025-01-02 03:04:05.678,2025-01-02 02:04:05+00,2025-01-02,03:04:05,1.50,0.1,true,
@@ -75,7 +75,7 @@ c","{""k"": [1]}","[1,2]","{""a"":""x"",""b"":1.5}",AP8=,2025-01-02 03:04:05.678
 	if err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}
-	if _, err := download(t, nil, nil, storage.Download{Format: storage.DownloadCSV}); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := download(t, nil, nil, domain.Download{Format: domain.DownloadCSV}); !errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("no columns: %v", err)
 	}
 }
@@ -103,7 +103,7 @@ func TestDownloadFormulas(t *testing.T) {
 		t.Fatal(err)
 	}
 	for escape, quoted := range map[bool]int{false: 0, true: len(formulas) + 1} {
-		got, err := download(t, made.Columns, []string{made.Files[0].Path}, storage.Download{Format: storage.DownloadCSV, EscapeFormulas: escape})
+		got, err := download(t, made.Columns, []string{made.Files[0].Path}, domain.Download{Format: domain.DownloadCSV, EscapeFormulas: escape})
 		if count := strings.Count(got, "'"); err != nil || count != quoted {
 			t.Errorf("%d of %d have a quote: %v\n%q", count, quoted, err, got)
 		}
@@ -120,7 +120,7 @@ func TestDownloadBinaryFormula(t *testing.T) {
 	t.Parallel()
 	data := parquetTable(t, t.TempDir(), "blobs", `SELECT '\xF8\x00\x00'::BLOB AS data`)
 	for escape, want := range map[bool]string{false: "data\n+AAA\n", true: "data\n'+AAA\n"} {
-		got, err := download(t, data.Columns, []string{data.Files[0]}, storage.Download{Format: storage.DownloadCSV, EscapeFormulas: escape})
+		got, err := download(t, data.Columns, []string{data.Files[0]}, domain.Download{Format: domain.DownloadCSV, EscapeFormulas: escape})
 		if err != nil || got != want {
 			t.Errorf("got %q, want %q: %v", got, want, err)
 		}
@@ -133,10 +133,10 @@ func TestDownloadParquet(t *testing.T) {
 	dir := t.TempDir()
 	first := parquetTable(t, dir, "first", `SELECT i::BIGINT AS id, 'row ' || i AS text, '{"a":1}' AS json, [i] AS list FROM range(300000) r(i)`)
 	second := parquetTable(t, dir, "second", `SELECT i::BIGINT AS id FROM range(300000, 300010) r(i)`)
-	columns := append([]storage.Column{}, first.Columns...)
+	columns := append([]domain.Column{}, first.Columns...)
 	columns[2].Type = "JSON"
-	columns = append(columns, storage.Column{Name: "later", Type: "NULL"})
-	got, err := download(t, columns, []string{first.Files[0], second.Files[0]}, storage.Download{Format: storage.DownloadParquet})
+	columns = append(columns, domain.Column{Name: "later", Type: "NULL"})
+	got, err := download(t, columns, []string{first.Files[0], second.Files[0]}, domain.Download{Format: domain.DownloadParquet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,27 +167,27 @@ func TestDownloadLimits(t *testing.T) {
 	dir := t.TempDir()
 	table := parquetTable(t, dir, "rows", `SELECT i AS id, repeat('x', 1000) AS text FROM range(20000) r(i)`)
 	ingester := NewIngester(IngesterConfig{})
-	for _, format := range []storage.DownloadFormat{storage.DownloadCSV, storage.DownloadParquet} {
-		_, err := ingester.Export(t.Context(), Admission{User: "ann"}, table.Files, table.Columns, storage.Download{Format: format}, 64<<10, filepath.Join(dir, string(format)))
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "larger than") {
+	for _, format := range []domain.DownloadFormat{domain.DownloadCSV, domain.DownloadParquet} {
+		_, err := ingester.Export(t.Context(), Admission{User: "ann"}, table.Files, table.Columns, domain.Download{Format: format}, 64<<10, filepath.Join(dir, string(format)))
+		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "larger than") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	data := storage.DatasetData{Dataset: storage.Dataset{Name: "rows", Columns: table.Columns}, Files: []storage.DataFile{{Key: table.Files[0]}}}
+	data := domain.DatasetData{Dataset: domain.Dataset{Name: "rows", Columns: table.Columns}, Files: []domain.DataFile{{Key: table.Files[0]}}}
 	work := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []storage.DatasetData{data}}, Objects: pathObjects{}, Ingester: ingester, Dir: work})
+	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: ingester, Dir: work})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Download(ctx, storage.Caller{Username: "ann"}, storage.DatasetRef{Name: "rows"}, storage.Download{Format: storage.DownloadCSV}); !errors.Is(err, context.Canceled) {
+	if _, err := d.Download(ctx, domain.Caller{Username: "ann"}, domain.DatasetRef{Name: "rows"}, domain.Download{Format: domain.DownloadCSV}); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
 	if left, _ := os.ReadDir(work); len(left) > 0 {
 		t.Errorf("left behind %v", left)
 	}
-	if _, err := d.Download(t.Context(), storage.Caller{Username: "bob"}, storage.DatasetRef{Name: "rows"}, storage.Download{Format: storage.DownloadCSV}); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := d.Download(t.Context(), domain.Caller{Username: "bob"}, domain.DatasetRef{Name: "rows"}, domain.Download{Format: domain.DownloadCSV}); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("another's: %v", err)
 	}
 }
@@ -198,16 +198,16 @@ func TestDownloadResult(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	table := parquetTable(t, s.dir, "many", `SELECT i AS id FROM range(5195) r(i)`)
-	data := storage.DatasetData{ID: "many", Dataset: storage.Dataset{Name: "many", Columns: table.Columns}, Files: []storage.DataFile{{Key: table.Files[0]}}}
+	data := domain.DatasetData{ID: "many", Dataset: domain.Dataset{Name: "many", Columns: table.Columns}, Files: []domain.DataFile{{Key: table.Files[0]}}}
 	work := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []storage.DatasetData{data}}, Objects: pathObjects{}, Pool: s.pool, Dir: work})
+	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Pool: s.pool, Dir: work})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var columns []storage.Column
+	var columns []domain.Column
 	result := func(user, sql string) (lines []string, err error) {
 		var file *os.File
-		file, columns, err = d.DownloadResult(t.Context(), storage.Caller{Username: user}, storage.DataScope{Namespace: storage.NamespaceRef{Owner: "ann", Name: "shop"}}, sql)
+		file, columns, err = d.DownloadResult(t.Context(), domain.Caller{Username: user}, domain.DataScope{Namespace: domain.NamespaceRef{Owner: "ann", Name: "shop"}}, sql)
 		if left, _ := os.ReadDir(work); len(left) > 0 {
 			t.Errorf("left behind %v", left)
 		}
@@ -234,11 +234,11 @@ func TestDownloadResult(t *testing.T) {
 		"SELECT CAST(CASE WHEN id > 3000 THEN 'wrong' ELSE '1' END AS INTEGER) AS v FROM many",
 		"DELETE FROM many",
 	} {
-		if _, err := result("ann", sql); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := result("ann", sql); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%s: %v", sql, err)
 		}
 	}
-	if _, err := result("bob", "SELECT id FROM many"); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := result("bob", "SELECT id FROM many"); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("another's: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
 )
@@ -27,7 +27,7 @@ type Piece struct {
 	// Text has at most pieceBytes bytes.
 	Text string
 	// Definition has the fields of the rows, at least one.
-	Definition storage.Definition
+	Definition domain.Definition
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 
 // extracts reports whether texts become rows with the fields of a definition, rather than
 // passages: it has a field that passages do not have.
-func (d *Datasets) extracts(definition storage.Definition) bool {
+func (d *Datasets) extracts(definition domain.Definition) bool {
 	if d.config.Extract == nil {
 		return false
 	}
@@ -95,10 +95,10 @@ func checkFields(schema map[string]string) error {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		if strings.HasPrefix(name, "__") {
-			return storage.Errorf(storage.ErrInvalid, "schemaDefinition has the field %q; names that start with __ are for internal use", name)
+			return domain.Errorf(domain.ErrInvalid, "schemaDefinition has the field %q; names that start with __ are for internal use", name)
 		}
 		if other, taken := seen[strings.ToLower(name)]; taken {
-			return storage.Errorf(storage.ErrInvalid, "schemaDefinition has the fields %q and %q, which would be one column", other, name)
+			return domain.Errorf(domain.ErrInvalid, "schemaDefinition has the fields %q and %q, which would be one column", other, name)
 		}
 		seen[strings.ToLower(name)] = name
 	}
@@ -106,7 +106,7 @@ func checkFields(schema map[string]string) error {
 }
 
 // extractTexts extracts the texts. It omits those without rows, unless all are.
-func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition storage.Definition, texts []*string) error {
+func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition domain.Definition, texts []*string) error {
 	var sources []ingest.Source
 	var empty []string
 	var rows int64
@@ -133,7 +133,7 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 		}
 	}
 	if len(sources) == 0 {
-		return storage.Errorf(storage.ErrInvalid, "the language model found no rows with the fields of schemaDefinition in %s", strings.Join(empty, ", "))
+		return domain.Errorf(domain.ErrInvalid, "the language model found no rows with the fields of schemaDefinition in %s", strings.Join(empty, ", "))
 	}
 	a.sources = sources
 	return nil
@@ -141,7 +141,7 @@ func (d *Datasets) extractTexts(ctx context.Context, a *addition, definition sto
 
 // extractText returns all rows of a text, and reports progress: the share that is done and
 // the rows so far.
-func (d *Datasets) extractText(ctx context.Context, document, text string, definition storage.Definition, report func(share float64, rows int)) ([]json.RawMessage, error) {
+func (d *Datasets) extractText(ctx context.Context, document, text string, definition domain.Definition, report func(share float64, rows int)) ([]json.RawMessage, error) {
 	var rows []json.RawMessage
 	pieces := ingest.SplitProse(text, pieceBytes)
 	for i, piece := range pieces {
@@ -157,9 +157,9 @@ func (d *Datasets) extractText(ctx context.Context, document, text string, defin
 
 // inDocument adds the document's name to an error's message.
 func inDocument(document string, err error) error {
-	var known *storage.Error
+	var known *domain.Error
 	if !errors.As(err, &known) {
 		return fmt.Errorf("extract rows: %w", err)
 	}
-	return fmt.Errorf("%w: %w", storage.Errorf(known.Err, "no rows were extracted from %s: %s", document, known.Message), err)
+	return fmt.Errorf("%w: %w", domain.Errorf(known.Err, "no rows were extracted from %s: %s", document, known.Message), err)
 }

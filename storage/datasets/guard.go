@@ -9,9 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
@@ -33,7 +33,7 @@ func (p *Pool) guard(ctx context.Context, w *queryWorker, q Query, s *statement)
 	guarded, err := joinguard.Guard(limited, s.Tree, columnsOf(q.Tables), e)
 	if err != nil {
 		// A fault of a measurement says nothing about the statement.
-		var known *storage.Error
+		var known *domain.Error
 		late := limited.Err() != nil && errors.Is(err, limited.Err())
 		if ctx.Err() == nil && (late || !e.keep && !errors.Is(err, errWorkerGone) && !errors.As(err, &known)) {
 			err = fmt.Errorf("%w: %w", errUnguarded, err)

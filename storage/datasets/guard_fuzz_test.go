@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/fulltest"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sqlcheck"
@@ -89,8 +89,8 @@ func changed(v any, at int, to any) (any, int) {
 func TestWrongTrees(t *testing.T) {
 	t.Parallel()
 	tables := []sqlcheck.Table{
-		{Name: "orders", Columns: []storage.Column{{Name: "id"}, {Name: "customer"}, {Name: "total"}}},
-		{Name: "items", Columns: []storage.Column{{Name: "order_id"}, {Name: "quantity"}}},
+		{Name: "orders", Columns: []domain.Column{{Name: "id"}, {Name: "customer"}, {Name: "total"}}},
+		{Name: "items", Columns: []domain.Column{{Name: "order_id"}, {Name: "quantity"}}},
 	}
 	l := wrongTrees{repeatingJoins{engine{Parser: datasetstest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
 	for _, sql := range []string{
@@ -106,7 +106,7 @@ func TestWrongTrees(t *testing.T) {
 		if err := json.Unmarshal(tree, &root); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := joinguard.Guard(t.Context(), root, tables, l); err != nil && !errors.Is(err, storage.ErrInvalid) {
+		if _, err := joinguard.Guard(t.Context(), root, tables, l); err != nil && !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%s: %v", sql, err)
 		}
 		_, values := changed(root, -1, nil)
@@ -144,7 +144,7 @@ func FuzzStatement(f *testing.F) {
 	} {
 		t := sqlcheck.Table{Name: name}
 		for _, column := range columns {
-			t.Columns = append(t.Columns, storage.Column{Name: column, Type: "VARCHAR"})
+			t.Columns = append(t.Columns, domain.Column{Name: column, Type: "VARCHAR"})
 		}
 		p.tables = append(p.tables, t)
 	}
@@ -157,7 +157,7 @@ func FuzzStatement(f *testing.F) {
 			return
 		}
 		guarded, err := joinguard.Guard(t.Context(), checked.Tree, p.tables, p)
-		if err != nil && !errors.Is(err, storage.ErrInvalid) {
+		if err != nil && !errors.Is(err, domain.ErrInvalid) {
 			t.Fatal(err)
 		}
 		if guarded.SQL == "" {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/fulltest"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sandbox"
@@ -273,9 +273,9 @@ func same(a, b map[string][]float64) bool {
 func TestRandomJoins(t *testing.T) {
 	t.Parallel()
 	e := engine{Parser: datasetstest.NewParser(t)}
-	columns := func(names ...string) (all []storage.Column) {
+	columns := func(names ...string) (all []domain.Column) {
 		for _, name := range names {
-			all = append(all, storage.Column{Name: name, Type: "INTEGER"})
+			all = append(all, domain.Column{Name: name, Type: "INTEGER"})
 		}
 		return all
 	}
@@ -328,7 +328,7 @@ func (e engine) try(t *testing.T, j join, tables [][]row) string {
 		t.Fatal(err)
 	}
 	guarded, err := joinguard.Guard(t.Context(), root, e.tables, e)
-	if errors.Is(err, storage.ErrInvalid) {
+	if errors.Is(err, domain.ErrInvalid) {
 		return "refused"
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // guardTables are a shop's data. Customer 4 has no orders, order 16 has no customer and order
@@ -48,7 +48,7 @@ type guardSetup struct {
 
 func newGuardSetup(t testing.TB) *guardSetup { return &guardSetup{newSetup(t, nil), guardTables(t)} }
 
-func (s *guardSetup) run(t testing.TB, sql string, guard bool) (rows string, result storage.QueryResult, err error) {
+func (s *guardSetup) run(t testing.TB, sql string, guard bool) (rows string, result domain.QueryResult, err error) {
 	t.Helper()
 	result, err = s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second, Guard: guard})
 	var lines []string
@@ -212,7 +212,7 @@ func TestGuardRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _, err := s.run(t, c.sql, true)
-			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), c.reason) {
+			if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 )
@@ -39,7 +39,7 @@ func TestHostileNamesInFiles(t *testing.T) {
 	var last string
 	seen := map[string]bool{}
 	for i, name := range datasetstest.HostileNames() {
-		if key := strings.ToLower(name); !seen[key] && storage.CheckColumnName(name) == "" {
+		if key := strings.ToLower(name); !seen[key] && domain.CheckColumnName(name) == "" {
 			seen[key], last = true, name
 			items = append(items, fmt.Sprintf("{%s: [%d]} AS %s", sqltext.Name(name), i, sqltext.Name(name)))
 			want = append(want, fmt.Sprintf("%s:{%s:[%d]}", jsonText(name), jsonText(name), i))

@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -130,7 +130,7 @@ func (i *Ingester) Ingest(ctx context.Context, admission Admission, job ingest.J
 }
 
 // Compact merges files, whose rows have these columns, into one.
-func (i *Ingester) Compact(ctx context.Context, admission Admission, files []string, columns []storage.Column, outDir string) (ingest.File, error) {
+func (i *Ingester) Compact(ctx context.Context, admission Admission, files []string, columns []domain.Column, outDir string) (ingest.File, error) {
 	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, OutDir: outDir}, nil)
 	if err != nil {
 		return ingest.File{}, err
@@ -140,7 +140,7 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 
 // Export writes the rows of files, which have these columns, into one file of at most some
 // bytes in a folder, and gives its path.
-func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []storage.Column, as storage.Download, maxBytes int64, outDir string) (string, error) {
+func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []domain.Column, as domain.Download, maxBytes int64, outDir string) (string, error) {
 	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
 	if err != nil {
 		return "", err
@@ -157,7 +157,7 @@ func (i *Ingester) Parts(ctx context.Context, admission Admission, source ingest
 
 // Text returns the text of a source from which rows can be extracted, as [ingest.Text] does;
 // not ok for a source of tables. It works in a folder.
-func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options storage.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
+func (i *Ingester) Text(ctx context.Context, admission Admission, source ingest.Source, options domain.IngestOptions, dir string, limit int64) (text string, ok bool, err error) {
 	reply, err := i.ask(ctx, admission, sandbox.IngestRequest{Sources: []ingest.Source{source}, Options: options, OutDir: dir, MaxText: limit}, nil)
 	if err != nil || reply.Text == "" {
 		return "", false, err
@@ -187,7 +187,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox
 		defer slot.Release()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
-		storage.Errorf(storage.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
+		domain.Errorf(domain.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
 	defer cancel()
 	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs+1 // one more is short
 	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
@@ -198,7 +198,7 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox
 	case err != nil:
 		return sandbox.IngestReply{}, err
 	case reply.Refused != "":
-		return sandbox.IngestReply{}, storage.Errorf(storage.ErrInvalid, "%s", reply.Refused)
+		return sandbox.IngestReply{}, domain.Errorf(domain.ErrInvalid, "%s", reply.Refused)
 	case isDiskFull(reply.Fault):
 		return sandbox.IngestReply{}, fmt.Errorf("make files: %w: %s", syscall.ENOSPC, reply.Fault)
 	case reply.Fault != "":

@@ -14,7 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -40,7 +40,7 @@ func TestContainersInTheWorker(t *testing.T) {
 			t.Errorf("%s: %v are left", name, left)
 		}
 		_, err = ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
-			Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: "none"}, OutDir: out + "-none"})
+			Sources: []ingest.Source{source}, Options: domain.IngestOptions{Sheet: "none"}, OutDir: out + "-none"})
 		if err == nil {
 			t.Errorf("%s: a table that it does not have was read", name)
 		}
@@ -61,7 +61,7 @@ func TestCompiledOnce(t *testing.T) {
 	}
 	read := func(ingester *Ingester) {
 		t.Helper()
-		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, source, storage.IngestOptions{}, t.TempDir(), 1000)
+		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, source, domain.IngestOptions{}, t.TempDir(), 1000)
 		if err != nil || !ok || strings.TrimSpace(text) != "Hello world." {
 			t.Fatalf("%q, %v, %v", text, ok, err)
 		}
@@ -132,7 +132,7 @@ func BenchmarkPDF(b *testing.B) {
 			ingester.compiled(b.Context(), []ingest.Source{source})
 			b.ResetTimer()
 			for range b.N {
-				if _, ok, err := ingester.Text(b.Context(), Admission{User: "alice"}, source, storage.IngestOptions{}, b.TempDir(), 1000); err != nil || !ok {
+				if _, ok, err := ingester.Text(b.Context(), Admission{User: "alice"}, source, domain.IngestOptions{}, b.TempDir(), 1000); err != nil || !ok {
 					b.Fatal(err)
 				}
 			}

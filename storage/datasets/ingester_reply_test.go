@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -54,41 +54,41 @@ var falseReplies = map[string]func(sandbox.IngestRequest, *ingest.Result){
 	"twice":     func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files, r.Rows = append(r.Files, r.Files[0]), 2 },
 	"crowded":   func(_ sandbox.IngestRequest, r *ingest.Result) { r.Files = make([]ingest.File, sandbox.MaxFiles+1) },
 	"a report": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Columns = make([]storage.ColumnReport, storage.MaxColumns+1)
+		r.Report.Columns = make([]domain.ColumnReport, domain.MaxColumns+1)
 	},
 	"a long report": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Columns = []storage.ColumnReport{{Name: strings.Repeat("x", 2_000), Type: "BIGINT"}}
+		r.Report.Columns = []domain.ColumnReport{{Name: strings.Repeat("x", 2_000), Type: "BIGINT"}}
 	},
 	"a report's type": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "<script>"}}
+		r.Report.Columns = []domain.ColumnReport{{Name: "id", Type: "<script>"}}
 	},
 	"less than none": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", Missing: -1}}
+		r.Report.Columns = []domain.ColumnReport{{Name: "id", Type: "BIGINT", Missing: -1}}
 	},
 	"many lines": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Columns = []storage.ColumnReport{{Name: "id", Type: "BIGINT", MisfitLines: make([]int64, 2_000)}}
+		r.Report.Columns = []domain.ColumnReport{{Name: "id", Type: "BIGINT", MisfitLines: make([]int64, 2_000)}}
 	},
 	"many warnings": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Warnings = make([]storage.IngestWarning, 20_000)
+		r.Report.Warnings = make([]domain.IngestWarning, 20_000)
 	},
 	"a long warning": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Report.Warnings = []storage.IngestWarning{{Message: strings.Repeat("x", sandbox.MaxReason+1)}}
+		r.Report.Warnings = []domain.IngestWarning{{Message: strings.Repeat("x", sandbox.MaxReason+1)}}
 	},
-	"a profile": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Profile = &storage.Profile{Rows: 2} },
+	"a profile": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Profile = &domain.Profile{Rows: 2} },
 	"a profile's column": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "DATE"}}}
+		r.Profile = &domain.Profile{Rows: 1, Columns: []domain.ColumnProfile{{Name: "id", Type: "DATE"}}}
 	},
 	"a profile's count": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Missing: 2}}}
+		r.Profile = &domain.Profile{Rows: 1, Columns: []domain.ColumnProfile{{Name: "id", Type: "BIGINT", Missing: 2}}}
 	},
 	"a profile's value": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Top: []storage.ValueCount{{Value: strings.Repeat("x", 100)}}}}}
+		r.Profile = &domain.Profile{Rows: 1, Columns: []domain.ColumnProfile{{Name: "id", Type: "BIGINT", Top: []domain.ValueCount{{Value: strings.Repeat("x", 100)}}}}}
 	},
 	"a profile's bins": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Histogram: &storage.Histogram{Counts: make([]int64, 1000)}}}}
+		r.Profile = &domain.Profile{Rows: 1, Columns: []domain.ColumnProfile{{Name: "id", Type: "BIGINT", Histogram: &domain.Histogram{Counts: make([]int64, 1000)}}}}
 	},
 	"a profile's sketch": func(_ sandbox.IngestRequest, r *ingest.Result) {
-		r.Profile = &storage.Profile{Rows: 1, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Sketch: make(storage.Sketch, 7)}}}
+		r.Profile = &domain.Profile{Rows: 1, Columns: []domain.ColumnProfile{{Name: "id", Type: "BIGINT", Sketch: make(domain.Sketch, 7)}}}
 	},
 	"a header row": func(_ sandbox.IngestRequest, r *ingest.Result) { r.Report.HeaderRow = -1 },
 	"no column":    func(_ sandbox.IngestRequest, r *ingest.Result) { r.Columns = nil },
@@ -110,7 +110,7 @@ func compromised(kind string) {
 	}
 	say := func(reply sandbox.IngestReply) { _ = json.NewEncoder(server).Encode(reply) }
 	result := ingest.Result{
-		Files: []ingest.File{fileOfWorker(request)}, Rows: 1, Columns: []storage.Column{{Name: "id", Type: "BIGINT"}},
+		Files: []ingest.File{fileOfWorker(request)}, Rows: 1, Columns: []domain.Column{{Name: "id", Type: "BIGINT"}},
 	}
 	switch kind {
 	case "honest":
@@ -171,7 +171,7 @@ func TestCompromisedIngestWorkers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			made, err := ingestWith(t, compromisedIngester(kind))
-			if !errors.Is(err, sandbox.ErrBadReply) || errors.Is(err, storage.ErrInvalid) || len(made.Files) > 0 {
+			if !errors.Is(err, sandbox.ErrBadReply) || errors.Is(err, domain.ErrInvalid) || len(made.Files) > 0 {
 				t.Errorf("believed: %+v, %v", made, err)
 			}
 		})
@@ -180,7 +180,7 @@ func TestCompromisedIngestWorkers(t *testing.T) {
 		t.Errorf("one that tells the truth: %+v, %v", made, err)
 	}
 	_, err := ingestWith(t, compromisedIngester("long refusal"))
-	if !errors.Is(err, storage.ErrInvalid) || len(err.Error()) > 2*sandbox.MaxReason || strings.Contains(err.Error(), "\x00") {
+	if !errors.Is(err, domain.ErrInvalid) || len(err.Error()) > 2*sandbox.MaxReason || strings.Contains(err.Error(), "\x00") {
 		t.Errorf("a long reason: %.100v", err)
 	}
 }
@@ -193,7 +193,7 @@ func ingestWith(t *testing.T, ingester *Ingester) (ingest.Result, error) {
 		t.Fatal(err)
 	}
 	return ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
-		Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, Have: []storage.Column{{Name: "id", Type: "BIGINT"}}, OutDir: filepath.Join(dir, "out")})
+		Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, Have: []domain.Column{{Name: "id", Type: "BIGINT"}}, OutDir: filepath.Join(dir, "out")})
 }
 
 func TestWickedCompaction(t *testing.T) {
@@ -204,7 +204,7 @@ func TestWickedCompaction(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := compromisedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
+		file, err := compromisedIngester(kind).Compact(t.Context(), Admission{User: "alice"}, []string{path}, []domain.Column{{Name: "id", Type: "BIGINT"}}, filepath.Join(dir, "out"))
 		if !errors.Is(err, sandbox.ErrBadReply) {
 			t.Errorf("%s: believed: %+v, %v", kind, file, err)
 		}
@@ -219,8 +219,8 @@ func TestWickedExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	export := func(kind string, maxBytes int64) (string, error) {
-		return compromisedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []storage.Column{{Name: "id", Type: "BIGINT"}},
-			storage.Download{Format: storage.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
+		return compromisedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []domain.Column{{Name: "id", Type: "BIGINT"}},
+			domain.Download{Format: domain.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
 	}
 	for _, kind := range []string{"no file", "elsewhere", "twice", "nothing"} {
 		if file, err := export(kind, 1<<20); !errors.Is(err, sandbox.ErrBadReply) {
@@ -240,7 +240,7 @@ func TestWickedPreview(t *testing.T) {
 	t.Parallel()
 	d := newPreview(t, nil)
 	d.config.Ingester = compromisedIngester("elsewhere")
-	if rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"id":1}`), storage.Definition{}); !errors.Is(err, sandbox.ErrBadReply) {
+	if rows, err := d.Preview(t.Context(), domain.Caller{Username: "alice"}, rawRows(`{"id":1}`), domain.Definition{}); !errors.Is(err, sandbox.ErrBadReply) {
 		t.Errorf("believed: %s, %v", rows, err)
 	}
 }

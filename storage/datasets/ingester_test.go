@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
@@ -53,12 +53,12 @@ func TestIngester(t *testing.T) {
 
 	_, err = ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{source("bad.csv", "id,name\n1,a\n2\n")}, OutDir: filepath.Join(dir, "bad")})
-	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv, line 3") {
+	if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv, line 3") {
 		t.Errorf("a ragged file: %v", err)
 	}
 	_, err = ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{{Path: filepath.Join(dir, "gone.csv"), Name: "gone.csv"}}, OutDir: filepath.Join(dir, "gone")})
-	if err == nil || errors.Is(err, storage.ErrInvalid) {
+	if err == nil || errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("a missing file is a fault of ours: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestIngesterStops(t *testing.T) {
 		t.Errorf("left behind: %v, %v", files, err)
 	}
 	broken := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
-	if _, err := broken.Ingest(t.Context(), Admission{User: "alice"}, job); err == nil || errors.Is(err, storage.ErrInvalid) {
+	if _, err := broken.Ingest(t.Context(), Admission{User: "alice"}, job); err == nil || errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("a process that says nothing: %v", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestIngesterTurns(t *testing.T) {
 	}
 	flood(2+userJobsWaiting, false)
 	waittest.Until(t, "two run, a queue is full", func() bool { return begun.Load() == 2 && ingester.Stats().Waiting == userJobsWaiting })
-	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, storage.ErrTooMany) || !strings.Contains(err.Error(), "too many of your files to be made") {
+	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, domain.ErrTooMany) || !strings.Contains(err.Error(), "too many of your files to be made") {
 		t.Errorf("one too many: %v", err)
 	}
 	flood(1, true)
@@ -156,7 +156,7 @@ func TestSpillOnFullDisk(t *testing.T) {
 	// Among so many jobs each has a share of about a megabyte.
 	ingester := NewIngester(IngesterConfig{Memory: 40 << 20, Jobs: int(free>>21) + 1})
 	_, err = ingester.Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{Sources: []ingest.Source{{Path: path, Name: "rows.csv"}}, OutDir: filepath.Join(dir, "out")})
-	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, storage.ErrInvalid) || reasonOf(err) != "there is no room left on the server's disk; try again later" {
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, domain.ErrInvalid) || reasonOf(err) != "there is no room left on the server's disk; try again later" {
 		t.Error(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestIngesterAmplification(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	_, err = NewIngester(IngesterConfig{}).Ingest(t.Context(), Admission{User: "alice"}, ingest.Job{
 		Sources: []ingest.Source{{Path: table.Files[0], Name: "wide.parquet"}}, OutDir: out})
-	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "wide.parquet is too large when decoded: 1.0 GiB of values") {
+	if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "wide.parquet is too large when decoded: 1.0 GiB of values") {
 		t.Error(err)
 	}
 	if left := snapshot(t, out); left != "" {
@@ -193,7 +193,7 @@ func TestIngesterMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := ingest.Job{Sources: []ingest.Source{{Path: path, Name: "long.csv"}}, OutDir: filepath.Join(dir, "out")}
-	if made, err := NewIngester(IngesterConfig{Memory: engine.InitialMemoryLimit}).Ingest(t.Context(), Admission{User: "alice"}, job); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "more memory") {
+	if made, err := NewIngester(IngesterConfig{Memory: engine.InitialMemoryLimit}).Ingest(t.Context(), Admission{User: "alice"}, job); !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "more memory") {
 		t.Errorf("with little memory alone: %+v, %v", made, err)
 	}
 	if made, err := NewIngester(IngesterConfig{}).Ingest(t.Context(), Admission{User: "alice"}, job); err != nil || made.Rows != 60 {

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -74,7 +74,7 @@ type claims struct {
 
 // claim claims an ingestion of a user who is below the limit. The caller calls done at the
 // end.
-func (d *Datasets) claim(ctx context.Context, holder string) (job storage.IngestionJob, done func(), err error) {
+func (d *Datasets) claim(ctx context.Context, holder string) (job domain.IngestionJob, done func(), err error) {
 	most := allButOne(d.config.Ingestions)
 	for {
 		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.usersAtLimit(most)...)
@@ -95,9 +95,9 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job storage.Ingest
 // claimShort claims an ingestion of a user who has used little lately, when no usual slot is
 // free. Small ones do not wait for those of many new users, and nobody waits for many small ones:
 // it is the smallest and that of the next user by turns.
-func (d *Datasets) claimShort(ctx context.Context, holder string) (storage.IngestionJob, error) {
+func (d *Datasets) claimShort(ctx context.Context, holder string) (domain.IngestionJob, error) {
 	if d.claims.count() < d.config.Ingestions {
-		return storage.IngestionJob{}, storage.ErrNotFound
+		return domain.IngestionJob{}, domain.ErrNotFound
 	}
 	meter := &d.config.Ingester.meter
 	claim := d.config.Records.ClaimSmallestIngestion
@@ -158,7 +158,7 @@ func (c *claims) done(user string) {
 
 // ingestNext runs an ingestion, false when there is none.
 func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bool {
-	var job storage.IngestionJob
+	var job domain.IngestionJob
 	var err error
 	done := func() {}
 	if short {
@@ -167,9 +167,9 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 		job, done, err = d.claim(ctx, holder)
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound), ctx.Err() != nil:
+	case errors.Is(err, domain.ErrNotFound), ctx.Err() != nil:
 		return false
-	case errors.Is(err, storage.ErrConflict):
+	case errors.Is(err, domain.ErrConflict):
 		return true
 	case err != nil:
 		d.config.Log.ErrorContext(ctx, "ingestion not claimed", "error", err)
@@ -198,7 +198,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 		}
 	default:
 		recorded := retrying.config.Records.FailIngestion(ctx, job, reasonOf(err))
-		if errors.Is(recorded, storage.ErrConflict) {
+		if errors.Is(recorded, domain.ErrConflict) {
 			log.InfoContext(ctx, "ingestion lease lost: another process has it", "error", err)
 			break
 		}
@@ -212,21 +212,21 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 
 // reasonOf returns the message for the user.
 func reasonOf(err error) string {
-	var known *storage.Error
+	var known *domain.Error
 	switch {
 	case errors.As(err, &known):
 		return known.Message
-	case errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, domain.ErrNotFound):
 		return "the dataset, or a file, is no longer there"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return "there is no room left on the server's disk; try again later"
-	case errors.Is(err, storage.ErrUnavailable):
+	case errors.Is(err, domain.ErrUnavailable):
 		return "the files could not be reached; try again"
 	}
 	return "something went wrong here; try again"
 }
 
-func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, short bool, log *slog.Logger) error {
+func (d *Datasets) ingest(ctx context.Context, job domain.IngestionJob, short bool, log *slog.Logger) error {
 	if short {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, d.config.Ingester.meter.timeout, errLong)
@@ -243,8 +243,8 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, short b
 	}
 	defer done()
 	a := addition{
-		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == storage.IngestReplace, options: job.Options,
-		ingestion: &storage.IngestionEnd{ID: job.ID, Fence: job.Fence}, short: short,
+		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == domain.IngestReplace, options: job.Options,
+		ingestion: &domain.IngestionEnd{ID: job.ID, Fence: job.Fence}, short: short,
 	}
 	err = d.addWithLease(ctx, job, &a)
 	if err != nil && errors.Is(context.Cause(ctx), errLong) {
@@ -253,7 +253,7 @@ func (d *Datasets) ingest(ctx context.Context, job storage.IngestionJob, short b
 	return err
 }
 
-func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
+func (d *Datasets) compactAfter(ctx context.Context, job domain.IngestionJob) {
 	data, err := d.config.Records.DatasetDataByID(ctx, job.Caller, job.DatasetID)
 	if err == nil {
 		d.compactSoon(ctx, data.ID, data.Owner, len(data.Files))
@@ -261,7 +261,7 @@ func (d *Datasets) compactAfter(ctx context.Context, job storage.IngestionJob) {
 }
 
 // addWithLease adds an ingestion's rows, and renews its lease with the progress.
-func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a *addition) error {
+func (d *Datasets) addWithLease(ctx context.Context, job domain.IngestionJob, a *addition) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var bytes, rows, total atomic.Int64
 	a.progress = func(p ingest.Progress) {
@@ -288,7 +288,7 @@ func (d *Datasets) addWithLease(ctx context.Context, job storage.IngestionJob, a
 			bounded, done := context.WithTimeout(ctx, d.config.Lease/5)
 			err := d.config.Records.RenewIngestion(bounded, job, d.config.Lease, bytes.Load(), rows.Load())
 			done()
-			if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
+			if errors.Is(err, domain.ErrConflict) || errors.Is(err, domain.ErrNotFound) {
 				cancel(err) // taken over, or gone with its dataset
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // slowClaims are ingestions of one user, in records that answer when told to.
@@ -22,16 +22,16 @@ type slowClaims struct {
 	released atomic.Int32
 }
 
-func (r *slowClaims) ClaimIngestion(_ context.Context, _ string, _ time.Duration, except ...string) (storage.IngestionJob, error) {
+func (r *slowClaims) ClaimIngestion(_ context.Context, _ string, _ time.Duration, except ...string) (domain.IngestionJob, error) {
 	r.asked <- except
 	<-r.answer
 	if len(except) > 0 {
-		return storage.IngestionJob{}, storage.ErrNotFound
+		return domain.IngestionJob{}, domain.ErrNotFound
 	}
-	return storage.IngestionJob{Caller: storage.Caller{Username: "ann"}}, nil
+	return domain.IngestionJob{Caller: domain.Caller{Username: "ann"}}, nil
 }
 
-func (r *slowClaims) ReleaseIngestion(context.Context, storage.IngestionJob) error {
+func (r *slowClaims) ReleaseIngestion(context.Context, domain.IngestionJob) error {
 	r.released.Add(1)
 	return nil
 }
@@ -49,7 +49,7 @@ func TestClaimsAtOnce(t *testing.T) {
 				switch _, _, err := d.claim(t.Context(), "me"); {
 				case err == nil:
 					claimed.Add(1)
-				case errors.Is(err, storage.ErrNotFound):
+				case errors.Is(err, domain.ErrNotFound):
 					none.Add(1)
 				}
 			}()
@@ -73,21 +73,21 @@ type lostLease struct {
 	renewals atomic.Int32
 }
 
-func (r *lostLease) ClaimIngestion(context.Context, string, time.Duration, ...string) (storage.IngestionJob, error) {
-	return storage.IngestionJob{ID: "one", Files: []storage.UploadFile{{Key: "slow"}}}, nil
+func (r *lostLease) ClaimIngestion(context.Context, string, time.Duration, ...string) (domain.IngestionJob, error) {
+	return domain.IngestionJob{ID: "one", Files: []domain.UploadFile{{Key: "slow"}}}, nil
 }
 
 // RenewIngestion has no answer at first.
-func (r *lostLease) RenewIngestion(ctx context.Context, _ storage.IngestionJob, _ time.Duration, _, _ int64) error {
+func (r *lostLease) RenewIngestion(ctx context.Context, _ domain.IngestionJob, _ time.Duration, _, _ int64) error {
 	if r.renewals.Add(1) == 1 {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return storage.ErrConflict
+	return domain.ErrConflict
 }
 
-func (r *lostLease) FailIngestion(context.Context, storage.IngestionJob, string) error {
-	return storage.ErrConflict
+func (r *lostLease) FailIngestion(context.Context, domain.IngestionJob, string) error {
+	return domain.ErrConflict
 }
 
 // slowObjects takes as long as its caller waits.

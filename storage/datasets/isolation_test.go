@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fulltest"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 )
 
@@ -91,7 +91,7 @@ func TestHostileListIsLongEnough(t *testing.T) {
 
 // hostile runs statements one after the other, on as many workers as the pool
 // has, and checks after each that a sound query still works.
-func (s *setup) hostile(t *testing.T, statements []string, timeout time.Duration, check func(sql string, result storage.QueryResult, err error)) {
+func (s *setup) hostile(t *testing.T, statements []string, timeout time.Duration, check func(sql string, result domain.QueryResult, err error)) {
 	t.Helper()
 	if err := os.Symlink(s.secret, filepath.Join(s.dir, "link")); err != nil {
 		t.Fatal(err)
@@ -146,17 +146,17 @@ func heldMemory() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-func refused(t *testing.T) func(string, storage.QueryResult, error) {
-	return func(sql string, _ storage.QueryResult, err error) {
+func refused(t *testing.T) func(string, domain.QueryResult, error) {
+	return func(sql string, _ domain.QueryResult, err error) {
 		t.Helper()
-		if !errors.Is(err, storage.ErrInvalid) {
+		if !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%.80s: not refused: %v", sql, err)
 		}
 	}
 }
 
 // anything is for tests where only the damage counts.
-func anything(string, storage.QueryResult, error) {}
+func anything(string, domain.QueryResult, error) {}
 
 func TestAllLayers(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ type Source interface {
 	// Ready gives the files when all are here. It reports whether they are.
 	Ready(tables []string) (files map[string][]string, release func(), ok bool)
 	// Verify compares the files with the records, after they could not be read. A damaged one
-	// is storage.ErrNotFound.
+	// is domain.ErrNotFound.
 	Verify(ctx context.Context, tables []string) error
 }
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 const (
@@ -36,24 +36,24 @@ const (
 // tells is for those who may read them.
 type linkCache struct {
 	measures  *lru.Cache[string, knownMeasure]
-	suggested *lru.Cache[string, []storage.MeasuredLink]
+	suggested *lru.Cache[string, []domain.MeasuredLink]
 }
 
 func newLinkCache() linkCache {
-	return linkCache{lru.New[string, knownMeasure](maxCachedLinks), lru.New[string, []storage.MeasuredLink](maxCachedLinks)}
+	return linkCache{lru.New[string, knownMeasure](maxCachedLinks), lru.New[string, []domain.MeasuredLink](maxCachedLinks)}
 }
 
 // knownMeasure is a measure, or nil until a time, for one that took too much.
 type knownMeasure struct {
-	*storage.LinkMeasure
+	*domain.LinkMeasure
 	until time.Time
 }
 
 // Links returns the links of a dataset that its users have declared, and others that names and
 // values of columns suggest, for those who may read it. Measures that take too long, or
 // cannot be made now, are missing.
-func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (declared, suggested []storage.MeasuredLink, err error) {
-	in := storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace}
+func (d *Datasets) Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error) {
+	in := domain.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace}
 	all, err := d.config.Records.NamespaceData(ctx, caller, in)
 	if err != nil {
 		return nil, nil, err
@@ -62,9 +62,9 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 	if err := m.readDeclared(ctx, in); err != nil {
 		return nil, nil, err
 	}
-	at := slices.IndexFunc(m.all, func(data storage.DatasetData) bool { return strings.EqualFold(data.Name, ref.Name) })
+	at := slices.IndexFunc(m.all, func(data domain.DatasetData) bool { return strings.EqualFold(data.Name, ref.Name) })
 	if at < 0 {
-		return nil, nil, storage.ErrNotFound
+		return nil, nil, domain.ErrNotFound
 	}
 	return m.linksOf(ctx, m.all[at:at+1], linksTimeout)
 }
@@ -72,9 +72,9 @@ func (d *Datasets) Links(ctx context.Context, caller storage.Caller, ref storage
 // LinksBetween returns the usable links between datasets that [Datasets.Datasets] gave the caller
 // shortly before, of a namespace, which may be missing, and attachments. Those that users have
 // declared are first.
-func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, all []storage.DatasetData) ([]storage.MeasuredLink, error) {
+func (d *Datasets) LinksBetween(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, all []domain.DatasetData) ([]domain.MeasuredLink, error) {
 	m := d.linkMeter(caller, all)
-	if in != (storage.NamespaceRef{}) {
+	if in != (domain.NamespaceRef{}) {
 		if err := m.readDeclared(ctx, in); err != nil {
 			return nil, err
 		}
@@ -84,13 +84,13 @@ func (d *Datasets) LinksBetween(ctx context.Context, caller storage.Caller, in s
 	if err != nil {
 		return nil, err
 	}
-	usable := slices.DeleteFunc(declared, func(l storage.MeasuredLink) bool { return l.Problem != "" })
+	usable := slices.DeleteFunc(declared, func(l domain.MeasuredLink) bool { return l.Problem != "" })
 	return append(usable, suggested...), nil
 }
 
 // linksOf returns the links of datasets. It measures the declared ones of all before it looks for
 // others, and nothing after a time.
-func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, timeout time.Duration) (declared, suggested []storage.MeasuredLink, err error) {
+func (m linkMeter) linksOf(ctx context.Context, from []domain.DatasetData, timeout time.Duration) (declared, suggested []domain.MeasuredLink, err error) {
 	inTime, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	// taken has, by dataset, the columns in lower case that need no other link.
@@ -104,11 +104,11 @@ func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, time
 		if !ok {
 			continue
 		}
-		link := storage.MeasuredLink{Link: m.asNamed(l), Declared: true}
+		link := domain.MeasuredLink{Link: m.asNamed(l), Declared: true}
 		link.Measure, err = m.measure(inTime, l)
-		var known *storage.Error
+		var known *domain.Error
 		switch {
-		case errors.As(err, &known) && errors.Is(known, storage.ErrInvalid):
+		case errors.As(err, &known) && errors.Is(known, domain.ErrInvalid):
 			link.Problem = known.Message
 		case err != nil:
 			failed = append(failed, err)
@@ -136,7 +136,7 @@ func (m linkMeter) linksOf(ctx context.Context, from []storage.DatasetData, time
 }
 
 // asNamed returns a link with the names that its columns have now.
-func (m linkMeter) asNamed(l storage.Link) storage.Link {
+func (m linkMeter) asNamed(l domain.Link) domain.Link {
 	name := func(dataset string, names []string) []string {
 		_, columns, err := m.find(dataset, names)
 		if err != nil {
@@ -155,8 +155,8 @@ func (m linkMeter) asNamed(l storage.Link) storage.Link {
 // linkMeter measures links between datasets that a caller may read.
 type linkMeter struct {
 	*Datasets
-	caller storage.Caller
-	all    []storage.DatasetData
+	caller domain.Caller
+	all    []domain.DatasetData
 	tables []Table
 	source Source
 	// versions is a hash of those of all datasets.
@@ -165,17 +165,17 @@ type linkMeter struct {
 	profiles map[string]columnProfiles
 	// declared has the links between them that users have declared; declaredOnly says that
 	// others are not looked for.
-	declared     []storage.Link
+	declared     []domain.Link
 	declaredOnly bool
 }
 
 // readDeclared reads the declared links of a namespace, without those of datasets that an
 // attachment hides.
-func (m *linkMeter) readDeclared(ctx context.Context, in storage.NamespaceRef) (err error) {
+func (m *linkMeter) readDeclared(ctx context.Context, in domain.NamespaceRef) (err error) {
 	m.declared, err = m.config.Records.NamespaceLinks(ctx, m.caller, in)
 	for _, data := range m.all {
 		if isAttachment(data) {
-			m.declared = slices.DeleteFunc(m.declared, func(l storage.Link) bool {
+			m.declared = slices.DeleteFunc(m.declared, func(l domain.Link) bool {
 				return strings.EqualFold(l.From, data.Name) || strings.EqualFold(l.To, data.Name)
 			})
 		}
@@ -184,9 +184,9 @@ func (m *linkMeter) readDeclared(ctx context.Context, in storage.NamespaceRef) (
 }
 
 // isAttachment reports whether a dataset is in no namespace.
-func isAttachment(data storage.DatasetData) bool { return data.Namespace == "" }
+func isAttachment(data domain.DatasetData) bool { return data.Namespace == "" }
 
-func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) linkMeter {
+func (d *Datasets) linkMeter(caller domain.Caller, all []domain.DatasetData) linkMeter {
 	m := linkMeter{Datasets: d, caller: caller, all: all, profiles: map[string]columnProfiles{}}
 	m.tables, m.source = d.tables(all)
 	versions := sha256.New()
@@ -199,7 +199,7 @@ func (d *Datasets) linkMeter(caller storage.Caller, all []storage.DatasetData) l
 
 // measure measures a link; nil when that takes too much time or memory. A dataset or column
 // that does not exist is ErrInvalid.
-func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMeasure, error) {
+func (m linkMeter) measure(ctx context.Context, l domain.Link) (*domain.LinkMeasure, error) {
 	from, columns, err := m.find(l.From, l.Columns)
 	if err != nil {
 		return nil, err
@@ -215,13 +215,13 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("measure a link: %w", err)
 	}
-	var measured *storage.LinkMeasure
+	var measured *domain.LinkMeasure
 	result, err := m.config.Pool.Query(ctx, Query{
 		SQL:    measureSQL(from.Name, columns, to.Name, toColumns),
 		Tables: m.tables, Source: m.source, Timeout: measureTimeout, User: m.caller.Username,
 	})
 	switch {
-	case errors.Is(err, storage.ErrInvalid):
+	case errors.Is(err, domain.ErrInvalid):
 	case err != nil:
 		return nil, fmt.Errorf("measure a link: %w", err)
 	default:
@@ -234,24 +234,24 @@ func (m linkMeter) measure(ctx context.Context, l storage.Link) (*storage.LinkMe
 }
 
 // find returns a dataset and some columns of it.
-func (m linkMeter) find(dataset string, names []string) (storage.DatasetData, []storage.Column, error) {
+func (m linkMeter) find(dataset string, names []string) (domain.DatasetData, []domain.Column, error) {
 	for _, data := range m.all {
 		if !strings.EqualFold(data.Name, dataset) {
 			continue
 		}
-		columns, missing := storage.FindColumns(data.Columns, names)
+		columns, missing := domain.FindColumns(data.Columns, names)
 		if missing != "" {
-			return data, nil, storage.Errorf(storage.ErrInvalid, "`%s` is not a column of %s", storage.Truncate(missing, 100), data.Name)
+			return data, nil, domain.Errorf(domain.ErrInvalid, "`%s` is not a column of %s", domain.Truncate(missing, 100), data.Name)
 		}
 		return data, columns, nil
 	}
-	return storage.DatasetData{}, nil, storage.Errorf(storage.ErrInvalid, "`%.128s` is not a dataset of this namespace", dataset)
+	return domain.DatasetData{}, nil, domain.Errorf(domain.ErrInvalid, "`%.128s` is not a dataset of this namespace", dataset)
 }
 
 // measureSQL counts the different values of both sides, and joins these, so that nothing is
 // multiplied.
-func measureSQL(from string, columns []storage.Column, to string, toColumns []storage.Column) string {
-	side := func(dataset string, own, other []storage.Column) string {
+func measureSQL(from string, columns []domain.Column, to string, toColumns []domain.Column) string {
+	side := func(dataset string, own, other []domain.Column) string {
 		exprs, filled := make([]string, len(own)), make([]string, len(own))
 		for i, c := range own {
 			exprs[i] = fmt.Sprintf("%s AS k%d", linkValue(c, other[i]), i)
@@ -273,16 +273,16 @@ FROM "from values" AS s LEFT JOIN "to values" AS t ON %s`, side(from, columns, t
 
 // linkValue returns the SQL for a column's values as they are compared with those of another:
 // as they are where both have an order in common, as texts where not.
-func linkValue(c, other storage.Column) string {
+func linkValue(c, other domain.Column) string {
 	name := sqltext.Name(c.Name)
-	kind := storage.KindOf(c.Type)
-	if c.Type == other.Type || kind == storage.KindOf(other.Type) && (kind == storage.KindNumber || kind == storage.KindTime) {
+	kind := domain.KindOf(c.Type)
+	if c.Type == other.Type || kind == domain.KindOf(other.Type) && (kind == domain.KindNumber || kind == domain.KindTime) {
 		return name
 	}
 	return "CAST(" + name + " AS VARCHAR)"
 }
 
-func readMeasure(rows []json.RawMessage) (*storage.LinkMeasure, error) {
+func readMeasure(rows []json.RawMessage) (*domain.LinkMeasure, error) {
 	if len(rows) != 1 {
 		return nil, fmt.Errorf("measure a link: %d rows", len(rows))
 	}
@@ -293,8 +293,8 @@ func readMeasure(rows []json.RawMessage) (*storage.LinkMeasure, error) {
 	if err := json.Unmarshal(rows[0], &row); err != nil {
 		return nil, fmt.Errorf("measure a link: %w", err)
 	}
-	return &storage.LinkMeasure{
-		Cardinality: storage.CardinalityOf(row.MF, row.MT),
+	return &domain.LinkMeasure{
+		Cardinality: domain.CardinalityOf(row.MF, row.MT),
 		Rows:        row.R, Orphans: row.O, Values: row.V, OrphanValues: row.OV,
 	}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -15,36 +15,36 @@ import (
 type linkSetup struct {
 	*Datasets
 	records *linkRecords
-	all     []storage.DatasetData
+	all     []domain.DatasetData
 }
 
 var (
-	ann  = storage.Caller{Username: "ann"}
-	shop = storage.NamespaceRef{Owner: "ann", Name: "shop"}
+	ann  = domain.Caller{Username: "ann"}
+	shop = domain.NamespaceRef{Owner: "ann", Name: "shop"}
 )
 
 // linkRecords are records of ann's datasets, their profiles and links.
 type linkRecords struct {
 	fewRecords
-	profiles map[string]storage.DatasetProfile
-	declared []storage.Link
+	profiles map[string]domain.DatasetProfile
+	declared []domain.Link
 	// onProfile, where there is one, is called before a profile is given.
 	onProfile func()
 }
 
-func (r *linkRecords) Profile(_ context.Context, _ storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+func (r *linkRecords) Profile(_ context.Context, _ domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error) {
 	if r.onProfile != nil {
 		r.onProfile()
 	}
 	return r.profiles[ref.Name], nil
 }
 
-func (r *linkRecords) NamespaceLinks(context.Context, storage.Caller, storage.NamespaceRef) ([]storage.Link, error) {
+func (r *linkRecords) NamespaceLinks(context.Context, domain.Caller, domain.NamespaceRef) ([]domain.Link, error) {
 	return r.declared, nil
 }
 
 // profileOfFile computes a profile as an ingestion does.
-func profileOfFile(t *testing.T, table Table) storage.DatasetProfile {
+func profileOfFile(t *testing.T, table Table) domain.DatasetProfile {
 	t.Helper()
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
@@ -55,7 +55,7 @@ func profileOfFile(t *testing.T, table Table) storage.DatasetProfile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return storage.DatasetProfile{Version: 1, RowCount: profile.Rows, Known: true, Columns: profile.Columns}
+	return domain.DatasetProfile{Version: 1, RowCount: profile.Rows, Known: true, Columns: profile.Columns}
 }
 
 // newLinkSetup makes datasets of queries, by name.
@@ -66,14 +66,14 @@ func newLinkSetup(t *testing.T, queries [][2]string) *linkSetup {
 
 func newLinkSetupIn(t *testing.T, s *setup, queries [][2]string) *linkSetup {
 	t.Helper()
-	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
-	var all []storage.DatasetData
+	records := &linkRecords{profiles: map[string]domain.DatasetProfile{}}
+	var all []domain.DatasetData
 	for _, q := range queries {
 		table := parquetTable(t, s.dir, q[0], q[1])
-		all = append(all, storage.DatasetData{
+		all = append(all, domain.DatasetData{
 			ID: table.Name, Version: 1,
-			Dataset: storage.Dataset{Owner: "ann", Namespace: "shop", Name: table.Name, Columns: table.Columns, RowCount: table.RowCount},
-			Files:   []storage.DataFile{{Key: table.Files[0]}},
+			Dataset: domain.Dataset{Owner: "ann", Namespace: "shop", Name: table.Name, Columns: table.Columns, RowCount: table.RowCount},
+			Files:   []domain.DataFile{{Key: table.Files[0]}},
 		})
 		records.profiles[table.Name] = profileOfFile(t, table)
 	}
@@ -103,44 +103,44 @@ func TestMeasureLink(t *testing.T) {
 	s := newLinkSetup(t, linkTables)
 	meter := s.linkMeter(ann, s.all)
 	for name, test := range map[string]struct {
-		link storage.Link
-		want storage.LinkMeasure
+		link domain.Link
+		want domain.LinkMeasure
 	}{
 		"many to one, with an orphan": {
-			storage.Link{From: "ORDERS", Columns: []string{"Customer_ID"}, To: "customers", ToColumns: []string{"id"}},
-			storage.LinkMeasure{Cardinality: storage.ManyToOne, Rows: 180, Orphans: 1, Values: 46, OrphanValues: 1},
+			domain.Link{From: "ORDERS", Columns: []string{"Customer_ID"}, To: "customers", ToColumns: []string{"id"}},
+			domain.LinkMeasure{Cardinality: domain.ManyToOne, Rows: 180, Orphans: 1, Values: 46, OrphanValues: 1},
 		},
 		"one to many": {
-			storage.Link{From: "customers", Columns: []string{"id"}, To: "orders", ToColumns: []string{"customer_id"}},
-			storage.LinkMeasure{Cardinality: storage.OneToMany, Rows: 100, Orphans: 55, Values: 100, OrphanValues: 55},
+			domain.Link{From: "customers", Columns: []string{"id"}, To: "orders", ToColumns: []string{"customer_id"}},
+			domain.LinkMeasure{Cardinality: domain.OneToMany, Rows: 100, Orphans: 55, Values: 100, OrphanValues: 55},
 		},
 		"numbers in texts": {
-			storage.Link{From: "orders", Columns: []string{"customer_id"}, To: "customers", ToColumns: []string{"number"}},
-			storage.LinkMeasure{Cardinality: storage.ManyToOne, Rows: 180, Orphans: 1, Values: 46, OrphanValues: 1},
+			domain.Link{From: "orders", Columns: []string{"customer_id"}, To: "customers", ToColumns: []string{"number"}},
+			domain.LinkMeasure{Cardinality: domain.ManyToOne, Rows: 180, Orphans: 1, Values: 46, OrphanValues: 1},
 		},
 		"an odd name, within a dataset": {
-			storage.Link{From: "orders", Columns: []string{`odd "name`}, To: "orders", ToColumns: []string{"id"}},
-			storage.LinkMeasure{Cardinality: storage.OneToOne, Rows: 200, Values: 200},
+			domain.Link{From: "orders", Columns: []string{`odd "name`}, To: "orders", ToColumns: []string{"id"}},
+			domain.LinkMeasure{Cardinality: domain.OneToOne, Rows: 200, Values: 200},
 		},
 		"two columns, dates and times": {
-			storage.Link{From: "visits", Columns: []string{"customer", "day"}, To: "days", ToColumns: []string{"customer", "at"}},
-			storage.LinkMeasure{Cardinality: storage.ManyToOne, Rows: 13, Orphans: 4, Values: 12, OrphanValues: 4},
+			domain.Link{From: "visits", Columns: []string{"customer", "day"}, To: "days", ToColumns: []string{"customer", "at"}},
+			domain.LinkMeasure{Cardinality: domain.ManyToOne, Rows: 13, Orphans: 4, Values: 12, OrphanValues: 4},
 		},
 		"lists": {
-			storage.Link{From: "visits", Columns: []string{"list"}, To: "visits", ToColumns: []string{"list"}},
-			storage.LinkMeasure{Cardinality: storage.ManyToMany, Rows: 13, Values: 12},
+			domain.Link{From: "visits", Columns: []string{"list"}, To: "visits", ToColumns: []string{"list"}},
+			domain.LinkMeasure{Cardinality: domain.ManyToMany, Rows: 13, Values: 12},
 		},
 		"datasets s and t": {
-			storage.Link{From: "s", Columns: []string{"n"}, To: "t", ToColumns: []string{"n"}},
-			storage.LinkMeasure{Cardinality: storage.ManyToOne, Rows: 20, Values: 5},
+			domain.Link{From: "s", Columns: []string{"n"}, To: "t", ToColumns: []string{"n"}},
+			domain.LinkMeasure{Cardinality: domain.ManyToOne, Rows: 20, Values: 5},
 		},
 		"datasets t and s": {
-			storage.Link{From: "t", Columns: []string{"n", "k0"}, To: "s", ToColumns: []string{"n", "k0"}},
-			storage.LinkMeasure{Cardinality: storage.OneToOne, Rows: 5, Orphans: 1, Values: 5, OrphanValues: 1},
+			domain.Link{From: "t", Columns: []string{"n", "k0"}, To: "s", ToColumns: []string{"n", "k0"}},
+			domain.LinkMeasure{Cardinality: domain.OneToOne, Rows: 5, Orphans: 1, Values: 5, OrphanValues: 1},
 		},
 		"no rows": {
-			storage.Link{From: "empty", Columns: []string{"id"}, To: "customers", ToColumns: []string{"id"}},
-			storage.LinkMeasure{Cardinality: storage.OneToOne},
+			domain.Link{From: "empty", Columns: []string{"id"}, To: "customers", ToColumns: []string{"id"}},
+			domain.LinkMeasure{Cardinality: domain.OneToOne},
 		},
 	} {
 		measure, err := meter.measure(t.Context(), test.link)
@@ -148,11 +148,11 @@ func TestMeasureLink(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, measure, err)
 		}
 	}
-	for _, wrong := range []storage.Link{
+	for _, wrong := range []domain.Link{
 		{From: "orders", Columns: []string{"nothing"}, To: "customers", ToColumns: []string{"id"}},
 		{From: "orders", Columns: []string{"id"}, To: "secrets", ToColumns: []string{"word"}},
 	} {
-		if measure, err := meter.measure(t.Context(), wrong); !errors.Is(err, storage.ErrInvalid) {
+		if measure, err := meter.measure(t.Context(), wrong); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%+v: got %+v, %v", wrong, measure, err)
 		}
 	}
@@ -162,16 +162,16 @@ func TestMeasureLink(t *testing.T) {
 func TestMeasuresAreKept(t *testing.T) {
 	t.Parallel()
 	s := newLinkSetup(t, linkTables)
-	link := storage.Link{From: "days", Columns: []string{"customer", "at"}, To: "visits", ToColumns: []string{"customer", "day"}}
+	link := domain.Link{From: "days", Columns: []string{"customer", "at"}, To: "visits", ToColumns: []string{"customer", "day"}}
 	for range 2 {
 		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), link)
-		if err != nil || measure.Cardinality != storage.OneToMany {
+		if err != nil || measure.Cardinality != domain.OneToMany {
 			t.Errorf("got %+v, %v", measure, err)
 		}
 		s.config.Pool.Close()
 	}
 	s.all[3].Version++
-	if measure, err := s.linkMeter(ann, s.all).measure(t.Context(), link); !errors.Is(err, storage.ErrUnavailable) {
+	if measure, err := s.linkMeter(ann, s.all).measure(t.Context(), link); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("a new version: got %+v, %v", measure, err)
 	}
 }
@@ -182,7 +182,7 @@ func TestMeasureTooLarge(t *testing.T) {
 	small := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
 	s := newLinkSetupIn(t, small, [][2]string{{"many", `SELECT 'a long text that takes much room ' || hash(i) AS code FROM range(2000000) r(i)`}})
 	for range 2 {
-		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), storage.Link{From: "many", Columns: []string{"code"}, To: "many", ToColumns: []string{"code"}})
+		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), domain.Link{From: "many", Columns: []string{"code"}, To: "many", ToColumns: []string{"code"}})
 		if err != nil || measure != nil {
 			t.Fatalf("got %+v, %v", measure, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
@@ -108,7 +108,7 @@ var documentIngester = sync.OnceValues(func() (*Ingester, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := ingester.Text(context.Background(), Admission{User: "alice"}, source, storage.IngestOptions{}, out, 1000); err != nil {
+	if _, _, err := ingester.Text(context.Background(), Admission{User: "alice"}, source, domain.IngestOptions{}, out, 1000); err != nil {
 		return nil, err
 	}
 	if ingester.programs.Load() == nil {
@@ -164,7 +164,7 @@ func newSetup(t testing.TB, change func(*Config)) *setup {
 	return s
 }
 
-func (s *setup) query(t testing.TB, sql string) (storage.QueryResult, error) {
+func (s *setup) query(t testing.TB, sql string) (domain.QueryResult, error) {
 	t.Helper()
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Timeout: 20 * time.Second})
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // scores returns the rows' scores.
-func scores(t *testing.T, result storage.QueryResult) []float64 {
+func scores(t *testing.T, result domain.QueryResult) []float64 {
 	t.Helper()
 	var all []float64
 	for _, row := range result.Rows {

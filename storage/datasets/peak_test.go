@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/fulltest"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -51,10 +51,10 @@ func peak(argument string) {
 	ingester.programs.Store(&job.Programs)
 	var report peakReport
 	made, err := ingester.Ingest(context.Background(), Admission{User: "alice"}, ingest.Job{
-		Sources: []ingest.Source{{Path: job.Path, Name: filepath.Base(job.Path)}}, OutDir: job.Path + "-out", Options: storage.IngestOptions{Sheet: job.Sheet}})
-	var refusal *storage.Error
+		Sources: []ingest.Source{{Path: job.Path, Name: filepath.Base(job.Path)}}, OutDir: job.Path + "-out", Options: domain.IngestOptions{Sheet: job.Sheet}})
+	var refusal *domain.Error
 	switch {
-	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
+	case errors.As(err, &refusal) && errors.Is(err, domain.ErrInvalid):
 		report.Refused = refusal.Message
 	case err != nil:
 		report.Failed = err.Error()

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/lru"
-	"parley/storage"
 	"parley/storage/datasets/sandbox"
 )
 
@@ -145,7 +145,7 @@ func (p *Pool) Stats() Stats {
 var errDeadline = errors.New("the query's time is up")
 
 // errClosed is the cause when the pool closes.
-var errClosed = storage.Errorf(storage.ErrUnavailable, "the query engine is shutting down")
+var errClosed = domain.Errorf(domain.ErrUnavailable, "the query engine is shutting down")
 
 // enter counts a task that Close waits for, false when the pool is closed.
 func (p *Pool) enter() bool {

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/sandbox"
@@ -89,7 +89,7 @@ func TestAdmission(t *testing.T) {
 		second <- err
 	}()
 	waittest.Until(t, "the second waits", func() bool { return s.pool.Stats().Waiting == 1 })
-	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("the third: %v", err)
 	}
 	cancel()
@@ -133,7 +133,7 @@ func TestUsersTakeTurns(t *testing.T) {
 		}()
 	}
 	waittest.Until(t, "one runs, one waits", func() bool { stats := s.pool.Stats(); return stats.Running == 1 && stats.Waiting == 1 })
-	if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "flood"}); !errors.Is(err, storage.ErrTooMany) {
+	if _, err := s.pool.Query(ctx, Query{SQL: "SELECT 1", User: "flood"}); !errors.Is(err, domain.ErrTooMany) {
 		t.Errorf("one too many: %v", err)
 	}
 	for range 3 {
@@ -274,7 +274,7 @@ func TestDeadline(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	_, err := s.pool.Query(t.Context(), Query{SQL: endless, Tables: s.tables, Timeout: 300 * time.Millisecond})
-	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "longer than 300ms") {
+	if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "longer than 300ms") {
 		t.Error(err)
 	}
 	s.rows(t, "SELECT 1")
@@ -338,7 +338,7 @@ func TestWorkersFollowVersions(t *testing.T) {
 	if got := s.rows(t, "SELECT * FROM Renamed"); !strings.HasPrefix(got, `{"a":1,`) {
 		t.Error(got)
 	}
-	if _, err := s.query(t, "SELECT * FROM thing"); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := s.query(t, "SELECT * FROM thing"); !errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("under its old name: %v", err)
 	}
 	if stats := s.pool.Stats(); stats.Started != 1 {
@@ -377,10 +377,10 @@ func TestClose(t *testing.T) {
 	done := s.begin(t, t.Context(), 1)
 	s.pool.Close()
 	s.pool.Close()
-	if err := <-done; !errors.Is(err, storage.ErrUnavailable) {
+	if err := <-done; !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("a running query: %v", err)
 	}
-	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := s.query(t, "SELECT 1"); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("a new query: %v", err)
 	}
 	if idle.Alive() {
@@ -395,7 +395,7 @@ func TestCheck(t *testing.T) {
 	if err != nil || strings.Join(checked.Tables, " ") != "orders order-items.v2" {
 		t.Errorf("%v, %v", checked, err)
 	}
-	if _, err := s.pool.Check(t.Context(), "", "SELECT totl FROM orders", s.tables); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := s.pool.Check(t.Context(), "", "SELECT totl FROM orders", s.tables); !errors.Is(err, domain.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -430,7 +430,7 @@ func TestLargeTables(t *testing.T) {
 	}
 	orders.Version = "2"
 	_, err := s.query(t, "SELECT count(*) FROM orders")
-	var shown *storage.Error
+	var shown *domain.Error
 	if err == nil || errors.As(err, &shown) {
 		t.Errorf("a missing file is our fault, not the query's: %v", err)
 	}
@@ -448,7 +448,7 @@ func TestUnreadableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := s.query(t, "SELECT id FROM orders")
-	var shown *storage.Error
+	var shown *domain.Error
 	if err == nil || errors.As(err, &shown) || !strings.Contains(err.Error(), "open table") {
 		t.Error(err)
 	}
@@ -460,7 +460,7 @@ func TestUnreadableFile(t *testing.T) {
 func TestEmptyTables(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
-	s.tables = append(s.tables, Table{Name: "nothing", Columns: []storage.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}})
+	s.tables = append(s.tables, Table{Name: "nothing", Columns: []domain.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}})
 	if got := s.rows(t, "SELECT count(a) AS n, max(b) AS b FROM nothing"); got != `{"n":0,"b":null,"__metadata":{"score":1.0}}` {
 		t.Error(got)
 	}
@@ -491,7 +491,7 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if _, err := pool.Query(t.Context(), Query{SQL: "SELECT 1"}); !errors.Is(err, storage.ErrUnavailable) {
+	if _, err := pool.Query(t.Context(), Query{SQL: "SELECT 1"}); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // Preview returns the rows that an ingestion of JSON objects, or of texts that become rows,
 // would store in an empty dataset with this definition. It stores nothing.
-func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []json.RawMessage, definition storage.Definition) ([]json.RawMessage, error) {
+func (d *Datasets) Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error) {
 	if d.extracts(definition) {
 		if text, ok := proseOf(rows); ok {
 			var err error
@@ -42,7 +42,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 		}
 		var truncated bool
 		if shown, truncated, err = d.readBack(ctx, caller, result, "SELECT * FROM preview", maxPreview); truncated {
-			return storage.Errorf(storage.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
+			return domain.Errorf(domain.ErrInvalid, "the rows would take more than %d bytes to show; send fewer", maxPreview)
 		}
 		return err
 	})
@@ -51,7 +51,7 @@ func (d *Datasets) Preview(ctx context.Context, caller storage.Caller, rows []js
 
 // readBack queries new files as the table preview, and gives its rows as they are stored:
 // without a query's score. It reports whether they are not all.
-func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, stored ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
+func (d *Datasets) readBack(ctx context.Context, caller domain.Caller, stored ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
 	table := Table{Name: "preview", Columns: stored.Columns, ID: "preview/" + newHolder(), RowCount: stored.Rows}
 	for _, file := range stored.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
@@ -72,9 +72,9 @@ func (d *Datasets) readBack(ctx context.Context, caller storage.Caller, stored i
 }
 
 // extractPreview returns the rows that a text holds.
-func (d *Datasets) extractPreview(ctx context.Context, text string, definition storage.Definition) ([]json.RawMessage, error) {
+func (d *Datasets) extractPreview(ctx context.Context, text string, definition domain.Definition) ([]json.RawMessage, error) {
 	if len(text) > maxPreviewProse {
-		return nil, storage.Invalid(storage.FieldError{Field: "data", Message: fmt.Sprintf("must have at most %d bytes of text to extract rows from", maxPreviewProse)})
+		return nil, domain.Invalid(domain.FieldError{Field: "data", Message: fmt.Sprintf("must have at most %d bytes of text to extract rows from", maxPreviewProse)})
 	}
 	if err := checkFields(definition.Schema); err != nil {
 		return nil, err

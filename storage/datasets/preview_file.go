@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
 )
@@ -30,28 +30,28 @@ const (
 
 // PreviewFiles returns what an ingestion of uploaded files would make: for each table of one file,
 // or of several files together. It refuses what the ingestion refuses, and stores nothing.
-func (d *Datasets) PreviewFiles(ctx context.Context, caller storage.Caller, files []storage.UploadFile, into storage.PreviewTarget, options storage.IngestOptions) (storage.FilePreview, error) {
+func (d *Datasets) PreviewFiles(ctx context.Context, caller domain.Caller, files []domain.UploadFile, into domain.PreviewTarget, options domain.IngestOptions) (domain.FilePreview, error) {
 	dir, done, err := d.workDir()
 	if err != nil {
-		return storage.FilePreview{}, err
+		return domain.FilePreview{}, err
 	}
 	defer done()
 	p := filePreview{Datasets: d, caller: caller, dir: dir, into: into, options: options}
 	for i, file := range files {
 		sub := filepath.Join(dir, fmt.Sprint("source", i))
 		if err := os.Mkdir(sub, 0o700); err != nil {
-			return storage.FilePreview{}, fmt.Errorf("make a folder for a source: %w", err)
+			return domain.FilePreview{}, fmt.Errorf("make a folder for a source: %w", err)
 		}
 		path, err := d.config.Objects.Source(ctx, file.Key, sub)
 		if err != nil {
-			return storage.FilePreview{}, err
+			return domain.FilePreview{}, err
 		}
 		p.sources = append(p.sources, ingest.Source{Path: path, Name: file.Filename})
 	}
 	var names []string
 	if options.Sheet == "" && len(files) == 1 {
 		if names, err = d.config.Ingester.Parts(ctx, p.admission(), p.sources[0], filepath.Join(dir, "parts")); err != nil {
-			return storage.FilePreview{}, err
+			return domain.FilePreview{}, err
 		}
 	}
 	if len(names) < 2 {
@@ -70,7 +70,7 @@ func (d *Datasets) PreviewFiles(ctx context.Context, caller storage.Caller, file
 
 // Tables returns the names of the tables of an uploaded file, none for a file that is one
 // table.
-func (d *Datasets) Tables(ctx context.Context, caller storage.Caller, file storage.UploadFile) ([]string, error) {
+func (d *Datasets) Tables(ctx context.Context, caller domain.Caller, file domain.UploadFile) ([]string, error) {
 	dir, done, err := d.workDir()
 	if err != nil {
 		return nil, err
@@ -86,28 +86,28 @@ func (d *Datasets) Tables(ctx context.Context, caller storage.Caller, file stora
 // filePreview is a preview in the making.
 type filePreview struct {
 	*Datasets
-	caller  storage.Caller
+	caller  domain.Caller
 	dir     string
 	sources []ingest.Source
-	into    storage.PreviewTarget
-	options storage.IngestOptions
-	preview storage.FilePreview
+	into    domain.PreviewTarget
+	options domain.IngestOptions
+	preview domain.FilePreview
 }
 
 func (p *filePreview) admission() Admission { return Admission{User: p.caller.Username} }
 
 // addAll adds the tables of a file. One that cannot be read says why.
 func (p *filePreview) addAll(ctx context.Context, names []string) error {
-	for i, table := range storage.IngestTables(p.into.Dataset.Name, names, func(string) string { return "" }) {
+	for i, table := range domain.IngestTables(p.into.Dataset.Name, names, func(string) string { return "" }) {
 		name := table.Table
 		if i == previewTables {
 			p.preview.Tables = append(p.preview.Tables, unread(name, fmt.Sprintf("only the first %d of %d tables are shown; choose one by its name", previewTables, len(names))))
 			return nil
 		}
 		err := p.add(ctx, name, name, table.Dataset)
-		var refusal *storage.Error
+		var refusal *domain.Error
 		switch {
-		case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
+		case errors.As(err, &refusal) && errors.Is(err, domain.ErrInvalid):
 			p.preview.Tables = append(p.preview.Tables, unread(name, refusal.Message))
 		case err != nil:
 			return err
@@ -116,26 +116,26 @@ func (p *filePreview) addAll(ctx context.Context, names []string) error {
 	return nil
 }
 
-func unread(name, reason string) storage.TablePreview {
-	return storage.TablePreview{Name: name, Warnings: []storage.IngestWarning{{Message: reason}}}
+func unread(name, reason string) domain.TablePreview {
+	return domain.TablePreview{Name: name, Warnings: []domain.IngestWarning{{Message: reason}}}
 }
 
 // have returns the columns that the dataset of this name has, and keeps.
-func (p *filePreview) have(ctx context.Context, dataset string) ([]storage.Column, error) {
+func (p *filePreview) have(ctx context.Context, dataset string) ([]domain.Column, error) {
 	ref := p.into.Dataset
 	if ref.Name == "" {
 		return nil, nil
 	}
 	ref.Name = dataset
 	data, err := p.config.Records.DatasetData(ctx, p.caller, ref)
-	if errors.Is(err, storage.ErrNotFound) && ref.Owner == p.caller.Username {
+	if errors.Is(err, domain.ErrNotFound) && ref.Owner == p.caller.Username {
 		return nil, nil // the ingestion creates it
 	}
 	if err == nil {
 		err = data.MayEdit()
 	}
 	isText := func(s ingest.Source) bool { return source.MayBeText(s.Name) }
-	if err != nil || p.into.Mode == storage.IngestReplace || p.extracts(data.Definition) && slices.ContainsFunc(p.sources, isText) {
+	if err != nil || p.into.Mode == domain.IngestReplace || p.extracts(data.Definition) && slices.ContainsFunc(p.sources, isText) {
 		return nil, err
 	}
 	return data.Columns, nil
@@ -156,10 +156,10 @@ func (p *filePreview) add(ctx context.Context, name, sheet, dataset string) erro
 		return err
 	}
 	// Columns that the dataset alone has are not shown.
-	var own []storage.Column
+	var own []domain.Column
 	var exprs []string
 	for _, c := range made.Columns {
-		if slices.ContainsFunc(made.Report.Columns, func(r storage.ColumnReport) bool { return r.Name == c.Name }) {
+		if slices.ContainsFunc(made.Report.Columns, func(r domain.ColumnReport) bool { return r.Name == c.Name }) {
 			own, exprs = append(own, c), append(exprs, sqltext.Name(c.Name))
 		}
 	}
@@ -172,15 +172,15 @@ func (p *filePreview) add(ctx context.Context, name, sheet, dataset string) erro
 		p.preview.Encoding, p.preview.Delimiter, p.preview.HeaderRow = report.Encoding, report.Delimiter, report.HeaderRow
 	}
 	columns, err := previewColumns(own, report, rows)
-	p.preview.Tables = append(p.preview.Tables, storage.TablePreview{
+	p.preview.Tables = append(p.preview.Tables, domain.TablePreview{
 		Name: name, Columns: columns, Rows: rows, RowCount: made.Rows, Warnings: report.Warnings,
 	})
 	return err
 }
 
 // previewColumns describes columns, with examples from the rows.
-func previewColumns(columns []storage.Column, report storage.IngestReport, rows []json.RawMessage) ([]storage.ColumnPreview, error) {
-	known := map[string]storage.ColumnReport{}
+func previewColumns(columns []domain.Column, report domain.IngestReport, rows []json.RawMessage) ([]domain.ColumnPreview, error) {
+	known := map[string]domain.ColumnReport{}
 	for _, c := range report.Columns {
 		known[c.Name] = c
 	}
@@ -190,7 +190,7 @@ func previewColumns(columns []storage.Column, report storage.IngestReport, rows 
 			return nil, fmt.Errorf("read a preview: %w", err)
 		}
 	}
-	all := make([]storage.ColumnPreview, len(columns))
+	all := make([]domain.ColumnPreview, len(columns))
 	for i, c := range columns {
 		all[i].ColumnReport = known[c.Name]
 		all[i].Name, all[i].Type = c.Name, c.Type

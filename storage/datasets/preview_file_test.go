@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/sandbox"
 )
 
@@ -23,14 +23,14 @@ type oneFile struct {
 func (o oneFile) Source(context.Context, string, string) (string, error) { return o.path, nil }
 
 // previewOf previews a file with this content. It leaves no file behind.
-func previewOf(t *testing.T, d *Datasets, name, content string, options storage.IngestOptions) (storage.FilePreview, error) {
+func previewOf(t *testing.T, d *Datasets, name, content string, options domain.IngestOptions) (domain.FilePreview, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "upload")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.config.Objects = oneFile{path: path}
-	preview, err := d.PreviewFiles(t.Context(), storage.Caller{Username: "alice"}, []storage.UploadFile{{Filename: name}}, storage.PreviewTarget{}, options)
+	preview, err := d.PreviewFiles(t.Context(), domain.Caller{Username: "alice"}, []domain.UploadFile{{Filename: name}}, domain.PreviewTarget{}, options)
 	if left, _ := os.ReadDir(d.config.Dir); len(left) > 0 {
 		t.Errorf("%s: left behind %v", name, left)
 	}
@@ -45,7 +45,7 @@ func TestPreviewFile(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&many, "%d,plum,\n", i)
 	}
-	preview, err := previewOf(t, d, "orders.csv", many.String(), storage.IngestOptions{})
+	preview, err := previewOf(t, d, "orders.csv", many.String(), domain.IngestOptions{})
 	if err != nil || len(preview.Tables) != 1 {
 		t.Fatalf("%+v, %v", preview, err)
 	}
@@ -58,7 +58,7 @@ func TestPreviewFile(t *testing.T) {
 		t.Errorf("columns %+v, examples %s", table.Columns, examples)
 	}
 
-	preview, err = previewOf(t, d, "shop.json", `{"orders":[{"id":1},{"id":2}],"items":[{"name":"plum"}],"none":[{}]}`, storage.IngestOptions{})
+	preview, err = previewOf(t, d, "shop.json", `{"orders":[{"id":1},{"id":2}],"items":[{"name":"plum"}],"none":[{}]}`, domain.IngestOptions{})
 	var names []string
 	for _, table := range preview.Tables {
 		names = append(names, fmt.Sprintf("%s %d", table.Name, table.RowCount))
@@ -66,12 +66,12 @@ func TestPreviewFile(t *testing.T) {
 	if got := strings.Join(names, ", "); err != nil || !strings.HasPrefix(got, "orders 2, items 1") {
 		t.Errorf("tables %s, %v", got, err)
 	}
-	preview, err = previewOf(t, d, "shop.json", `{"orders":[{"id":1},{"id":2}],"items":[{"name":"plum"}]}`, storage.IngestOptions{Sheet: "Items"})
+	preview, err = previewOf(t, d, "shop.json", `{"orders":[{"id":1},{"id":2}],"items":[{"name":"plum"}]}`, domain.IngestOptions{Sheet: "Items"})
 	if err != nil || len(preview.Tables) != 1 || string(preview.Tables[0].Rows[0]) != `{"name":"plum"}` {
 		t.Errorf("one table: %+v, %v", preview, err)
 	}
 
-	if _, err := previewOf(t, d, "bad.csv", "a,b\n1,2\n3\"\n\x00", storage.IngestOptions{}); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv") {
+	if _, err := previewOf(t, d, "bad.csv", "a,b\n1,2\n3\"\n\x00", domain.IngestOptions{}); !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "bad.csv") {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestWickedParts(t *testing.T) {
 	d := newPreview(t, nil)
 	for _, kind := range []string{"noise", "many parts", "long parts"} {
 		d.config.Ingester = compromisedIngester(kind)
-		if preview, err := previewOf(t, d, "a.csv", "a\n1\n", storage.IngestOptions{}); !errors.Is(err, sandbox.ErrBadReply) {
+		if preview, err := previewOf(t, d, "a.csv", "a\n1\n", domain.IngestOptions{}); !errors.Is(err, sandbox.ErrBadReply) {
 			t.Errorf("%s: believed %+v, %v", kind, preview, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -47,29 +47,29 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	extract := func(_ context.Context, piece Piece) ([]json.RawMessage, error) {
 		if strings.Contains(piece.Text, "down") {
-			return nil, storage.Errorf(storage.ErrUnavailable, "nobody is there")
+			return nil, domain.Errorf(domain.ErrUnavailable, "nobody is there")
 		}
 		return rawRows(fmt.Sprintf(`{"size":%d}`, len(piece.Text))), nil
 	}
 	d := newPreview(t, extract)
-	schema := storage.Definition{Schema: map[string]string{"size": "how long"}}
+	schema := domain.Definition{Schema: map[string]string{"size": "how long"}}
 	for name, test := range map[string]struct {
 		rows       []string
-		definition storage.Definition
+		definition domain.Definition
 		want       string
 	}{
 		"none":                  {nil, schema, "[]"},
-		"types":                 {[]string{`{"b":1,"a":null}`, `{"a":"2025-01-02","b":1.5}`}, storage.Definition{}, `[{"b":1,"a":null},{"b":1.5,"a":"2025-01-02"}]`},
-		"a text about metadata": {[]string{`{"a":"x,\"__metadata\":{}}"}`}, storage.Definition{}, `[{"a":"x,\"__metadata\":{}}"}]`},
+		"types":                 {[]string{`{"b":1,"a":null}`, `{"a":"2025-01-02","b":1.5}`}, domain.Definition{}, `[{"b":1,"a":null},{"b":1.5,"a":"2025-01-02"}]`},
+		"a text about metadata": {[]string{`{"a":"x,\"__metadata\":{}}"}`}, domain.Definition{}, `[{"a":"x,\"__metadata\":{}}"}]`},
 		"texts":                 {[]string{`{"a":"one"}`, `{"a":"two"}`}, schema, `[{"size":8}]`},
 		"passages":              {[]string{`{"document":"d","passage":1,"text":"one"}`}, schema, `[{"size":3}]`},
 		"no texts":              {[]string{`{"a":"one","n":1}`}, schema, `[{"a":"one","n":1}]`},
-		"no fields":             {[]string{`{"a":"one"}`}, storage.Definition{}, `[{"a":"one"}]`},
-		"fields of passages":    {[]string{`{"text":"one"}`}, storage.Definition{Schema: map[string]string{"text": ""}}, `[{"text":"one"}]`},
+		"no fields":             {[]string{`{"a":"one"}`}, domain.Definition{}, `[{"a":"one"}]`},
+		"fields of passages":    {[]string{`{"text":"one"}`}, domain.Definition{Schema: map[string]string{"text": ""}}, `[{"text":"one"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(test.rows...), test.definition)
+			rows, err := d.Preview(t.Context(), domain.Caller{Username: "alice"}, rawRows(test.rows...), test.definition)
 			if got, _ := json.Marshal(rows); err != nil || string(got) != test.want {
 				t.Errorf("%s, %v, want %s", got, err, test.want)
 			}
@@ -77,11 +77,11 @@ func TestPreview(t *testing.T) {
 	}
 	t.Run("errors", func(t *testing.T) {
 		t.Parallel()
-		if _, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(`{"a":"down"}`), schema); !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "nobody is there") {
+		if _, err := d.Preview(t.Context(), domain.Caller{Username: "alice"}, rawRows(`{"a":"down"}`), schema); !errors.Is(err, domain.ErrUnavailable) || !strings.Contains(err.Error(), "nobody is there") {
 			t.Errorf("down: %v", err)
 		}
 		long := fmt.Sprintf(`{"a":%q}`, strings.Repeat("x", maxPreviewProse+1))
-		if _, err := d.Preview(t.Context(), storage.Caller{Username: "alice"}, rawRows(long), schema); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := d.Preview(t.Context(), domain.Caller{Username: "alice"}, rawRows(long), schema); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("long: %v", err)
 		}
 	})
@@ -95,10 +95,10 @@ func TestPreview(t *testing.T) {
 // oneDataset is the records of one dataset.
 type oneDataset struct {
 	Records
-	data storage.DatasetData
+	data domain.DatasetData
 }
 
-func (o oneDataset) DatasetDataByID(context.Context, storage.Caller, string) (storage.DatasetData, error) {
+func (o oneDataset) DatasetDataByID(context.Context, domain.Caller, string) (domain.DatasetData, error) {
 	return o.data, nil
 }
 
@@ -109,8 +109,8 @@ func TestExtractSources(t *testing.T) {
 	var pieces []Piece
 	d := &Datasets{config: DatasetsConfig{
 		Ingester: NewIngester(IngesterConfig{}),
-		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
-			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
+		Records: oneDataset{data: domain.DatasetData{Access: domain.Access{Role: domain.Owner, Writable: true}, Dataset: domain.Dataset{
+			Definition: domain.Definition{Schema: map[string]string{"n": ""}},
 		}}},
 		Extract: func(_ context.Context, piece Piece) ([]json.RawMessage, error) {
 			if piece.Document == "empty.txt" {
@@ -158,7 +158,7 @@ func TestExtractSources(t *testing.T) {
 	before := len(pieces)
 	for name, text := range map[string]string{"bad.txt": "fine\nneither UTF-8 nor \x81 Windows-1252", "huge.txt": strings.Repeat("x", maxProse+1)} {
 		a = &addition{dir: t.TempDir(), sources: []ingest.Source{sources[0], write(name, text)}, extracted: a.extracted}
-		if err := d.extractSources(t.Context(), a); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), name) || len(pieces) != before {
+		if err := d.extractSources(t.Context(), a); !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), name) || len(pieces) != before {
 			t.Errorf("%s: %v after %d pieces", name, err, len(pieces)-before)
 		}
 	}
@@ -174,8 +174,8 @@ func TestExtractDocuments(t *testing.T) {
 	var texts []string
 	d := &Datasets{config: DatasetsConfig{
 		Ingester: ingester,
-		Records: oneDataset{data: storage.DatasetData{Access: storage.Access{Role: storage.Owner, Writable: true}, Dataset: storage.Dataset{
-			Definition: storage.Definition{Schema: map[string]string{"n": ""}},
+		Records: oneDataset{data: domain.DatasetData{Access: domain.Access{Role: domain.Owner, Writable: true}, Dataset: domain.Dataset{
+			Definition: domain.Definition{Schema: map[string]string{"n": ""}},
 		}}},
 		Extract: func(_ context.Context, piece Piece) ([]json.RawMessage, error) {
 			texts = append(texts, piece.Document+": "+strings.TrimSpace(piece.Text))
@@ -216,7 +216,7 @@ func TestWickedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"noise", "text elsewhere", "linked text", "long text"} {
-		text, ok, err := compromisedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, storage.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
+		text, ok, err := compromisedIngester(kind).Text(t.Context(), Admission{User: "alice"}, ingest.Source{Path: source, Name: "a.txt"}, domain.IngestOptions{}, filepath.Join(t.TempDir(), "out"), 1000)
 		if !errors.Is(err, sandbox.ErrBadReply) || ok {
 			t.Errorf("%s: believed %.100q, %v", kind, text, err)
 		}

@@ -11,18 +11,18 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
 )
 
 // Query checks a statement and runs it. A wrong statement, and one that needs too much time
-// or memory, is storage.ErrInvalid with a message for people and models. A full queue is
-// storage.ErrUnavailable, or storage.ErrTooMany for the user's own.
-func (p *Pool) Query(ctx context.Context, q Query) (storage.QueryResult, error) {
+// or memory, is domain.ErrInvalid with a message for people and models. A full queue is
+// domain.ErrUnavailable, or domain.ErrTooMany for the user's own.
+func (p *Pool) Query(ctx context.Context, q Query) (domain.QueryResult, error) {
 	q = q.withDefaults()
 	if err := sqlcheck.CheckRequest(q.SQL, columnsOf(q.Tables)); err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	result, err := p.run(ctx, q, nil)
 	if errors.Is(err, errUnguarded) {
@@ -42,16 +42,16 @@ type statement struct {
 }
 
 // errNotReady says that files of a query must be fetched.
-var errNotReady = storage.Errorf(storage.ErrUnavailable, "the data has just changed on disk; try again")
+var errNotReady = domain.Errorf(domain.ErrUnavailable, "the data has just changed on disk; try again")
 
 // run checks a statement, unless it has been checked, and runs it. No worker waits for
 // files that must be fetched.
-func (p *Pool) run(ctx context.Context, q Query, checked *statement) (storage.QueryResult, error) {
+func (p *Pool) run(ctx context.Context, q Query, checked *statement) (domain.QueryResult, error) {
 	result, checked, err := p.try(ctx, q, checked)
 	if errors.Is(err, errNotReady) {
 		release, err := p.fetch(ctx, q, checked.Tables)
 		if err != nil {
-			return storage.QueryResult{}, err
+			return domain.QueryResult{}, err
 		}
 		defer release()
 		result, _, err = p.try(ctx, q, checked)
@@ -84,7 +84,7 @@ func (p *Pool) fetch(ctx context.Context, q Query, tables []string) (release fun
 }
 
 // try checks a statement in a worker, unless it has been checked, guards it, and runs it there.
-func (p *Pool) try(ctx context.Context, q Query, known *statement) (result storage.QueryResult, checked *statement, err error) {
+func (p *Pool) try(ctx context.Context, q Query, known *statement) (result domain.QueryResult, checked *statement, err error) {
 	checked = known
 	err = p.leaseWithRetry(ctx, q, func(ctx context.Context, w *queryWorker) (keep bool, err error) {
 		switch {
@@ -129,14 +129,14 @@ func (p *Pool) Check(ctx context.Context, user, sql string, tables []Table) (sql
 
 // Passages ranks the passages of a table, which has the columns document, passage and
 // text, by how well they match some words. Source and errors are those of Query.
-func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (storage.QueryResult, error) {
+func (p *Pool) Passages(ctx context.Context, user string, table Table, source Source, words string, limit int) (domain.QueryResult, error) {
 	q := Query{Tables: []Table{table}, Source: source, MaxRows: limit, User: user}.withDefaults()
 	if !utf8.ValidString(words) || strings.ContainsRune(words, 0) || len(words) > sqlcheck.MaxSQL {
-		return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
+		return domain.QueryResult{}, domain.Errorf(domain.ErrInvalid, "the search must be UTF-8 text of at most %d bytes", sqlcheck.MaxSQL)
 	}
 	for _, name := range []string{"document", "passage", "text"} {
-		if !slices.ContainsFunc(table.Columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, name) }) {
-			return storage.QueryResult{}, storage.Errorf(storage.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
+		if !slices.ContainsFunc(table.Columns, func(c domain.Column) bool { return strings.EqualFold(c.Name, name) }) {
+			return domain.QueryResult{}, domain.Errorf(domain.ErrInvalid, "`%s` holds no passages: it has no column `%s`", table.Name, name)
 		}
 	}
 	q.SQL = passagesSQL(table, words, q.MaxRows)
@@ -182,7 +182,7 @@ func (w *queryWorker) parse(ctx context.Context, sql string) (tree []byte, keep 
 	return []byte(head.Tree), true, nil
 }
 
-func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result storage.QueryResult, keep bool, err error) {
+func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked, threads int) (result domain.QueryResult, keep bool, err error) {
 	drop, need := w.compare(q.Tables, checked.Tables)
 	names := make([]string, len(need))
 	for i, t := range need {
@@ -225,7 +225,7 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if q.Sink != nil {
 		err, rows = q.Sink.Write(rows), nil
 	}
-	return storage.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
+	return domain.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
 }
 
 // explain returns an error whose cause is the query a message for its author.
@@ -235,23 +235,23 @@ func explain(err error, timeout time.Duration) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errDeadline):
-		return storage.Errorf(storage.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
+		return domain.Errorf(domain.ErrInvalid, "the query took longer than %s and was stopped; ask for less at once", timeout)
 	case errors.As(err, &f):
 		switch f.Kind {
 		case sandbox.FaultMemory:
-			return storage.Errorf(storage.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
+			return domain.Errorf(domain.ErrInvalid, "the query needs more memory than it may use; ask for less at once")
 		case sandbox.FaultTables:
 			return fmt.Errorf("query: %w", f)
 		}
-		return storage.Errorf(storage.ErrInvalid, "%s", sqlcheck.Reason(f.Message))
+		return domain.Errorf(domain.ErrInvalid, "%s", sqlcheck.Reason(f.Message))
 	case sandbox.Gone(err):
-		return storage.Errorf(storage.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
+		return domain.Errorf(domain.ErrInvalid, "the query could not be finished: it most likely needs more memory than it may use")
 	case errors.Is(err, errClosed):
 		return errClosed
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return storage.Errorf(storage.ErrUnavailable, "the server has too many files and connections open; try again shortly")
+		return domain.Errorf(domain.ErrUnavailable, "the server has too many files and connections open; try again shortly")
 	}
-	if known, ok := errors.AsType[*storage.Error](err); ok && known != storage.ErrDamaged {
+	if known, ok := errors.AsType[*domain.Error](err); ok && known != domain.ErrDamaged {
 		return known
 	}
 	return fmt.Errorf("query: %w", err)

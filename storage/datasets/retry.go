@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 const (
@@ -42,8 +42,8 @@ func retryWhileUnavailable(ctx context.Context, log *slog.Logger, call func() er
 // unavailable reports an outage of records or objects: ErrUnavailable without a message
 // for the user.
 func unavailable(err error) bool {
-	var known *storage.Error
-	return errors.Is(err, storage.ErrUnavailable) && !errors.As(err, &known)
+	var known *domain.Error
+	return errors.Is(err, domain.ErrUnavailable) && !errors.As(err, &known)
 }
 
 // retrying is d with records and objects that retry each call by itself, so that an
@@ -60,7 +60,7 @@ type retryingRecords struct {
 	log *slog.Logger
 }
 
-func (r retryingRecords) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (data storage.DatasetData, err error) {
+func (r retryingRecords) DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (data domain.DatasetData, err error) {
 	err = retryWhileUnavailable(ctx, r.log, func() error {
 		data, err = r.Records.DatasetDataByID(ctx, caller, id)
 		return err
@@ -72,11 +72,11 @@ func (r retryingRecords) AddOrphanedObjects(ctx context.Context, keys []string, 
 	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.AddOrphanedObjects(ctx, keys, lasts) })
 }
 
-func (r retryingRecords) CommitVersion(ctx context.Context, change storage.VersionChange) error {
+func (r retryingRecords) CommitVersion(ctx context.Context, change domain.VersionChange) error {
 	unanswered := false
 	err := retryWhileUnavailable(ctx, r.log, func() error {
 		err := r.Records.CommitVersion(ctx, change)
-		if unanswered && errors.Is(err, storage.ErrConflict) {
+		if unanswered && errors.Is(err, domain.ErrConflict) {
 			err = r.committed(ctx, change, err)
 		}
 		unanswered = unanswered || unavailable(err)
@@ -92,7 +92,7 @@ func (r retryingRecords) CommitVersion(ctx context.Context, change storage.Versi
 }
 
 // committed is nil when the change took effect before: then the dataset names its files.
-func (r retryingRecords) committed(ctx context.Context, change storage.VersionChange, refused error) error {
+func (r retryingRecords) committed(ctx context.Context, change domain.VersionChange, refused error) error {
 	keys := make([]string, len(change.Add))
 	for i, file := range change.Add {
 		keys[i] = file.Key
@@ -107,7 +107,7 @@ func (r retryingRecords) committed(ctx context.Context, change storage.VersionCh
 	return nil
 }
 
-func (r retryingRecords) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
+func (r retryingRecords) FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error {
 	return retryWhileUnavailable(ctx, r.log, func() error { return r.Records.FailIngestion(ctx, job, message) })
 }
 
@@ -120,7 +120,7 @@ func (o retryingObjects) Put(ctx context.Context, key, path string) error {
 	return retryWhileUnavailable(ctx, o.log, func() error { return o.Objects.Put(ctx, key, path) })
 }
 
-func (o retryingObjects) Check(ctx context.Context, files []storage.DataFile) error {
+func (o retryingObjects) Check(ctx context.Context, files []domain.DataFile) error {
 	return retryWhileUnavailable(ctx, o.log, func() error { return o.Objects.Check(ctx, files) })
 }
 

@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // How long an ingestion took before something was unavailable does not count.
 func TestPatience(t *testing.T) {
 	t.Parallel()
-	outage := fmt.Errorf("keep a file: %w", storage.ErrUnavailable)
+	outage := fmt.Errorf("keep a file: %w", domain.ErrUnavailable)
 	type try struct {
 		takes time.Duration
 		err   error
@@ -29,14 +29,14 @@ func TestPatience(t *testing.T) {
 		"at once":                {[]try{{time.Minute, nil}}, nil, 1, time.Minute},
 		"a fault":                {[]try{{0, errors.ErrUnsupported}}, errors.ErrUnsupported, 1, 0},
 		"a fault afterwards":     {[]try{{0, outage}, {0, errors.ErrUnsupported}}, errors.ErrUnsupported, 2, time.Second},
-		"said to the user":       {[]try{{0, storage.Errorf(storage.ErrUnavailable, "no")}}, storage.ErrUnavailable, 1, 0},
+		"said to the user":       {[]try{{0, domain.Errorf(domain.ErrUnavailable, "no")}}, domain.ErrUnavailable, 1, 0},
 		"late, and for long":     {[]try{{12 * time.Minute, outage}, {12 * time.Minute, nil}}, nil, 2, 24*time.Minute + time.Second},
 		"late, then twice":       {[]try{{12 * time.Minute, outage}, {0, outage}, {time.Minute, nil}}, nil, 3, 13*time.Minute + 2*time.Second},
 		"another outage":         {[]try{{0, outage}, {12 * time.Minute, outage}, {0, outage}, {0, nil}}, nil, 4, 12*time.Minute + 3*time.Second},
-		"for good":               {[]try{{0, outage}}, storage.ErrUnavailable, 600, 599 * time.Second},
-		"late, for good":         {[]try{{12 * time.Minute, outage}, {0, outage}}, storage.ErrUnavailable, 600, 12*time.Minute + 599*time.Second},
-		"each time in the end":   {[]try{{12 * time.Minute, outage}}, storage.ErrUnavailable, 6, 72*time.Minute + 5*time.Second},
-		"often, in the meantime": {[]try{{4 * time.Minute, outage}}, storage.ErrUnavailable, 4, 16*time.Minute + 3*time.Second},
+		"for good":               {[]try{{0, outage}}, domain.ErrUnavailable, 600, 599 * time.Second},
+		"late, for good":         {[]try{{12 * time.Minute, outage}, {0, outage}}, domain.ErrUnavailable, 600, 12*time.Minute + 599*time.Second},
+		"each time in the end":   {[]try{{12 * time.Minute, outage}}, domain.ErrUnavailable, 6, 72*time.Minute + 5*time.Second},
+		"often, in the meantime": {[]try{{4 * time.Minute, outage}}, domain.ErrUnavailable, 4, 16*time.Minute + 3*time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,8 +62,8 @@ func TestPatienceEndsWithTheServer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		began := time.Now()
-		err := retryWhileUnavailable(ctx, slog.New(slog.DiscardHandler), func() error { return storage.ErrUnavailable })
-		if !errors.Is(err, storage.ErrUnavailable) || time.Since(began) != 90*time.Second {
+		err := retryWhileUnavailable(ctx, slog.New(slog.DiscardHandler), func() error { return domain.ErrUnavailable })
+		if !errors.Is(err, domain.ErrUnavailable) || time.Since(began) != 90*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 // sortColumns is how many columns decide the order of rows, so that pages of rows with
@@ -15,27 +15,27 @@ import (
 const sortColumns = 16
 
 // Rows returns a page of a dataset's rows. An unknown column to sort by is ErrInvalid.
-func (d *Datasets) Rows(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, page storage.RowPage) (storage.QueryResult, error) {
+func (d *Datasets) Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error) {
 	data, err := d.config.Records.DatasetData(ctx, caller, ref)
 	if err != nil {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	order, err := orderBy(data.Columns, page)
 	if err != nil || len(data.Columns) == 0 {
-		return storage.QueryResult{}, err
+		return domain.QueryResult{}, err
 	}
 	sql := fmt.Sprintf("SELECT * FROM %s%s LIMIT %d OFFSET %d", sqltext.Name(data.Name), order, page.Limit, page.Offset)
-	return d.QueryOver(ctx, caller, []storage.DatasetData{data}, sql)
+	return d.QueryOver(ctx, caller, []domain.DatasetData{data}, sql)
 }
 
 // orderBy returns the ORDER BY clause of a page, "" for the order of the rows themselves.
-func orderBy(columns []storage.Column, page storage.RowPage) (string, error) {
+func orderBy(columns []domain.Column, page domain.RowPage) (string, error) {
 	if page.Sort == "" {
 		return "", nil
 	}
-	at := slices.IndexFunc(columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, page.Sort) })
+	at := slices.IndexFunc(columns, func(c domain.Column) bool { return strings.EqualFold(c.Name, page.Sort) })
 	if at < 0 {
-		return "", storage.Invalid(storage.FieldError{Field: "sort", Message: "is not a column of the dataset"})
+		return "", domain.Invalid(domain.FieldError{Field: "sort", Message: "is not a column of the dataset"})
 	}
 	direction := " ASC NULLS LAST"
 	if page.Descending {

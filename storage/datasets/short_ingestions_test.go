@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -31,7 +31,7 @@ func (o blockingObjects) Source(ctx context.Context, key, dir string) (string, e
 	return o.dirObjects.Source(ctx, key, dir)
 }
 
-func (o blockingObjects) Check(context.Context, []storage.DataFile) error { return nil }
+func (o blockingObjects) Check(context.Context, []domain.DataFile) error { return nil }
 
 // ingestions has users ingest files, for real.
 type ingestions struct {
@@ -61,31 +61,31 @@ func (s ingestions) must(err error) {
 }
 
 // start starts an ingestion of a text into a new dataset of a user.
-func (s ingestions) start(user, filename, text string, definition storage.Definition) storage.DatasetRef {
+func (s ingestions) start(user, filename, text string, definition domain.Definition) domain.DatasetRef {
 	s.t.Helper()
-	caller, id := storage.Caller{Username: user}, uuid.NewString()
+	caller, id := domain.Caller{Username: user}, uuid.NewString()
 	path := filepath.Join(s.t.TempDir(), "source")
 	s.must(os.WriteFile(path, []byte(text), 0o600))
 	key := "uploads/" + id + filename
 	s.must(s.objects.Put(s.t.Context(), key, path))
-	session := storage.UploadSession{ID: id, Files: []storage.UploadFile{
+	session := domain.UploadSession{ID: id, Files: []domain.UploadFile{
 		{ID: id, Filename: filename, Size: int64(len(text)), PartSize: 1 << 20, Key: key, UploadID: id}}}
 	s.must(s.store.CreateUploadSession(s.t.Context(), caller, session))
 	_, err := s.store.CompleteUploadFile(s.t.Context(), caller, id, id)
 	s.must(err)
 	name := "d" + id
 	s.must(s.store.CreateDataset(s.t.Context(), caller, "ns", name, definition))
-	ref := storage.DatasetRef{Owner: user, Namespace: "ns", Name: name}
-	s.must(s.store.StartIngestion(s.t.Context(), caller, ref, storage.NewIngestion{
-		ID: id, Mode: storage.IngestAppend, Files: []storage.IngestFile{{SessionID: id, FileID: id}}}))
+	ref := domain.DatasetRef{Owner: user, Namespace: "ns", Name: name}
+	s.must(s.store.StartIngestion(s.t.Context(), caller, ref, domain.NewIngestion{
+		ID: id, Mode: domain.IngestAppend, Files: []domain.IngestFile{{SessionID: id, FileID: id}}}))
 	s.Wake()
 	return ref
 }
 
 // state returns the only ingestion of a dataset.
-func (s ingestions) state(ref storage.DatasetRef) storage.Ingestion {
+func (s ingestions) state(ref domain.DatasetRef) domain.Ingestion {
 	s.t.Helper()
-	all, err := s.store.Ingestions(s.t.Context(), storage.Caller{Username: ref.Owner}, ref, time.Now().Add(time.Hour), 10)
+	all, err := s.store.Ingestions(s.t.Context(), domain.Caller{Username: ref.Owner}, ref, time.Now().Add(time.Hour), 10)
 	s.must(err)
 	if len(all) != 1 {
 		s.t.Fatalf("ingestions: %+v", all)
@@ -118,7 +118,7 @@ func TestShortIngestionAmongLongOnes(t *testing.T) {
 	}()
 	startLong := func() {
 		for i := range s.config.Ingestions {
-			s.start(fmt.Sprint("long", i), "blocked", "a\n1\n", storage.Definition{})
+			s.start(fmt.Sprint("long", i), "blocked", "a\n1\n", domain.Definition{})
 		}
 	}
 	startLong()
@@ -127,8 +127,8 @@ func TestShortIngestionAmongLongOnes(t *testing.T) {
 		meter.usage.Add(fmt.Sprint("long", i), 2*time.Hour)
 	}
 	startLong()
-	ref := s.start("light", "tiny.csv", "a,b\n1,2\n", storage.Definition{})
-	waittest.Until(t, "it is completed", func() bool { return s.state(ref).Status == storage.IngestionCompleted })
+	ref := s.start("light", "tiny.csv", "a,b\n1,2\n", domain.Definition{})
+	waittest.Until(t, "it is completed", func() bool { return s.state(ref).Status == domain.IngestionCompleted })
 	if got := s.claims.count(); got != s.config.Ingestions {
 		t.Errorf("%d usual slots are in use", got)
 	}
@@ -141,18 +141,18 @@ func TestStoppedShortIngestion(t *testing.T) {
 	s := newIngestions(t, nil)
 	meter := &s.config.Ingester.meter
 	slice := meter.slice
-	ref := s.start("ann", "a.csv", "a,b\n1,2\n", storage.Definition{})
+	ref := s.start("ann", "a.csv", "a,b\n1,2\n", domain.Definition{})
 	if s.ingestNext(t.Context(), "short", true) {
 		t.Error("it does not wait for a free slot")
 	}
 	s.useSlots()
 	meter.slice = 1
-	for range storage.MaxIngestionAttempts + 1 {
+	for range domain.MaxIngestionAttempts + 1 {
 		meter.most = time.Hour
 		if !s.ingestNext(t.Context(), "short", true) {
 			t.Fatal("it was not claimed")
 		}
-		if got := s.state(ref); got.Status != storage.IngestionPending || got.StatusMessage != "" || got.ProcessedBytes != 0 || got.ProcessedRows != 0 {
+		if got := s.state(ref); got.Status != domain.IngestionPending || got.StatusMessage != "" || got.ProcessedBytes != 0 || got.ProcessedRows != 0 {
 			t.Errorf("stopped: %+v", got)
 		}
 	}
@@ -164,7 +164,7 @@ func TestStoppedShortIngestion(t *testing.T) {
 	if !s.ingestNext(t.Context(), "usual", false) {
 		t.Error("it does not wait any more")
 	}
-	if got := s.state(ref); got.Status != storage.IngestionCompleted || got.ProcessedRows != 1 {
+	if got := s.state(ref); got.Status != domain.IngestionCompleted || got.ProcessedRows != 1 {
 		t.Errorf("in the end: %+v", got)
 	}
 }
@@ -178,15 +178,15 @@ func TestNoExtractionInAShortIngestion(t *testing.T) {
 		return rawRows(`{"item": "pear"}`), nil
 	})
 	s.useSlots()
-	ref := s.start("ann", "a.txt", "A pear.", storage.Definition{Schema: map[string]string{"item": "a fruit"}})
-	if !s.ingestNext(t.Context(), "short", true) || calls != 0 || s.state(ref).Status != storage.IngestionPending {
+	ref := s.start("ann", "a.txt", "A pear.", domain.Definition{Schema: map[string]string{"item": "a fruit"}})
+	if !s.ingestNext(t.Context(), "short", true) || calls != 0 || s.state(ref).Status != domain.IngestionPending {
 		t.Errorf("%d calls, %+v", calls, s.state(ref))
 	}
 	if s.ingestNext(t.Context(), "short", true) {
 		t.Error("it is claimed again")
 	}
 	s.claims.done("other0")
-	if !s.ingestNext(t.Context(), "usual", false) || calls != 1 || s.state(ref).Status != storage.IngestionCompleted {
+	if !s.ingestNext(t.Context(), "usual", false) || calls != 1 || s.state(ref).Status != domain.IngestionCompleted {
 		t.Errorf("%d calls, %+v", calls, s.state(ref))
 	}
 }
@@ -208,19 +208,19 @@ func TestTurnsOfShortIngestions(t *testing.T) {
 			text := func(padding int) string {
 				return "a\n" + strings.Repeat("1", 5) + strings.Repeat("\n1", padding) + "\n"
 			}
-			own := func() storage.DatasetRef { return s.start("ann", "own.csv", text(c.own), storage.Definition{}) }
+			own := func() domain.DatasetRef { return s.start("ann", "own.csv", text(c.own), domain.Definition{}) }
 			own() // others are before her in the order of users
 			s.ingestNext(t.Context(), "short", true)
 			for i := range c.users {
 				for range c.each {
-					s.start(fmt.Sprint("user", i), "other.csv", text(c.padding), storage.Definition{})
+					s.start(fmt.Sprint("user", i), "other.csv", text(c.padding), domain.Definition{})
 				}
 			}
 			ref := own()
 			for range 3 {
 				s.ingestNext(t.Context(), "short", true)
 			}
-			if got := s.state(ref); got.Status != storage.IngestionCompleted {
+			if got := s.state(ref); got.Status != domain.IngestionCompleted {
 				t.Errorf("after three turns: %+v", got)
 			}
 		})

@@ -3,26 +3,26 @@ package datasets
 import (
 	"context"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // objectSource gives the files of datasets from objects.
 type objectSource struct {
 	objects Objects
-	files   map[string][]storage.DataFile
+	files   map[string][]domain.DataFile
 }
 
 var _ Source = objectSource{}
 
-func newSource(objects Objects, all []storage.DatasetData) objectSource {
-	s := objectSource{objects, make(map[string][]storage.DataFile, len(all))}
+func newSource(objects Objects, all []domain.DatasetData) objectSource {
+	s := objectSource{objects, make(map[string][]domain.DataFile, len(all))}
 	for _, data := range all {
 		s.files[data.Name] = data.Files
 	}
 	return s
 }
 
-func (s objectSource) filesOf(tables []string) (all []storage.DataFile) {
+func (s objectSource) filesOf(tables []string) (all []domain.DataFile) {
 	for _, name := range tables {
 		all = append(all, s.files[name]...)
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/engine"
 )
 
@@ -97,7 +97,7 @@ func (s *shelf) held() string {
 	return strings.Join(held, " ") + " of " + strings.Join(s.fetched, " ")
 }
 
-func (s *setup) from(t testing.TB, source Source, sql string) (storage.QueryResult, error) {
+func (s *setup) from(t testing.TB, source Source, sql string) (domain.QueryResult, error) {
 	t.Helper()
 	return s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Source: source, Timeout: 20 * time.Second})
 }
@@ -127,7 +127,7 @@ func TestFilesWhenNeeded(t *testing.T) {
 	// What is wrong with a statement is found without any file.
 	source.given = nil
 	for _, wrong := range []string{"SELECT * FROM nothing", "SELECT none FROM notes", "SELECT FROM"} {
-		if _, err := s.from(t, source, wrong); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := s.from(t, source, wrong); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -197,7 +197,7 @@ func TestWorkerHasOnlyItsFiles(t *testing.T) {
 	if _, err := s.from(t, source, "SELECT count(*) FROM orders"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.from(t, source, "SELECT count(*) FROM notes"); !errors.Is(err, storage.ErrInvalid) {
+	if _, err := s.from(t, source, "SELECT count(*) FROM notes"); !errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("a table of others: %v", err)
 	}
 	if len(s.pool.idle) != 2 {
@@ -248,9 +248,9 @@ func TestFilesThatCannotBeHad(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, nil)
 	source := s.shelved()
-	source.err = storage.Errorf(storage.ErrUnavailable, "the data cannot be read now; try again")
+	source.err = domain.Errorf(domain.ErrUnavailable, "the data cannot be read now; try again")
 	for range 2 {
-		if _, err := s.from(t, source, "SELECT count(*) FROM orders"); !errors.Is(err, storage.ErrUnavailable) || err.Error() != source.err.Error() {
+		if _, err := s.from(t, source, "SELECT count(*) FROM orders"); !errors.Is(err, domain.ErrUnavailable) || err.Error() != source.err.Error() {
 			t.Errorf("%v", err)
 		}
 	}

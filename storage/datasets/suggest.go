@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/words"
-	"parley/storage"
 	"parley/storage/profile"
 )
 
@@ -91,27 +91,27 @@ func endsWith(list, suffix []string) bool {
 
 // mayKey reports whether columns of a type can identify rows. Fractions and times rarely do.
 func mayKey(typ string) bool {
-	kind := storage.KindOf(typ)
-	return kind == storage.KindText || typ == "UUID" || kind == storage.KindNumber && typ != "DOUBLE" && typ != "FLOAT"
+	kind := domain.KindOf(typ)
+	return kind == domain.KindText || typ == "UUID" || kind == domain.KindNumber && typ != "DOUBLE" && typ != "FLOAT"
 }
 
 // candidate is a link to be measured.
 type candidate struct {
-	storage.Link
+	domain.Link
 	relation int
 }
 
 // suggester finds links from a dataset to others.
 type suggester struct {
 	linkMeter
-	from storage.DatasetData
+	from domain.DatasetData
 	// taken has columns, in lower case, that need no other link.
 	taken map[string]bool
 }
 
 // suggest gives links from a dataset that names or values speak for, and that the rows
 // confirm: one at most for each column that is not taken.
-func (m linkMeter) suggest(ctx context.Context, from storage.DatasetData, taken map[string]bool) ([]storage.MeasuredLink, error) {
+func (m linkMeter) suggest(ctx context.Context, from domain.DatasetData, taken map[string]bool) ([]domain.MeasuredLink, error) {
 	key := fmt.Sprintf("%s %v %x", from.ID, taken, m.versions)
 	if known, ok := m.links.suggested.Get(key); ok {
 		return slices.Clone(known), nil
@@ -124,12 +124,12 @@ func (m linkMeter) suggest(ctx context.Context, from storage.DatasetData, taken 
 	return slices.Clone(found), err
 }
 
-func (s suggester) search(ctx context.Context) ([]storage.MeasuredLink, error) {
+func (s suggester) search(ctx context.Context) ([]domain.MeasuredLink, error) {
 	candidates, err := s.candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var found []storage.MeasuredLink
+	var found []domain.MeasuredLink
 	linked := map[string]bool{}
 	for _, c := range candidates {
 		if linked[c.Columns[0]] {
@@ -144,7 +144,7 @@ func (s suggester) search(ctx context.Context) ([]storage.MeasuredLink, error) {
 			continue
 		}
 		linked[c.Columns[0]] = true
-		found = append(found, storage.MeasuredLink{Link: c.Link, Measure: measure})
+		found = append(found, domain.MeasuredLink{Link: c.Link, Measure: measure})
 	}
 	return found, nil
 }
@@ -161,8 +161,8 @@ func (s suggester) candidates(ctx context.Context) ([]candidate, error) {
 
 // namedColumn is a column with the words of its name.
 type namedColumn struct {
-	storage.Column
-	kind  storage.ValueKind
+	domain.Column
+	kind  domain.ValueKind
 	words []string
 }
 
@@ -174,10 +174,10 @@ func (c namedColumn) lastWord() string {
 }
 
 // keyColumns returns the columns that may identify rows.
-func keyColumns(data storage.DatasetData) (columns []namedColumn) {
+func keyColumns(data domain.DatasetData) (columns []namedColumn) {
 	for _, c := range data.Columns {
 		if mayKey(c.Type) {
-			columns = append(columns, namedColumn{c, storage.KindOf(c.Type), words.Of(c.Name)})
+			columns = append(columns, namedColumn{c, domain.KindOf(c.Type), words.Of(c.Name)})
 		}
 	}
 	return columns
@@ -189,7 +189,7 @@ func (s suggester) own() []namedColumn {
 }
 
 // targets returns the datasets that links may lead to.
-func (s suggester) targets() (targets []storage.DatasetData) {
+func (s suggester) targets() (targets []domain.DatasetData) {
 	for _, to := range s.all {
 		if to.ID != s.from.ID && to.RowCount > 0 {
 			targets = append(targets, to)
@@ -198,8 +198,8 @@ func (s suggester) targets() (targets []storage.DatasetData) {
 	return targets
 }
 
-func (s suggester) pair(c namedColumn, to storage.DatasetData, toColumn namedColumn, relation int) candidate {
-	link := storage.Link{From: s.from.Name, Columns: []string{c.Name}, To: to.Name, ToColumns: []string{toColumn.Name}}
+func (s suggester) pair(c namedColumn, to domain.DatasetData, toColumn namedColumn, relation int) candidate {
+	link := domain.Link{From: s.from.Name, Columns: []string{c.Name}, To: to.Name, ToColumns: []string{toColumn.Name}}
 	return candidate{link, relation}
 }
 
@@ -302,7 +302,7 @@ func (s suggester) byValues(ctx context.Context) ([]candidate, error) {
 // profiledColumn is a column with its profile, of a dataset with some rows.
 type profiledColumn struct {
 	namedColumn
-	profile *storage.ColumnProfile
+	profile *domain.ColumnProfile
 	rows    int64
 }
 
@@ -316,7 +316,7 @@ func (s suggester) texts(ctx context.Context, dataset string, columns []namedCol
 	profile, err := s.profile(ctx, dataset)
 	for _, c := range columns {
 		text := profiledColumn{c, profile.columns[c.Name], profile.rows}
-		if text.profile != nil && c.kind != storage.KindNumber && want(text) {
+		if text.profile != nil && c.kind != domain.KindNumber && want(text) {
 			texts = append(texts, text)
 		}
 	}
@@ -326,7 +326,7 @@ func (s suggester) texts(ctx context.Context, dataset string, columns []namedCol
 // columnProfiles has the profiles of a dataset's columns by name, none where they are not
 // known, and its number of rows.
 type columnProfiles struct {
-	columns map[string]*storage.ColumnProfile
+	columns map[string]*domain.ColumnProfile
 	rows    int64
 }
 
@@ -338,14 +338,14 @@ func (s suggester) profile(ctx context.Context, dataset string) (columnProfiles,
 	if err != nil {
 		return columnProfiles{}, err
 	}
-	var read storage.DatasetProfile
+	var read domain.DatasetProfile
 	if !isAttachment(data) {
-		ref := storage.DatasetRef{Owner: data.Owner, Namespace: data.Namespace, Name: dataset}
+		ref := domain.DatasetRef{Owner: data.Owner, Namespace: data.Namespace, Name: dataset}
 		if read, err = s.config.Records.Profile(ctx, s.caller, ref); err != nil {
 			return columnProfiles{}, fmt.Errorf("read a profile: %w", err)
 		}
 	}
-	profile := columnProfiles{map[string]*storage.ColumnProfile{}, read.RowCount}
+	profile := columnProfiles{map[string]*domain.ColumnProfile{}, read.RowCount}
 	for i, c := range read.Columns {
 		if read.Known {
 			profile.columns[c.Name] = &read.Columns[i]

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/words"
-	"parley/storage"
 )
 
 func TestRelation(t *testing.T) {
@@ -58,7 +58,7 @@ var suggestTables = [][2]string{
 
 func (s *linkSetup) suggested(t *testing.T, dataset string) string {
 	t.Helper()
-	declared, suggested, err := s.Links(t.Context(), ann, storage.DatasetRef{Owner: "ann", Namespace: "shop", Name: dataset})
+	declared, suggested, err := s.Links(t.Context(), ann, domain.DatasetRef{Owner: "ann", Namespace: "shop", Name: dataset})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestSuggestedLinks(t *testing.T) {
 		t.Errorf("%d pairs were measured that profiles rule out", after-before)
 	}
 
-	s.records.declared = []storage.Link{
+	s.records.declared = []domain.Link{
 		{From: "orders", Columns: []string{"ARTICLE"}, To: "products", ToColumns: []string{"title"}},
 		{From: "orders", Columns: []string{"id", "rank"}, To: "customers", ToColumns: []string{"id", "rank"}},
 		{From: "orders", Columns: []string{"gone"}, To: "customers", ToColumns: []string{"id"}},
@@ -117,10 +117,10 @@ func TestSuggestedLinks(t *testing.T) {
 	if err != nil || len(all) != 5 || !all[2].Declared || all[3].Declared {
 		t.Errorf("links of the namespace: %+v, %v", all, err)
 	}
-	if _, _, err := s.Links(t.Context(), ann, storage.DatasetRef{Owner: "ann", Namespace: "shop", Name: "none"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, _, err := s.Links(t.Context(), ann, domain.DatasetRef{Owner: "ann", Namespace: "shop", Name: "none"}); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("links of no dataset: %v", err)
 	}
-	if _, _, err := s.Links(t.Context(), storage.Caller{Username: "bob"}, storage.DatasetRef{Owner: "ann", Namespace: "shop", Name: "orders"}); !errors.Is(err, storage.ErrNotFound) {
+	if _, _, err := s.Links(t.Context(), domain.Caller{Username: "bob"}, domain.DatasetRef{Owner: "ann", Namespace: "shop", Name: "orders"}); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("links for another: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func TestLinksWithoutProfilesAndWorkers(t *testing.T) {
 		t.Errorf("without profiles: %s", got)
 	}
 	s.config.Pool.Close()
-	s.records.declared = []storage.Link{{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}}}
+	s.records.declared = []domain.Link{{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}}}
 	if got := s.suggested(t, "orders"); got != "declared article>products.sku\ncustomer_id>customers.id many-to-one 3960/4000" {
 		t.Errorf("without workers: %s", got)
 	}
@@ -148,7 +148,7 @@ func TestDeclaredLinksAreMeasuredFirst(t *testing.T) {
 	s := newLinkSetup(t, suggestTables)
 	var log strings.Builder
 	s.config.Log = slog.New(slog.NewTextHandler(&log, nil))
-	s.records.declared = []storage.Link{
+	s.records.declared = []domain.Link{
 		{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}},
 		{From: "shipments", Columns: []string{"email"}, To: "customers", ToColumns: []string{"email"}},
 		{From: "visits", Columns: []string{"customer_id"}, To: "customers", ToColumns: []string{"id"}},
@@ -180,13 +180,13 @@ func TestDeclaredLinksAreMeasuredFirst(t *testing.T) {
 func TestLinksOfAttachments(t *testing.T) {
 	t.Parallel()
 	s := newLinkSetup(t, suggestTables)
-	s.records.declared = []storage.Link{
+	s.records.declared = []domain.Link{
 		{From: "orders", Columns: []string{"article"}, To: "products", ToColumns: []string{"sku"}},
 		{From: "shipments", Columns: []string{"email"}, To: "customers", ToColumns: []string{"email"}},
 	}
 	s.all[2].Owner, s.all[2].Namespace = "", "" // orders
 	delete(s.records.profiles, "orders")
-	for _, in := range []storage.NamespaceRef{shop, {}} {
+	for _, in := range []domain.NamespaceRef{shop, {}} {
 		var got []string
 		links, err := s.LinksBetween(t.Context(), ann, in, s.all)
 		for _, l := range links {
@@ -205,17 +205,17 @@ func TestLinksOfAttachments(t *testing.T) {
 // wideSuggester has two datasets of as many columns as there may be, all with texts that no
 // other has.
 func wideSuggester(distinct int64, columnName func(dataset string, i int) string) (suggester, *linkRecords) {
-	records := &linkRecords{profiles: map[string]storage.DatasetProfile{}}
-	var all []storage.DatasetData
+	records := &linkRecords{profiles: map[string]domain.DatasetProfile{}}
+	var all []domain.DatasetData
 	for _, name := range []string{"customers", "orders"} {
-		data := storage.DatasetData{ID: name, Version: 1, Dataset: storage.Dataset{Owner: "ann", Namespace: "shop", Name: name, RowCount: distinct}}
-		profile := storage.DatasetProfile{Version: 1, RowCount: distinct, Known: true}
-		for i := range storage.MaxColumns {
-			column := storage.Column{Name: columnName(name, i), Type: "VARCHAR"}
+		data := domain.DatasetData{ID: name, Version: 1, Dataset: domain.Dataset{Owner: "ann", Namespace: "shop", Name: name, RowCount: distinct}}
+		profile := domain.DatasetProfile{Version: 1, RowCount: distinct, Known: true}
+		for i := range domain.MaxColumns {
+			column := domain.Column{Name: columnName(name, i), Type: "VARCHAR"}
 			least, most := fmt.Sprintf("%s %04d a", name, i), fmt.Sprintf("%s %04d z", name, i)
 			data.Columns = append(data.Columns, column)
-			profile.Columns = append(profile.Columns, storage.ColumnProfile{Name: column.Name, Type: column.Type, Distinct: distinct,
-				Min: &least, Max: &most, Sketch: make(storage.Sketch, storage.SketchSize)})
+			profile.Columns = append(profile.Columns, domain.ColumnProfile{Name: column.Name, Type: column.Type, Distinct: distinct,
+				Min: &least, Max: &most, Sketch: make(domain.Sketch, domain.SketchSize)})
 		}
 		all = append(all, data)
 		records.profiles[name] = profile
@@ -228,7 +228,7 @@ func unrelatedName(dataset string, i int) string { return fmt.Sprintf("%s_text_%
 
 // relatedName makes names that begin as a dataset's. The last is of a key.
 func relatedName(_ string, i int) string {
-	if i == storage.MaxColumns-1 {
+	if i == domain.MaxColumns-1 {
 		return "customer_id"
 	}
 	return fmt.Sprintf("cust_%d_id", i)

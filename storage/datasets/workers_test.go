@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/servertest"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/sandbox"
 )
@@ -229,11 +229,11 @@ func TestOutOfMemory(t *testing.T) {
 	for _, size := range []string{"2000", "300000000"} {
 		ingester := NewIngester(IngesterConfig{Command: func() (string, []string, []string) { return path, []string{"allocate", size}, nil }})
 		_, err := ingestWith(t, ingester)
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
+		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
 			t.Errorf("blocks of %s bytes: %v", size, err)
 		}
-		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, storage.Download{Format: storage.DownloadCSV}, 1000, t.TempDir())
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), sandbox.ExportNeedsMemory) {
+		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, domain.Download{Format: domain.DownloadCSV}, 1000, t.TempDir())
+		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), sandbox.ExportNeedsMemory) {
 			t.Errorf("an export with blocks of %s bytes: %v", size, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // CacheConfig is the configuration of a Cache.
@@ -117,8 +117,8 @@ func (c *Cache) Stats() CacheStats {
 
 // Hold returns the paths of files, in order, which stay until release. It fetches missing
 // ones, once for all callers. It waits for room for all files at once, so that no two
-// callers wait for each other. Its failures are storage.ErrUnavailable.
-func (c *Cache) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
+// callers wait for each other. Its failures are domain.ErrUnavailable.
+func (c *Cache) Hold(ctx context.Context, files []domain.DataFile) (paths []string, release func(), err error) {
 	all, err := c.takeWhenFree(ctx, files)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +150,7 @@ func waitFetched(ctx context.Context, all []taken) error {
 }
 
 // Ready is Hold for files that are all verified. It reports whether they are.
-func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(), ok bool) {
+func (c *Cache) Ready(files []domain.DataFile) (paths []string, release func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	inUse := int64(0)
@@ -170,11 +170,11 @@ func (c *Cache) Ready(files []storage.DataFile) (paths []string, release func(),
 }
 
 // Check reports whether files are in the cache, or their objects in the store, see [Check]. It
-// fetches an object that was damaged, which is storage.ErrNotFound if it still is.
-func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
-	var others []storage.DataFile
+// fetches an object that was damaged, which is domain.ErrNotFound if it still is.
+func (c *Cache) Check(ctx context.Context, files []domain.DataFile) error {
+	var others []domain.DataFile
 	for _, file := range files {
-		_, release, ok := c.Ready([]storage.DataFile{file})
+		_, release, ok := c.Ready([]domain.DataFile{file})
 		if ok {
 			release()
 			continue
@@ -186,9 +186,9 @@ func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
 		if !damaged {
 			continue
 		}
-		_, release, err := c.Hold(ctx, []storage.DataFile{file})
-		if errors.Is(err, storage.ErrDamaged) {
-			return fmt.Errorf("%w: the file %s is damaged: %v", storage.ErrNotFound, file.Key, err)
+		_, release, err := c.Hold(ctx, []domain.DataFile{file})
+		if errors.Is(err, domain.ErrDamaged) {
+			return fmt.Errorf("%w: the file %s is damaged: %v", domain.ErrNotFound, file.Key, err)
 		}
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func (c *Cache) Check(ctx context.Context, files []storage.DataFile) error {
 
 // Verify makes the next Hold compare files again, once for each: a user's queries can fail at
 // will. The error is nil: wrong ones are fetched again.
-func (c *Cache) Verify(_ context.Context, files []storage.DataFile) error {
+func (c *Cache) Verify(_ context.Context, files []domain.DataFile) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, file := range files {
@@ -213,7 +213,7 @@ func (c *Cache) Verify(_ context.Context, files []storage.DataFile) error {
 
 // Compare compares files that are held with the records, always. The next Hold fetches a wrong one
 // again.
-func (c *Cache) Compare(_ context.Context, files []storage.DataFile) error {
+func (c *Cache) Compare(_ context.Context, files []domain.DataFile) error {
 	for _, file := range files {
 		if err := c.verify(file); err != nil {
 			c.mu.Lock()
@@ -221,7 +221,7 @@ func (c *Cache) Compare(_ context.Context, files []storage.DataFile) error {
 				f.verified = time.Time{}
 			}
 			c.mu.Unlock()
-			return fmt.Errorf("%w: the cached file %s: %w", storage.ErrUnavailable, file.Key, err)
+			return fmt.Errorf("%w: the cached file %s: %w", domain.ErrUnavailable, file.Key, err)
 		}
 	}
 	return nil
@@ -241,7 +241,7 @@ type taken struct {
 // waitError says why a caller stops waiting for files.
 func waitError(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return storage.Errorf(storage.ErrUnavailable, "the data is not at hand yet; try again soon")
+		return domain.Errorf(domain.ErrUnavailable, "the data is not at hand yet; try again soon")
 	}
 	return context.Cause(ctx)
 }
@@ -255,7 +255,7 @@ func (c *Cache) lend(all []taken) (paths []string, release func()) {
 }
 
 // takeWhenFree holds files as soon as there is room for all of them.
-func (c *Cache) takeWhenFree(ctx context.Context, files []storage.DataFile) ([]taken, error) {
+func (c *Cache) takeWhenFree(ctx context.Context, files []domain.DataFile) ([]taken, error) {
 	all, _, err := c.tryTake(files, false)
 	if all != nil || err != nil {
 		return all, err
@@ -284,7 +284,7 @@ func (c *Cache) takeWhenFree(ctx context.Context, files []storage.DataFile) ([]t
 
 // tryTake holds files when there is room for all of them and, where the caller is not
 // next, nobody waits. Else it gives nil and what to wait for.
-func (c *Cache) tryTake(files []storage.DataFile, next bool) ([]taken, <-chan struct{}, error) {
+func (c *Cache) tryTake(files []domain.DataFile, next bool) ([]taken, <-chan struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	more, total := c.sizes(files)
@@ -293,7 +293,7 @@ func (c *Cache) tryTake(files []storage.DataFile, next bool) ([]taken, <-chan st
 		return nil, nil, errCacheClosed
 	case total > c.cfg.Size:
 		c.cfg.Log.Error("query needs more data than the cache holds", "bytes", total, "cache", c.cfg.Size)
-		return nil, nil, storage.Errorf(storage.ErrUnavailable, "the query reads %d bytes of data, and this server keeps at most %d at hand", total, c.cfg.Size)
+		return nil, nil, domain.Errorf(domain.ErrUnavailable, "the query reads %d bytes of data, and this server keeps at most %d at hand", total, c.cfg.Size)
 	case more > 0 && (c.held+more > c.cfg.Size || c.waiting.Load() > 0 && !next):
 		return nil, c.freed, nil
 	}
@@ -301,7 +301,7 @@ func (c *Cache) tryTake(files []storage.DataFile, next bool) ([]taken, <-chan st
 }
 
 // sizes returns the bytes that holding files would add to those held, and of all files.
-func (c *Cache) sizes(files []storage.DataFile) (more, total int64) {
+func (c *Cache) sizes(files []domain.DataFile) (more, total int64) {
 	seen := make(map[string]bool, len(files))
 	for _, file := range files {
 		if seen[file.Key] {
@@ -318,7 +318,7 @@ func (c *Cache) sizes(files []storage.DataFile) (more, total int64) {
 
 // take holds files, for which there is room, and starts the fetches and checks that they
 // need. The caller holds the lock, as for the methods below.
-func (c *Cache) take(files []storage.DataFile) []taken {
+func (c *Cache) take(files []domain.DataFile) []taken {
 	all := make([]taken, len(files))
 	for i, file := range files {
 		f := c.entry(file)
@@ -333,7 +333,7 @@ func (c *Cache) take(files []storage.DataFile) []taken {
 }
 
 // entry finds or adds a file.
-func (c *Cache) entry(file storage.DataFile) *cached {
+func (c *Cache) entry(file domain.DataFile) *cached {
 	f := c.files[file.Key]
 	if f != nil && f.holds == 0 && f.size != file.Bytes {
 		c.stats.Failures++

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 )
 
 // The hash of a changed file is compared to its end, though its caller has ended.
@@ -28,7 +28,7 @@ func TestHashWithoutCaller(t *testing.T) {
 	if err := os.WriteFile(local, []byte("0123456789"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	all := []storage.DataFile{{Key: "datasets/1/file", Bytes: 10}}
+	all := []domain.DataFile{{Key: "datasets/1/file", Bytes: 10}}
 	if err := files.Put(t.Context(), all[0].Key, local); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestCacheFetchError(t *testing.T) {
 	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file := storage.DataFile{Key: "datasets/1/file", Bytes: 10}
+	file := domain.DataFile{Key: "datasets/1/file", Bytes: 10}
 	if err := folder.PutFile(t.Context(), file.Key, path); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestCacheFetchError(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cache.Close() })
 
-	first, _, err := cache.tryTake([]storage.DataFile{file}, false)
+	first, _, err := cache.tryTake([]domain.DataFile{file}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestCacheFetchError(t *testing.T) {
 	if err := folder.Delete(t.Context(), file.Key); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := cache.Hold(t.Context(), []storage.DataFile{file}); err == nil {
+	if _, _, err := cache.Hold(t.Context(), []domain.DataFile{file}); err == nil {
 		t.Fatal("a file was held that is neither cached nor stored")
 	}
 	if err := waitFetched(t.Context(), first); err != nil {

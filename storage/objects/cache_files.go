@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -30,14 +30,14 @@ const (
 )
 
 var (
-	errCacheClosed = storage.Errorf(storage.ErrUnavailable, "the server is shutting down")
+	errCacheClosed = domain.Errorf(domain.ErrUnavailable, "the server is shutting down")
 	// errWrong says that a file is not the one in the records.
 	errWrong = errors.New("not the recorded bytes")
 )
 
 // startFetch checks a file in the background, and fetches it if it is missing or wrong.
 // No caller's context ends that. The caller holds the lock.
-func (c *Cache) startFetch(f *cached, file storage.DataFile) {
+func (c *Cache) startFetch(f *cached, file domain.DataFile) {
 	running := &fetch{done: make(chan struct{})}
 	f.fetch = running
 	c.hold(f)
@@ -61,7 +61,7 @@ func (c *Cache) startFetch(f *cached, file storage.DataFile) {
 }
 
 // obtain verifies a file. It fetches a missing or wrong one, at most twice.
-func (c *Cache) obtain(file storage.DataFile) error {
+func (c *Cache) obtain(file domain.DataFile) error {
 	err := c.verify(file)
 	for try := 0; err != nil && try < 2; try++ {
 		switch {
@@ -85,10 +85,10 @@ func (c *Cache) obtain(file storage.DataFile) error {
 		c.mu.Lock()
 		c.damaged[file.Key] = true
 		c.mu.Unlock()
-		return storage.ErrDamaged
+		return domain.ErrDamaged
 	}
 	if isFull(err) {
-		return storage.Errorf(storage.ErrUnavailable, "there is no room for the data on this server's disk; try again later")
+		return domain.Errorf(domain.ErrUnavailable, "there is no room for the data on this server's disk; try again later")
 	}
 	return neutral(err)
 }
@@ -98,10 +98,10 @@ func neutral(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errCacheClosed
 	}
-	return storage.Errorf(storage.ErrUnavailable, "the data cannot be read now; try again")
+	return domain.Errorf(domain.ErrUnavailable, "the data cannot be read now; try again")
 }
 
-func (c *Cache) countFailure(message string, file storage.DataFile, err error) {
+func (c *Cache) countFailure(message string, file domain.DataFile, err error) {
 	c.mu.Lock()
 	c.stats.Failures++
 	c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *Cache) makeRoom(bytes int64) {
 }
 
 // verify compares a local file with the records.
-func (c *Cache) verify(file storage.DataFile) error {
+func (c *Cache) verify(file domain.DataFile) error {
 	from, err := os.Open(c.path(file.Key))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Cache) verify(file storage.DataFile) error {
 
 // copyVerified copies a file's bytes and compares them with the records: by hash, or by
 // size where those have none.
-func copyVerified(to io.Writer, from io.Reader, file storage.DataFile) error {
+func copyVerified(to io.Writer, from io.Reader, file domain.DataFile) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, file.Bytes+1))
 	if err != nil {
@@ -153,7 +153,7 @@ func copyVerified(to io.Writer, from io.Reader, file storage.DataFile) error {
 
 // fetch stores a local copy of an object, if it is right. Workers, which may be another
 // user, can read it.
-func (c *Cache) fetch(file storage.DataFile) error {
+func (c *Cache) fetch(file domain.DataFile) error {
 	ctx, cancel := withTimeout(c.closing, fetchTimeout)
 	defer cancel()
 	body, _, err := c.cfg.Store.Open(ctx, file.Key)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // TestCacheFullDisk has a disk without room for some files: the kernel's own,
@@ -26,13 +26,13 @@ func TestCacheFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = folder.Close() })
-	files := make([]storage.DataFile, 4)
+	files := make([]domain.DataFile, 4)
 	for i := range files {
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		files[i] = storage.DataFile{Key: fmt.Sprint("datasets/1/", i), Bytes: 10}
+		files[i] = domain.DataFile{Key: fmt.Sprint("datasets/1/", i), Bytes: 10}
 		if err := folder.PutFile(t.Context(), files[i].Key, path); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestCacheFullDisk(t *testing.T) {
 		t.Errorf("%+v", stats)
 	}
 	// It does not help; and later there is room.
-	if err := hold(3, 2); !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "no room") {
+	if err := hold(3, 2); !errors.Is(err, domain.ErrUnavailable) || !strings.Contains(err.Error(), "no room") {
 		t.Errorf("on a full disk: %v", err)
 	}
 	if err := hold(3, 0); err != nil {

@@ -22,9 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/s3test"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -89,20 +89,20 @@ func (c *cacheTest) open(size int64) *objects.Cache {
 }
 
 // put keeps an object and gives what the records would tell of it.
-func (c *cacheTest) put(name, content string) storage.DataFile {
+func (c *cacheTest) put(name, content string) domain.DataFile {
 	c.t.Helper()
 	key := "datasets/1/" + name
 	if err := c.bucket.PutFile(c.t.Context(), key, file(c.t, []byte(content))); err != nil {
 		c.t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte(content))
-	return storage.DataFile{Key: key, Bytes: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+	return domain.DataFile{Key: key, Bytes: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
 }
 
 // tens keeps n objects of ten bytes.
-func (c *cacheTest) tens(n int) []storage.DataFile {
+func (c *cacheTest) tens(n int) []domain.DataFile {
 	c.t.Helper()
-	files := make([]storage.DataFile, n)
+	files := make([]domain.DataFile, n)
 	for i := range files {
 		files[i] = c.put(fmt.Sprint("file", i), fmt.Sprintf("%010d", i))
 	}
@@ -116,7 +116,7 @@ func (c *cacheTest) fetched(name string) int {
 }
 
 // hold holds files that must be had, and checks what they hold.
-func (c *cacheTest) hold(cache *objects.Cache, files ...storage.DataFile) (paths []string, release func()) {
+func (c *cacheTest) hold(cache *objects.Cache, files ...domain.DataFile) (paths []string, release func()) {
 	c.t.Helper()
 	paths, release, err := cache.Hold(c.t.Context(), files)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *cacheTest) hold(cache *objects.Cache, files ...storage.DataFile) (paths
 	return paths, release
 }
 
-func (c *cacheTest) holds(path string, file storage.DataFile) {
+func (c *cacheTest) holds(path string, file domain.DataFile) {
 	c.t.Helper()
 	content, err := os.ReadFile(path)
 	if sum := sha256.Sum256(content); err != nil || hex.EncodeToString(sum[:]) != file.SHA256 {
@@ -137,9 +137,9 @@ func (c *cacheTest) holds(path string, file storage.DataFile) {
 }
 
 // here returns which of the files are at hand.
-func here(cache *objects.Cache, files []storage.DataFile) (all []int) {
+func here(cache *objects.Cache, files []domain.DataFile) (all []int) {
 	for i, file := range files {
-		if _, release, ok := cache.Ready([]storage.DataFile{file}); ok {
+		if _, release, ok := cache.Ready([]domain.DataFile{file}); ok {
 			release()
 			all = append(all, i)
 		}
@@ -185,12 +185,12 @@ func TestCacheFetchesOnce(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	late := c.put("late", "late bytes")
-	if _, _, err := cache.Hold(gone, []storage.DataFile{late}); !errors.Is(err, context.Canceled) {
+	if _, _, err := cache.Hold(gone, []domain.DataFile{late}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller that left: %v", err)
 	}
-	waittest.Until(t, "the late one is here", func() bool { return len(here(cache, []storage.DataFile{late})) == 1 })
+	waittest.Until(t, "the late one is here", func() bool { return len(here(cache, []domain.DataFile{late})) == 1 })
 	cache.Forget(late.Key)
-	if len(here(cache, []storage.DataFile{late})) != 0 || cache.Stats().Bytes != 30 {
+	if len(here(cache, []domain.DataFile{late})) != 0 || cache.Stats().Bytes != 30 {
 		t.Error("it was not forgotten")
 	}
 }
@@ -213,10 +213,10 @@ func TestCacheBound(t *testing.T) {
 	_, releaseThird := c.hold(cache, files[2])
 	brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, _, err := cache.Hold(brief, files[4:5]); !errors.Is(err, storage.ErrUnavailable) {
+	if _, _, err := cache.Hold(brief, files[4:5]); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("when all are held: %v", err)
 	}
-	if _, _, err := cache.Hold(t.Context(), files[:4]); !errors.Is(err, storage.ErrUnavailable) {
+	if _, _, err := cache.Hold(t.Context(), files[:4]); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("more than the cache: %v", err)
 	}
 	// One waits for two places, and a later one does not overtake it.
@@ -330,12 +330,12 @@ func TestCacheWrongObject(t *testing.T) {
 	c := newCacheTest(t)
 	cache := c.open(1000)
 	right := c.put("a", "right one")
-	missing := storage.DataFile{Key: "datasets/1/none", Bytes: 3}
+	missing := domain.DataFile{Key: "datasets/1/none", Bytes: 3}
 	c.put("a", "wrong one")
-	var words *storage.Error
-	for i, file := range []storage.DataFile{right, missing, {Key: right.Key, Bytes: 5}, {Key: right.Key, Bytes: 50}} {
-		_, _, err := cache.Hold(t.Context(), []storage.DataFile{file})
-		if !errors.Is(err, storage.ErrUnavailable) || !errors.As(err, &words) || strings.Contains(err.Error(), "datasets/") {
+	var words *domain.Error
+	for i, file := range []domain.DataFile{right, missing, {Key: right.Key, Bytes: 5}, {Key: right.Key, Bytes: 50}} {
+		_, _, err := cache.Hold(t.Context(), []domain.DataFile{file})
+		if !errors.Is(err, domain.ErrUnavailable) || !errors.As(err, &words) || strings.Contains(err.Error(), "datasets/") {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
@@ -360,12 +360,12 @@ func TestCacheChecksDamaged(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	cache := c.open(1000)
-	files := []storage.DataFile{c.put("a", "PAR1 right")}
+	files := []domain.DataFile{c.put("a", "PAR1 right")}
 	c.put("a", "PAR1 wrong")
 	if _, _, err := cache.Hold(t.Context(), files); err == nil {
 		t.Fatal("a wrong object was fetched")
 	}
-	if err := cache.Check(t.Context(), files); !errors.Is(err, storage.ErrNotFound) {
+	if err := cache.Check(t.Context(), files); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("damaged: %v", err)
 	}
 	c.put("a", "PAR1 right")
@@ -382,7 +382,7 @@ func TestCacheCheckUnavailable(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
 	cache := c.open(1000)
-	files := []storage.DataFile{c.put("a", "PAR1 right")}
+	files := []domain.DataFile{c.put("a", "PAR1 right")}
 	c.put("a", "PAR1 wrong")
 	if _, _, err := cache.Hold(t.Context(), files); err == nil {
 		t.Fatal("a wrong object was fetched")
@@ -392,7 +392,7 @@ func TestCacheCheckUnavailable(t *testing.T) {
 	}
 	c.put("a", "PAR1 right")
 	c.away.Store(true)
-	if err := cache.Check(t.Context(), files); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrNotFound) {
+	if err := cache.Check(t.Context(), files); !errors.Is(err, domain.ErrUnavailable) || errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("the bucket is away: %v", err)
 	}
 }
@@ -412,10 +412,10 @@ func TestCacheVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cache.Verify(t.Context(), []storage.DataFile{file}); err != nil {
+	if err := cache.Verify(t.Context(), []domain.DataFile{file}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok := cache.Ready([]storage.DataFile{file}); ok {
+	if _, _, ok := cache.Ready([]domain.DataFile{file}); ok {
 		t.Error("a file that could not be read is ready")
 	}
 	_, release = c.hold(cache, file)
@@ -424,13 +424,13 @@ func TestCacheVerify(t *testing.T) {
 		t.Errorf("fetched %d times", n)
 	}
 	// Compare finds it each time.
-	if err := cache.Compare(t.Context(), []storage.DataFile{file}); err != nil {
+	if err := cache.Compare(t.Context(), []domain.DataFile{file}); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(os.Remove(paths[0]), os.WriteFile(paths[0], []byte("PAR1 wrong"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := cache.Compare(t.Context(), []storage.DataFile{file}); !errors.Is(err, storage.ErrUnavailable) {
+	if err := cache.Compare(t.Context(), []domain.DataFile{file}); !errors.Is(err, domain.ErrUnavailable) {
 		t.Errorf("Compare: %v", err)
 	}
 	_, release = c.hold(cache, file)
@@ -477,7 +477,7 @@ func TestCacheUnderLoad(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 25 {
-				some := []storage.DataFile{files[rand.IntN(12)], files[rand.IntN(12)], files[rand.IntN(12)]}
+				some := []domain.DataFile{files[rand.IntN(12)], files[rand.IntN(12)], files[rand.IntN(12)]}
 				paths, release, err := cache.Hold(t.Context(), some)
 				if err != nil {
 					t.Error(err)
@@ -515,7 +515,7 @@ func TestCacheClosed(t *testing.T) {
 	files := c.tens(1)
 	cache := c.open(50)
 	_ = cache.Close()
-	if _, _, err := cache.Hold(t.Context(), files); !errors.Is(err, storage.ErrUnavailable) {
+	if _, _, err := cache.Hold(t.Context(), files); !errors.Is(err, domain.ErrUnavailable) {
 		t.Error(err)
 	}
 }

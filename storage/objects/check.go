@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Check reports whether files of datasets are in a store, by their sizes and their first bytes: it
-// does not read them. A missing or damaged one is storage.ErrNotFound, also where
+// does not read them. A missing or damaged one is domain.ErrNotFound, also where
 // others cannot be checked.
-func Check(ctx context.Context, store Store, files []storage.DataFile) error {
+func Check(ctx context.Context, store Store, files []domain.DataFile) error {
 	checks := make(chan error, len(files))
 	slots := make(chan struct{}, maxFetches)
 	for _, file := range files {
@@ -23,21 +23,21 @@ func Check(ctx context.Context, store Store, files []storage.DataFile) error {
 	}
 	var failed error
 	for range files {
-		if err := <-checks; err != nil && !errors.Is(failed, storage.ErrNotFound) {
+		if err := <-checks; err != nil && !errors.Is(failed, domain.ErrNotFound) {
 			failed = err
 		}
 	}
 	return failed
 }
 
-func check(ctx context.Context, store Store, file storage.DataFile) error {
+func check(ctx context.Context, store Store, file domain.DataFile) error {
 	const magic = "PAR1"
 	start, size, err := store.ReadStart(ctx, file.Key, len(magic))
 	if err != nil {
 		return err
 	}
 	if size != file.Bytes || string(start) != magic {
-		return fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, size, file.Bytes)
+		return fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", domain.ErrNotFound, file.Key, size, file.Bytes)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // unreachable has one missing object; the others cannot be opened.
@@ -14,18 +14,18 @@ type unreachable struct{ Store }
 
 func (unreachable) ReadStart(_ context.Context, key string, _ int) ([]byte, int64, error) {
 	if key == "missing" {
-		return nil, 0, fmt.Errorf("%w: %s", storage.ErrNotFound, key)
+		return nil, 0, fmt.Errorf("%w: %s", domain.ErrNotFound, key)
 	}
-	return nil, 0, storage.ErrUnavailable
+	return nil, 0, domain.ErrUnavailable
 }
 
 // A missing file is found also where others cannot be checked, in any order.
 func TestCheckFindsMissing(t *testing.T) {
 	t.Parallel()
 	for missing := range 3 {
-		files := []storage.DataFile{{Key: "a"}, {Key: "b"}, {Key: "c"}}
+		files := []domain.DataFile{{Key: "a"}, {Key: "b"}, {Key: "c"}}
 		files[missing].Key = "missing"
-		if err := Check(t.Context(), unreachable{}, files); !errors.Is(err, storage.ErrNotFound) {
+		if err := Check(t.Context(), unreachable{}, files); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("missing at %d: %v", missing, err)
 		}
 	}

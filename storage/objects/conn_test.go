@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestSilentConnectionIsGivenUp(t *testing.T) {
@@ -60,8 +60,8 @@ func TestOwnDeadlineIsUnavailable(t *testing.T) {
 			callers, ours time.Duration
 			want, not     error
 		}{
-			{time.Hour, time.Minute, storage.ErrUnavailable, context.DeadlineExceeded},
-			{time.Minute, time.Hour, context.DeadlineExceeded, storage.ErrUnavailable},
+			{time.Hour, time.Minute, domain.ErrUnavailable, context.DeadlineExceeded},
+			{time.Minute, time.Hour, context.DeadlineExceeded, domain.ErrUnavailable},
 		} {
 			callers, cancel := context.WithTimeout(t.Context(), tt.callers)
 			defer cancel()

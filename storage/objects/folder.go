@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/fsync"
-	"parley/storage"
 )
 
 // The two trees in a folder, on one file system so that files can be renamed.
@@ -193,7 +193,7 @@ func (f *Folder) publish(ctx context.Context, from, key string) error {
 		case err == nil:
 			return nil
 		case blocked(err):
-			return storage.Errorf(storage.ErrConflict, "another object's key is the beginning of %q, or it of theirs", key)
+			return domain.Errorf(domain.ErrConflict, "another object's key is the beginning of %q, or it of theirs", key)
 		case ctx.Err() == nil && missing(err) && f.exists(from) && f.exists(objectTree):
 			// Delete has just removed a folder that had become empty.
 		default:
@@ -330,7 +330,7 @@ func (f *Folder) Path(ctx context.Context, key string) (string, error) {
 // Delete implements Store.
 func (f *Folder) Delete(ctx context.Context, key string) error {
 	if err := f.find(ctx, key); err != nil {
-		if errors.Is(err, storage.ErrNotFound) {
+		if errors.Is(err, domain.ErrNotFound) {
 			return nil
 		}
 		return err

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Complete implements Store. It remembers an upload until Sweep or Abort.
@@ -95,7 +95,7 @@ func (f *Folder) join(ctx context.Context, to *os.File, upload Upload, plan Plan
 		}
 		if part.etag != etag || part.size != plan.Part(number) {
 			_ = from.Close()
-			return storage.Invalid(wrongPart(number, "has just been sent again"))
+			return domain.Invalid(wrongPart(number, "has just been sent again"))
 		}
 		err = copyFile(ctx, to, from, part.size)
 		if err = errors.Join(err, from.Close()); err != nil {

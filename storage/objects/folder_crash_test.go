@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -59,7 +59,7 @@ func TestFolderClientsThatGiveUp(t *testing.T) {
 			}
 			waittest.Until(t, "only the upload's folder is left", func() bool { return len(below(t, dir, "staging")) == 1 })
 			err = folder.Complete(t.Context(), upload, objects.Plan{Size: 1 << 20, PartSize: 1 << 20}, []objects.Part{{Number: 1, ETag: "x"}})
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 		})
 	}
 }

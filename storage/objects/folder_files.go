@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"parley/internal/domain"
 	"parley/internal/lru"
-	"parley/storage"
 )
 
 // FolderFiles has the files of datasets in a [Folder]. It compares them with the records: their
@@ -47,8 +47,8 @@ func NewFolderFiles(folder *Folder) *FolderFiles {
 	return &FolderFiles{folder: folder, seen: lru.New[string, seenFile](maxSeen), hashing: make(chan struct{}, maxHashes)}
 }
 
-// Hold returns the paths of files, in order. A missing or damaged one is storage.ErrNotFound.
-func (f *FolderFiles) Hold(ctx context.Context, files []storage.DataFile) (paths []string, release func(), err error) {
+// Hold returns the paths of files, in order. A missing or damaged one is domain.ErrNotFound.
+func (f *FolderFiles) Hold(ctx context.Context, files []domain.DataFile) (paths []string, release func(), err error) {
 	paths = make([]string, len(files))
 	for i, file := range files {
 		if paths[i], err = f.check(ctx, file, ifChanged); err != nil {
@@ -59,7 +59,7 @@ func (f *FolderFiles) Hold(ctx context.Context, files []storage.DataFile) (paths
 }
 
 // Ready is Hold for files that need not be read before. It reports whether they are such.
-func (f *FolderFiles) Ready(files []storage.DataFile) (paths []string, release func(), ok bool) {
+func (f *FolderFiles) Ready(files []domain.DataFile) (paths []string, release func(), ok bool) {
 	paths = make([]string, len(files))
 	for i, file := range files {
 		var err error
@@ -71,7 +71,7 @@ func (f *FolderFiles) Ready(files []storage.DataFile) (paths []string, release f
 }
 
 // Check is Hold that also looks at the first bytes of files.
-func (f *FolderFiles) Check(ctx context.Context, files []storage.DataFile) error {
+func (f *FolderFiles) Check(ctx context.Context, files []domain.DataFile) error {
 	if _, _, err := f.Hold(ctx, files); err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (f *FolderFiles) Check(ctx context.Context, files []storage.DataFile) error
 }
 
 // Verify compares the hashes of files, after a failure to read them. It reads a file that it has
-// read before only if that has changed. A damaged one is storage.ErrNotFound.
-func (f *FolderFiles) Verify(ctx context.Context, files []storage.DataFile) error {
+// read before only if that has changed. A damaged one is domain.ErrNotFound.
+func (f *FolderFiles) Verify(ctx context.Context, files []domain.DataFile) error {
 	for _, file := range files {
 		if _, err := f.check(ctx, file, unlessHashed); err != nil {
 			return err
@@ -89,8 +89,8 @@ func (f *FolderFiles) Verify(ctx context.Context, files []storage.DataFile) erro
 	return nil
 }
 
-// Compare compares the hashes of files, always. A damaged one is storage.ErrNotFound.
-func (f *FolderFiles) Compare(ctx context.Context, files []storage.DataFile) error {
+// Compare compares the hashes of files, always. A damaged one is domain.ErrNotFound.
+func (f *FolderFiles) Compare(ctx context.Context, files []domain.DataFile) error {
 	for _, file := range files {
 		if _, err := f.check(ctx, file, always); err != nil {
 			return err
@@ -109,7 +109,7 @@ const (
 	always
 )
 
-func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when hashWhen) (path string, err error) {
+func (f *FolderFiles) check(ctx context.Context, file domain.DataFile, when hashWhen) (path string, err error) {
 	if path, err = f.folder.Path(ctx, file.Key); err != nil {
 		return "", err
 	}
@@ -118,13 +118,13 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 		return "", failed(ctx, err, "find object %q", file.Key)
 	}
 	if info.Size() != file.Bytes {
-		return "", fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", storage.ErrNotFound, file.Key, info.Size(), file.Bytes)
+		return "", fmt.Errorf("%w: the file %s is damaged: %d bytes, not %d", domain.ErrNotFound, file.Key, info.Size(), file.Bytes)
 	}
 	seen, known := f.seen.Get(file.Key)
 	changed := !known || !seen.modified.Equal(info.ModTime())
 	switch {
 	case changed && when == never:
-		return "", fmt.Errorf("%w: the file %s is new or has changed", storage.ErrUnavailable, file.Key)
+		return "", fmt.Errorf("%w: the file %s is new or has changed", domain.ErrUnavailable, file.Key)
 	// A damaged file may have been restored with its time.
 	case changed, when == always, when == unlessHashed && !seen.hashed, when != never && seen.damaged:
 		if seen, err = f.hash(ctx, file, when == always); err != nil {
@@ -132,14 +132,14 @@ func (f *FolderFiles) check(ctx context.Context, file storage.DataFile, when has
 		}
 	}
 	if seen.damaged {
-		return "", fmt.Errorf("%w: the file %s is damaged: its hash is wrong", storage.ErrNotFound, file.Key)
+		return "", fmt.Errorf("%w: the file %s is damaged: its hash is wrong", domain.ErrNotFound, file.Key)
 	}
 	return path, nil
 }
 
 // hash reads a file and records whether its hash is right. It does so once for all callers, and
 // goes on when they have ended: a file that takes longer than a query may is readable for the next.
-func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile, always bool) (seenFile, error) {
+func (f *FolderFiles) hash(ctx context.Context, file domain.DataFile, always bool) (seenFile, error) {
 	result := f.hashes.DoChan(fmt.Sprint(always, file.Key), func() (any, error) {
 		f.hashing <- struct{}{}
 		defer func() { <-f.hashing }()
@@ -154,7 +154,7 @@ func (f *FolderFiles) hash(ctx context.Context, file storage.DataFile, always bo
 	}
 }
 
-func (f *FolderFiles) compare(ctx context.Context, file storage.DataFile, always bool) (seenFile, error) {
+func (f *FolderFiles) compare(ctx context.Context, file domain.DataFile, always bool) (seenFile, error) {
 	body, _, err := f.folder.Open(ctx, file.Key)
 	if err != nil {
 		return seenFile{}, err

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/objects"
 )
 
@@ -29,7 +29,7 @@ func TestFolderFiles(t *testing.T) {
 	}
 	write(local, good, time.Now())
 	sum := sha256.Sum256([]byte(good))
-	all := []storage.DataFile{{Key: "datasets/1/a", Bytes: int64(len(good)), SHA256: hex.EncodeToString(sum[:])}}
+	all := []domain.DataFile{{Key: "datasets/1/a", Bytes: int64(len(good)), SHA256: hex.EncodeToString(sum[:])}}
 	if err := files.Put(t.Context(), all[0].Key, local); err != nil {
 		t.Fatal(err)
 	}
@@ -63,23 +63,23 @@ func TestFolderFiles(t *testing.T) {
 	if _, _, ok := files.Ready(all); ok {
 		t.Error("a changed file is ready")
 	}
-	check("another file", storage.ErrNotFound)
+	check("another file", domain.ErrNotFound)
 	write(path, good, put.Add(2*time.Second))
 	check("written again", nil)
 	write(path, good+"!", put)
-	check("larger", storage.ErrNotFound)
+	check("larger", domain.ErrNotFound)
 	write(path, good, put)
 	check("restored", nil)
 	if err := errors.Join(os.Rename(path, local), os.Symlink(local, path)); err != nil {
 		t.Fatal(err)
 	}
-	check("a symbolic link", storage.ErrNotFound)
+	check("a symbolic link", domain.ErrNotFound)
 
 	// A process reads a file at the first use.
 	write(path, other, put)
 	files = objects.NewFolderFiles(folder)
-	check("never seen", storage.ErrNotFound)
-	if err := files.Verify(t.Context(), all); !errors.Is(err, storage.ErrNotFound) {
+	check("never seen", domain.ErrNotFound)
+	if err := files.Verify(t.Context(), all); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("Verify: %v", err)
 	}
 	write(path, good, put)
@@ -92,10 +92,10 @@ func TestFolderFiles(t *testing.T) {
 		t.Errorf("verified twice: %v", err)
 	}
 	check("not read again", nil)
-	if err := files.Compare(t.Context(), all); !errors.Is(err, storage.ErrNotFound) {
+	if err := files.Compare(t.Context(), all); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("Compare: %v", err)
 	}
-	check("compared", storage.ErrNotFound)
+	check("compared", domain.ErrNotFound)
 	write(path, good, put.Add(time.Second))
 	if err := files.Compare(t.Context(), all); err != nil {
 		t.Errorf("Compare of a right file: %v", err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/objects"
 )
 
@@ -53,21 +53,21 @@ func TestFolderVanishes(t *testing.T) {
 				"sweep":  func() error { _, err := folder.Sweep(t.Context(), time.Now()); return err },
 				"absent": func() error { return folder.Delete(t.Context(), "a/x") },
 			} {
-				if err := do(); !errors.Is(err, storage.ErrUnavailable) {
+				if err := do(); !errors.Is(err, domain.ErrUnavailable) {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
 			if test.gone != "staging" {
 				_, err := folder.Path(t.Context(), "a/b")
-				wantKind(t, err, storage.ErrUnavailable)
+				wantKind(t, err, domain.ErrUnavailable)
 			}
 			if name == "folder removed" { // one that was moved can still be read
 				_, _, err := folder.Open(t.Context(), "a/b")
-				wantKind(t, err, storage.ErrUnavailable)
+				wantKind(t, err, domain.ErrUnavailable)
 				_, err = folder.Stored(t.Context(), upload, plan)
-				wantKind(t, err, storage.ErrUnavailable)
+				wantKind(t, err, domain.ErrUnavailable)
 				err = folder.Complete(t.Context(), upload, plan, []objects.Part{{Number: 1, ETag: "x"}})
-				wantKind(t, err, storage.ErrUnavailable)
+				wantKind(t, err, domain.ErrUnavailable)
 				if got := send(t, http.MethodPut, partURL(t, folder, upload, 1, 1), []byte("x")); got.status != http.StatusServiceUnavailable {
 					t.Errorf("a part: %+v", got)
 				}

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // bufferSize is the memory for each part that is being received.
@@ -124,7 +124,7 @@ func writePart(ctx context.Context, file *os.File, body io.Reader, g grant) (str
 	var disk *fs.PathError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "", storage.Errorf(storage.ErrInvalid, "part %d came in too slowly", g.number)
+		return "", domain.Errorf(domain.ErrInvalid, "part %d came in too slowly", g.number)
 	case errors.As(err, &disk) || err != nil && ctx.Err() != nil:
 		return "", failed(ctx, err, "receive part %d of %q", g.number, g.upload.Key)
 	}
@@ -132,5 +132,5 @@ func writePart(ctx context.Context, file *os.File, body io.Reader, g grant) (str
 }
 
 func wrongSize(g grant) error {
-	return storage.Errorf(storage.ErrInvalid, "part %d must have exactly %d bytes", g.number, g.size)
+	return domain.Errorf(domain.ErrInvalid, "part %d must have exactly %d bytes", g.number, g.size)
 }

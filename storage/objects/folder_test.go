@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -214,7 +214,7 @@ func TestFolderKeysThatContinueOthers(t *testing.T) {
 	put(t, folder, "a/b", []byte("x"))
 	for _, key := range []string{"a", "a/b/c", "a/b/c/d"} {
 		err := folder.PutFile(t.Context(), key, file(t, []byte("y")))
-		wantKind(t, err, storage.ErrConflict)
+		wantKind(t, err, domain.ErrConflict)
 		wantMissing(t, folder, key)
 		if err := folder.Delete(t.Context(), key); err != nil {
 			t.Errorf("delete %q: %v", key, err)
@@ -285,9 +285,9 @@ func TestFolderPath(t *testing.T) {
 		t.Errorf("%s has mode %v (%v), want one that nobody can write to", path, info.Mode(), err)
 	}
 	_, err = folder.Path(t.Context(), "a")
-	wantKind(t, err, storage.ErrNotFound)
+	wantKind(t, err, domain.ErrNotFound)
 	_, err = folder.Path(t.Context(), "../a")
-	wantKind(t, err, storage.ErrInvalid)
+	wantKind(t, err, domain.ErrInvalid)
 }
 
 func TestOpenFolderRefusesNonsense(t *testing.T) {
@@ -309,10 +309,10 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Fatalf("remove the staging tree: %v", err)
 	}
 	_, err := folder.Begin(t.Context(), "key")
-	wantKind(t, err, storage.ErrUnavailable)
+	wantKind(t, err, domain.ErrUnavailable)
 	err = folder.PutFile(t.Context(), "key", file(t, []byte("x")))
-	wantKind(t, err, storage.ErrUnavailable)
-	wantKind(t, folder.Ping(t.Context()), storage.ErrUnavailable)
+	wantKind(t, err, domain.ErrUnavailable)
+	wantKind(t, folder.Ping(t.Context()), domain.ErrUnavailable)
 	_, err = folder.Sweep(t.Context(), time.Now())
-	wantKind(t, err, storage.ErrUnavailable)
+	wantKind(t, err, domain.ErrUnavailable)
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // In an upload's folder, the file of a part is named by the part's number. The part's MD5
@@ -64,8 +64,8 @@ func checkPart(upload Upload, number int, size int64, ttl time.Duration) error {
 	if err := checkUpload(upload); err != nil {
 		return err
 	}
-	if number < 1 || number > storage.MaxParts || size < 1 || ttl <= 0 {
-		return storage.Errorf(storage.ErrInvalid, "a part must have a number from 1 to %d, at least one byte, and some time", storage.MaxParts)
+	if number < 1 || number > domain.MaxParts || size < 1 || ttl <= 0 {
+		return domain.Errorf(domain.ErrInvalid, "a part must have a number from 1 to %d, at least one byte, and some time", domain.MaxParts)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (f *Folder) storedParts(ctx context.Context, upload Upload, plan Plan) (map
 		return nil, f.noUpload(ctx)
 	}
 	stored := map[int]storedPart{}
-	for number := 1; number <= min(plan.Parts(), storage.MaxParts) && ctx.Err() == nil; number++ {
+	for number := 1; number <= min(plan.Parts(), domain.MaxParts) && ctx.Err() == nil; number++ {
 		file, part, err := f.openPart(dir, number)
 		if missing(err) {
 			continue

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/s3test"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -78,7 +78,7 @@ func handler(folder *objects.Folder) http.Handler {
 func writeError(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	for kind, code := range map[error]int{
-		storage.ErrForbidden: 403, storage.ErrNotFound: 404, storage.ErrInvalid: 422, storage.ErrTooMany: 429, storage.ErrUnavailable: 503,
+		domain.ErrForbidden: 403, domain.ErrNotFound: 404, domain.ErrInvalid: 422, domain.ErrTooMany: 429, domain.ErrUnavailable: 503,
 	} {
 		if errors.Is(err, kind) {
 			status = code
@@ -241,5 +241,5 @@ func wantMissing(t testing.TB, store objects.Store, key string) {
 	if err == nil {
 		_ = body.Close()
 	}
-	wantKind(t, err, storage.ErrNotFound)
+	wantKind(t, err, domain.ErrNotFound)
 }

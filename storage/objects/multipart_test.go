@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -55,7 +55,7 @@ func TestPartSentAgain(t *testing.T) {
 		}
 		plan := objects.Plan{Size: 9, PartSize: h.small}
 		err := h.Complete(t.Context(), upload, plan, []objects.Part{first})
-		wantKind(t, err, storage.ErrInvalid)
+		wantKind(t, err, domain.ErrInvalid)
 		// ETags without quotes, and in capitals, are the same.
 		second.ETag = strings.ToUpper(strings.Trim(second.ETag, `"`))
 		if err := h.Complete(t.Context(), upload, plan, []objects.Part{second}); err != nil {
@@ -92,10 +92,10 @@ func TestCompleteNamesWrongParts(t *testing.T) {
 			"wrong size":    {shorter, p, "part 3"},
 			"several":       {s.plan, []objects.Part{other, other}, "part 2,part 1,part 3"},
 			"senseless":     {objects.Plan{}, p, "plan"},
-			"too many":      {objects.Plan{Size: storage.MaxParts + 1, PartSize: 1}, p, "plan"},
+			"too many":      {objects.Plan{Size: domain.MaxParts + 1, PartSize: 1}, p, "plan"},
 		} {
 			err := h.Complete(t.Context(), s.upload, tt.plan, tt.parts)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			if got := fields(err); got != tt.want {
 				t.Errorf("%s: named %q, want %q (%v)", name, got, tt.want, err)
 			}
@@ -111,7 +111,7 @@ func TestCompleteNamesWrongParts(t *testing.T) {
 }
 
 func fields(err error) string {
-	invalid, ok := err.(*storage.Error)
+	invalid, ok := err.(*domain.Error)
 	if !ok {
 		return ""
 	}
@@ -131,7 +131,7 @@ func TestPartOfWrongSize(t *testing.T) {
 				t.Errorf("%d bytes for 100 were answered %+v", size, got)
 			}
 			err := h.Complete(t.Context(), upload, objects.Plan{Size: 100, PartSize: h.small}, []objects.Part{{Number: 1, ETag: "x"}})
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			if err != nil && !strings.Contains(err.Error(), "missing") {
 				t.Errorf("the part of %d bytes was kept: %v", size, err)
 			}
@@ -175,7 +175,7 @@ func TestStored(t *testing.T) {
 			t.Error("the object has other bytes than were sent")
 		}
 		for name, gone := range map[string]objects.Upload{"completed": upload, "unknown": {Key: "other", ID: upload.ID}} {
-			if parts, err := h.Stored(t.Context(), gone, plan); !errors.Is(err, storage.ErrNotFound) || len(parts) > 0 {
+			if parts, err := h.Stored(t.Context(), gone, plan); !errors.Is(err, domain.ErrNotFound) || len(parts) > 0 {
 				t.Errorf("%s: got %v, %v", name, parts, err)
 			}
 		}
@@ -209,7 +209,7 @@ func TestAbort(t *testing.T) {
 			t.Errorf("a part after the abort was answered %+v", got)
 		}
 		err := h.Complete(t.Context(), s.upload, s.plan, s.parts)
-		wantKind(t, err, storage.ErrNotFound)
+		wantKind(t, err, domain.ErrNotFound)
 		wantMissing(t, h, "aborted")
 		for _, upload := range []objects.Upload{{}, {Key: "a"}, {Key: "../a", ID: "x"}, {Key: "aborted", ID: "../../x"}} {
 			if err := h.Abort(t.Context(), upload); err != nil {
@@ -246,12 +246,12 @@ func TestCompleteTwice(t *testing.T) {
 			t.Error("the object has other bytes than were sent")
 		}
 		err := h.Complete(t.Context(), s.upload, s.plan, []objects.Part{s.parts[0], {Number: 2, ETag: s.parts[0].ETag}})
-		wantKind(t, err, storage.ErrNotFound)
+		wantKind(t, err, domain.ErrNotFound)
 		if err := h.Delete(t.Context(), "twice"); err != nil {
 			t.Fatalf("delete: %v", err)
 		}
 		err = h.Complete(t.Context(), s.upload, s.plan, s.parts)
-		wantKind(t, err, storage.ErrNotFound)
+		wantKind(t, err, domain.ErrNotFound)
 	})
 }
 
@@ -283,10 +283,10 @@ func TestUnknownUpload(t *testing.T) {
 			{Key: "unknown", ID: s.upload.ID},
 		} {
 			err := h.Complete(t.Context(), upload, s.plan, s.parts)
-			wantKind(t, err, storage.ErrNotFound)
+			wantKind(t, err, domain.ErrNotFound)
 			address, err := h.PartURL(t.Context(), "alice", upload, 1, 4, time.Minute)
 			if upload.ID == "" {
-				wantKind(t, err, storage.ErrNotFound)
+				wantKind(t, err, domain.ErrNotFound)
 			} else if got := send(t, http.MethodPut, address, []byte("part")); got.status != http.StatusNotFound {
 				t.Errorf("a part for %+v was answered %+v", upload, got)
 			}
@@ -303,12 +303,12 @@ func TestPartURLRefusesNonsense(t *testing.T) {
 			size   int64
 			ttl    time.Duration
 		}{
-			{upload, 0, 1, time.Minute}, {upload, storage.MaxParts + 1, 1, time.Minute},
+			{upload, 0, 1, time.Minute}, {upload, domain.MaxParts + 1, 1, time.Minute},
 			{upload, 1, 0, time.Minute}, {upload, 1, -1, time.Minute}, {upload, 1, 1, 0},
 			{objects.Upload{Key: "../k", ID: "x"}, 1, 1, time.Minute},
 		} {
 			_, err := h.PartURL(t.Context(), "alice", tt.upload, tt.number, tt.size, tt.ttl)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 		}
 	})
 }

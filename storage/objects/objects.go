@@ -19,14 +19,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Store holds objects.
 //
 // A key that CheckKey refuses is ErrInvalid; no key may continue another one after a
-// slash. What is missing is storage.ErrNotFound. A store that cannot be reached, is full
-// or fails is storage.ErrUnavailable, which wraps the cause.
+// slash. What is missing is domain.ErrNotFound. A store that cannot be reached, is full
+// or fails is domain.ErrUnavailable, which wraps the cause.
 type Store interface {
 	// Begin starts an upload. The key must be used for nothing else.
 	Begin(ctx context.Context, key string) (Upload, error)
@@ -67,33 +67,33 @@ type Store interface {
 
 type (
 	// Upload identifies an upload.
-	Upload = storage.ObjectUpload
+	Upload = domain.ObjectUpload
 	// Part names a part with the ETag that its sender got.
-	Part = storage.SentPart
+	Part = domain.SentPart
 	// Plan says how a file is cut into parts.
-	Plan = storage.PartPlan
+	Plan = domain.PartPlan
 )
 
 // failed makes ErrUnavailable of an error, unless the context has ended, and says what was
 // attempted. It passes on nil and errors that are classified already.
 func failed(ctx context.Context, err error, format string, args ...any) error {
-	var classified *storage.Error
-	if err == nil || errors.As(err, &classified) || errors.Is(err, storage.ErrUnavailable) {
+	var classified *domain.Error
+	if err == nil || errors.As(err, &classified) || errors.Is(err, domain.ErrUnavailable) {
 		return err
 	}
 	what := fmt.Sprintf(format, args...)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: %w: %w", what, storage.ErrUnavailable, err)
+	return fmt.Errorf("%s: %w: %w", what, domain.ErrUnavailable, err)
 }
 
 func notFound(key string) error {
-	return storage.Errorf(storage.ErrNotFound, "there is no object %q", key)
+	return domain.Errorf(domain.ErrNotFound, "there is no object %q", key)
 }
 
 func noUpload() error {
-	return storage.Errorf(storage.ErrNotFound, "upload not found, or no access")
+	return domain.Errorf(domain.ErrNotFound, "upload not found, or no access")
 }
 
 // missing reports whether a file does not exist: nothing can be below a file either.
@@ -159,7 +159,7 @@ func checkText(text string) string {
 // checkCall returns an error for an invalid key and for a context that has ended.
 func checkCall(ctx context.Context, key string) error {
 	if problem := CheckKey(key); problem != "" {
-		return storage.Errorf(storage.ErrInvalid, "the key %s", problem)
+		return domain.Errorf(domain.ErrInvalid, "the key %s", problem)
 	}
 	return ctx.Err()
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // storedPart is a part as the store has it.
@@ -18,7 +18,7 @@ type storedPart struct {
 // inPlan returns the stored parts that have the plan's sizes, by number.
 func inPlan(plan Plan, stored map[int]storedPart) []Part {
 	var parts []Part
-	for number := 1; number <= min(plan.Parts(), storage.MaxParts); number++ {
+	for number := 1; number <= min(plan.Parts(), domain.MaxParts); number++ {
 		if has, there := stored[number]; there && has.size == plan.Part(number) {
 			parts = append(parts, Part{Number: number, ETag: has.etag})
 		}
@@ -44,16 +44,16 @@ func checkParts(plan Plan, parts []Part, stored map[int]storedPart) ([]string, e
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, storage.Invalid(wrong...)
+		return nil, domain.Invalid(wrong...)
 	}
 	return etags, nil
 }
 
 // namedParts puts the ETags in order, "" where there is a problem.
-func namedParts(plan Plan, parts []Part) (etags []string, wrong []storage.FieldError) {
+func namedParts(plan Plan, parts []Part) (etags []string, wrong []domain.FieldError) {
 	count := plan.Parts()
-	if count == 0 || count > storage.MaxParts {
-		return nil, []storage.FieldError{{Field: "plan", Message: fmt.Sprintf("must make 1 to %d parts", storage.MaxParts)}}
+	if count == 0 || count > domain.MaxParts {
+		return nil, []domain.FieldError{{Field: "plan", Message: fmt.Sprintf("must make 1 to %d parts", domain.MaxParts)}}
 	}
 	etags = make([]string, count)
 	seen := map[int]int{}
@@ -83,8 +83,8 @@ func namedParts(plan Plan, parts []Part) (etags []string, wrong []storage.FieldE
 	return etags, wrong
 }
 
-func wrongPart(number int, message string) storage.FieldError {
-	return storage.FieldError{Field: fmt.Sprintf("part %d", number), Message: message}
+func wrongPart(number int, message string) domain.FieldError {
+	return domain.FieldError{Field: fmt.Sprintf("part %d", number), Message: message}
 }
 
 // normalETag removes quotes and capitals, in which clients differ.

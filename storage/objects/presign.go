@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxQuery is longer than any query that grant.query makes.
@@ -59,10 +59,10 @@ func verify(secret []byte, method, rawQuery string, now time.Time) (grant, error
 	g, signature, ok := parseGrant(rawQuery)
 	// The signature is checked first: the answer and its time do not tell what was wrong.
 	if !ok || !hmac.Equal(signature, g.sign(secret, method)) {
-		return grant{}, storage.Errorf(storage.ErrForbidden, "this is not an address that a part may be sent to")
+		return grant{}, domain.Errorf(domain.ErrForbidden, "this is not an address that a part may be sent to")
 	}
 	if !now.Before(time.Unix(g.expires, 0)) {
-		return grant{}, storage.Errorf(storage.ErrForbidden, "this address has expired; ask for a new one")
+		return grant{}, domain.Errorf(domain.ErrForbidden, "this address has expired; ask for a new one")
 	}
 	return g, nil
 }
@@ -99,6 +99,6 @@ func parseGrant(rawQuery string) (g grant, signature []byte, ok bool) {
 		userTag: text("turn"),
 	}
 	signature, err = base64.RawURLEncoding.Strict().DecodeString(text("signature"))
-	ok = ok && err == nil && checkUpload(g.upload) == nil && g.number <= storage.MaxParts
+	ok = ok && err == nil && checkUpload(g.upload) == nil && g.number <= domain.MaxParts
 	return g, signature, ok
 }

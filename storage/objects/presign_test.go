@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -38,7 +38,7 @@ func FuzzVerify(f *testing.F) {
 		parsed, signature, ok := parseGrant(query)
 		if ok {
 			if CheckKey(parsed.upload.Key) != "" || !filepath.IsLocal(parsed.upload.Key) || parsed.upload.ID == "" ||
-				parsed.number < 1 || parsed.number > storage.MaxParts || parsed.size < 1 || parsed.expires < 1 {
+				parsed.number < 1 || parsed.number > domain.MaxParts || parsed.size < 1 || parsed.expires < 1 {
 				t.Errorf("%q was read as %+v", query, parsed)
 			}
 			again, signatureAgain, ok := parseGrant(parsed.query(signature))
@@ -48,7 +48,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		got, err := verify(testSecret, method, query, testNow)
 		if err != nil {
-			if !errors.Is(err, storage.ErrForbidden) {
+			if !errors.Is(err, domain.ErrForbidden) {
 				t.Errorf("%q: got %v", query, err)
 			}
 			return
@@ -112,10 +112,10 @@ func TestFullDisk(t *testing.T) {
 	}
 	body := strings.NewReader(strings.Repeat("x", 100))
 	_, err = writePart(t.Context(), full, body, grant{upload: Upload{Key: "key"}, number: 1, size: 100})
-	if !errors.Is(err, storage.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
+	if !errors.Is(err, domain.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want the home unavailable because it is full", err)
 	}
-	if public, ok := errors.AsType[*storage.Error](err); ok {
+	if public, ok := errors.AsType[*domain.Error](err); ok {
 		t.Errorf("the caller is shown the cause: %v", public)
 	}
 }

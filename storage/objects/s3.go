@@ -16,7 +16,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -163,7 +163,7 @@ func (s *S3) PutFile(ctx context.Context, key, path string) error {
 		return err
 	}
 	defer file.Close()
-	options := minio.PutObjectOptions{PartSize: uint64(max(16<<20, size/storage.MaxParts+1)), NumThreads: 4}
+	options := minio.PutObjectOptions{PartSize: uint64(max(16<<20, size/domain.MaxParts+1)), NumThreads: 4}
 	_, err = s.core.Client.PutObject(ctx, s.cfg.Bucket, s.Name(key), file, size, options)
 	return s3failed(ctx, err, "write object %q", key)
 }
@@ -228,7 +228,7 @@ func (s *S3) Delete(ctx context.Context, key string) error {
 }
 
 // errTooLong is the cause of deadlines that are ours and not the caller's.
-var errTooLong = fmt.Errorf("%w: no answer in time", storage.ErrUnavailable)
+var errTooLong = fmt.Errorf("%w: no answer in time", domain.ErrUnavailable)
 
 func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, errTooLong)

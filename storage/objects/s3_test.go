@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/s3test"
-	"parley/storage"
 	"parley/storage/objects"
 )
 
@@ -103,7 +103,7 @@ func TestS3SmallParts(t *testing.T) {
 	s3 := newS3(t)
 	s := sendAll(t, home{s3, 1000}, "small", 2500)
 	err := s3.Complete(t.Context(), s.upload, s.plan, s.parts)
-	wantKind(t, err, storage.ErrInvalid)
+	wantKind(t, err, domain.ErrInvalid)
 	wantMissing(t, s3, "small")
 	// One part may be as small as it likes.
 	part := sendPart(t, s3, s.upload, 1, []byte("x"))
@@ -156,19 +156,19 @@ func TestS3Unavailable(t *testing.T) {
 			t.Parallel()
 			s3 := openS3(t, cfg)
 			_, err := s3.Begin(t.Context(), "key")
-			wantKind(t, err, storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
 			err = s3.Complete(t.Context(), objects.Upload{Key: "key", ID: "x"}, objects.Plan{Size: 1, PartSize: 1}, nil)
-			wantKind(t, err, storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
 			err = s3.PutFile(t.Context(), "key", file(t, []byte("x")))
-			wantKind(t, err, storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
 			_, _, err = s3.Open(t.Context(), "key")
-			wantKind(t, err, storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
 			_, _, err = s3.ReadStart(t.Context(), "key", 4)
-			wantKind(t, err, storage.ErrUnavailable)
-			wantKind(t, s3.Delete(t.Context(), "key"), storage.ErrUnavailable)
-			wantKind(t, s3.Ping(t.Context()), storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
+			wantKind(t, s3.Delete(t.Context(), "key"), domain.ErrUnavailable)
+			wantKind(t, s3.Ping(t.Context()), domain.ErrUnavailable)
 			_, err = s3.Sweep(t.Context(), time.Now())
-			wantKind(t, err, storage.ErrUnavailable)
+			wantKind(t, err, domain.ErrUnavailable)
 			if err != nil && strings.Contains(err.Error(), secretKey) {
 				t.Errorf("the error shows the secret: %v", err)
 			}
@@ -203,7 +203,7 @@ func TestS3BrokenTransfer(t *testing.T) {
 	s3 := openS3(t, objects.S3Config{Bucket: "bucket", Endpoint: server.URL})
 	to := filepath.Join(t.TempDir(), "file")
 	write(t, to, "before")
-	wantKind(t, objects.Fetch(t.Context(), s3, "key", to), storage.ErrUnavailable)
+	wantKind(t, objects.Fetch(t.Context(), s3, "key", to), domain.ErrUnavailable)
 	if got, err := os.ReadFile(to); err != nil || string(got) != "before" {
 		t.Errorf("the file is now %q (%v)", got, err)
 	}
@@ -214,7 +214,7 @@ func TestS3BrokenTransfer(t *testing.T) {
 func TestCheckTransfersLittle(t *testing.T) {
 	t.Parallel()
 	c := newCacheTest(t)
-	var files []storage.DataFile
+	var files []domain.DataFile
 	for i := range 3 {
 		files = append(files, c.put(fmt.Sprint(i), "PAR1"+strings.Repeat("x", 1<<20)))
 	}
@@ -226,7 +226,7 @@ func TestCheckTransfersLittle(t *testing.T) {
 		t.Errorf("%d bytes were sent", sent)
 	}
 	files[1].Bytes++
-	if err := objects.Check(t.Context(), c.bucket, files); !errors.Is(err, storage.ErrNotFound) {
+	if err := objects.Check(t.Context(), c.bucket, files); !errors.Is(err, domain.ErrNotFound) {
 		t.Errorf("a file of another size: %v", err)
 	}
 }

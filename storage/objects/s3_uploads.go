@@ -11,7 +11,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxTTL is the longest life of an address that S3 allows.
@@ -85,9 +85,9 @@ func (s *S3) Complete(ctx context.Context, upload Upload, plan Plan, parts []Par
 		if s.checkCompleted(ctx, upload, plan, parts) == nil {
 			return nil
 		}
-		return storage.Errorf(storage.ErrInvalid, "a part has just been sent again")
+		return domain.Errorf(domain.ErrInvalid, "a part has just been sent again")
 	case minio.EntityTooSmall:
-		return storage.Errorf(storage.ErrInvalid, "the parts of %d bytes are smaller than the store takes", plan.PartSize)
+		return domain.Errorf(domain.ErrInvalid, "the parts of %d bytes are smaller than the store takes", plan.PartSize)
 	}
 	return s3failed(ctx, err, "complete the upload to %q", upload.Key)
 }

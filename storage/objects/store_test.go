@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/objects"
 )
 
@@ -42,17 +42,17 @@ func TestKeys(t *testing.T) {
 			strings.Repeat("k", 256), strings.Repeat("k/", 400),
 		} {
 			_, err := h.Begin(t.Context(), key)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			err = h.PutFile(t.Context(), key, existing)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			_, _, err = h.Open(t.Context(), key)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			_, _, err = h.ReadStart(t.Context(), key, 4)
-			wantKind(t, err, storage.ErrInvalid)
-			wantKind(t, objects.Fetch(t.Context(), h, key, filepath.Join(t.TempDir(), "f")), storage.ErrInvalid)
-			wantKind(t, h.Delete(t.Context(), key), storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
+			wantKind(t, objects.Fetch(t.Context(), h, key, filepath.Join(t.TempDir(), "f")), domain.ErrInvalid)
+			wantKind(t, h.Delete(t.Context(), key), domain.ErrInvalid)
 			err = h.Complete(t.Context(), objects.Upload{Key: key, ID: "x"}, objects.Plan{Size: 1, PartSize: 1}, nil)
-			wantKind(t, err, storage.ErrInvalid)
+			wantKind(t, err, domain.ErrInvalid)
 			if t.Failed() {
 				t.Fatalf("at key %q", key)
 			}
@@ -92,7 +92,7 @@ func TestPutOpenFetchDelete(t *testing.T) {
 func TestFetchOfNothing(t *testing.T) {
 	eachHome(t, func(t *testing.T, h home) {
 		to := file(t, []byte("before"))
-		wantKind(t, objects.Fetch(t.Context(), h, "nothing/here", to), storage.ErrNotFound)
+		wantKind(t, objects.Fetch(t.Context(), h, "nothing/here", to), domain.ErrNotFound)
 		put(t, h, "some", random(1<<20))
 		if err := objects.Fetch(t.Context(), h, "some", filepath.Join(to, "not a folder")); err == nil {
 			t.Error("an object was fetched into a file")
@@ -123,7 +123,7 @@ func TestPutFileOfNothing(t *testing.T) {
 	eachHome(t, func(t *testing.T, h home) {
 		for _, path := range []string{filepath.Join(t.TempDir(), "nothing"), t.TempDir()} {
 			err := h.PutFile(t.Context(), "key", path)
-			if err == nil || errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrUnavailable) {
+			if err == nil || errors.Is(err, domain.ErrNotFound) || errors.Is(err, domain.ErrUnavailable) {
 				t.Errorf("putting %s: got %v, want a fault of the caller's", path, err)
 			}
 		}
@@ -207,7 +207,7 @@ func TestCanceled(t *testing.T) {
 			"Ping":     func() error { return h.Ping(ctx) },
 			"Sweep":    func() error { _, err := h.Sweep(ctx, time.Now()); return err },
 		} {
-			if err := call(); !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrUnavailable) {
+			if err := call(); !errors.Is(err, context.Canceled) || errors.Is(err, domain.ErrUnavailable) {
 				t.Errorf("%s: got %v, want the context's error", name, err)
 			}
 		}
@@ -236,7 +236,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("sweeping everything removed %d (%v), want 1", n, err)
 		}
 		err := h.Complete(t.Context(), s.upload, s.plan, s.parts)
-		wantKind(t, err, storage.ErrNotFound)
+		wantKind(t, err, domain.ErrNotFound)
 		if !bytes.Equal(read(t, h, "done/upload"), done.content) {
 			t.Error("the completed object has changed")
 		}

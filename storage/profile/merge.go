@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Merge returns the profile of the rows of both, which have these columns from now on. Counts
 // of frequent values, and histograms of different ranges, become approximate.
-func Merge(old, added storage.Profile, columns []storage.Column) storage.Profile {
-	merged := storage.Profile{Rows: old.Rows + added.Rows, Columns: make([]storage.ColumnProfile, len(columns))}
+func Merge(old, added domain.Profile, columns []domain.Column) domain.Profile {
+	merged := domain.Profile{Rows: old.Rows + added.Rows, Columns: make([]domain.ColumnProfile, len(columns))}
 	for i, c := range columns {
 		merged.Columns[i] = mergeColumn(c, partOf(old, c), partOf(added, c))
 	}
@@ -23,11 +23,11 @@ func Merge(old, added storage.Profile, columns []storage.Column) storage.Profile
 }
 
 // CheckUnits refuses to add numbers to a column whose numbers have another unit.
-func CheckUnits(old, added storage.Profile) error {
+func CheckUnits(old, added domain.Profile) error {
 	for _, c := range added.Columns {
-		before := partOf(old, storage.Column{Name: c.Name, Type: c.Type})
+		before := partOf(old, domain.Column{Name: c.Name, Type: c.Type})
 		if c.Unit != "" && before.Unit != "" && c.Unit != before.Unit && before.values > 0 && c.Missing < added.Rows {
-			return storage.Errorf(storage.ErrInvalid, "column %q is in %s in the dataset and in %s in what is added; put them into another dataset, or convert them",
+			return domain.Errorf(domain.ErrInvalid, "column %q is in %s in the dataset and in %s in what is added; put them into another dataset, or convert them",
 				c.Name, before.Unit, c.Unit)
 		}
 	}
@@ -36,7 +36,7 @@ func CheckUnits(old, added storage.Profile) error {
 
 // part is a column's profile in some rows.
 type part struct {
-	storage.ColumnProfile
+	domain.ColumnProfile
 	values int64
 	// complete says that Top has all values.
 	complete bool
@@ -44,14 +44,14 @@ type part struct {
 
 // partOf returns the profile of a column, which may be missing from all rows or may have had
 // another type.
-func partOf(p storage.Profile, column storage.Column) part {
-	at := slices.IndexFunc(p.Columns, func(c storage.ColumnProfile) bool { return c.Name == column.Name })
+func partOf(p domain.Profile, column domain.Column) part {
+	at := slices.IndexFunc(p.Columns, func(c domain.ColumnProfile) bool { return c.Name == column.Name })
 	if at < 0 {
-		return part{ColumnProfile: storage.ColumnProfile{Missing: p.Rows, Sketch: make(storage.Sketch, storage.SketchSize)}, complete: true}
+		return part{ColumnProfile: domain.ColumnProfile{Missing: p.Rows, Sketch: make(domain.Sketch, domain.SketchSize)}, complete: true}
 	}
 	c := p.Columns[at]
 	found := part{ColumnProfile: c, values: p.Rows - c.Missing, complete: int64(len(c.Top)) >= c.Distinct}
-	if storage.KindOf(c.Type) != storage.KindOf(column.Type) && found.values > 0 {
+	if domain.KindOf(c.Type) != domain.KindOf(column.Type) && found.values > 0 {
 		found.Min, found.Max, found.Histogram, found.Length = nil, nil, nil, nil
 	}
 	return found
@@ -62,8 +62,8 @@ func (p part) sketched() bool {
 	return p.complete || slices.ContainsFunc(p.Sketch, func(rank byte) bool { return rank > 0 })
 }
 
-func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
-	merged := storage.ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: mergeSketches(a.Sketch, b.Sketch)}
+func mergeColumn(column domain.Column, a, b part) domain.ColumnProfile {
+	merged := domain.ColumnProfile{Name: column.Name, Type: column.Type, Unit: cmp.Or(a.Unit, b.Unit), Missing: a.Missing + b.Missing, Sketch: mergeSketches(a.Sketch, b.Sketch)}
 	if a.values == 0 || b.values == 0 {
 		one := a
 		if a.values == 0 {
@@ -73,7 +73,7 @@ func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 			one.Distinct, one.Min, one.Max, one.Top, one.Histogram, one.Length, one.Sketch
 		return merged
 	}
-	kind := storage.KindOf(column.Type)
+	kind := domain.KindOf(column.Type)
 	merged.Min, merged.Max = extreme(kind, -1, a.Min, b.Min), extreme(kind, 1, a.Max, b.Max)
 	var distinct int
 	merged.Top, distinct = mergeTop(kind, a.Top, b.Top)
@@ -92,7 +92,7 @@ func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 	}
 	merged.Histogram = mergeHistograms(column.Type, a.Histogram, b.Histogram)
 	if a.Length != nil && b.Length != nil {
-		merged.Length = &storage.Lengths{
+		merged.Length = &domain.Lengths{
 			Min: min(a.Length.Min, b.Length.Min), Max: max(a.Length.Max, b.Length.Max),
 			Average: (a.Length.Average*float64(a.values) + b.Length.Average*float64(b.values)) / float64(a.values+b.values),
 		}
@@ -101,12 +101,12 @@ func mergeColumn(column storage.Column, a, b part) storage.ColumnProfile {
 }
 
 // extreme returns the lesser value, where sign is -1, or the greater one.
-func extreme(kind storage.ValueKind, sign int, a, b *string) *string {
+func extreme(kind domain.ValueKind, sign int, a, b *string) *string {
 	if a == nil || b == nil {
 		return nil
 	}
 	order := strings.Compare(*a, *b)
-	if kind == storage.KindNumber {
+	if kind == domain.KindNumber {
 		x, errX := strconv.ParseFloat(*a, 64)
 		y, errY := strconv.ParseFloat(*b, 64)
 		if errX != nil || errY != nil {
@@ -121,10 +121,10 @@ func extreme(kind storage.ValueKind, sign int, a, b *string) *string {
 }
 
 // mergeTop sums up the counts of values, and gives how many different ones there are.
-func mergeTop(kind storage.ValueKind, a, b []storage.ValueCount) ([]storage.ValueCount, int) {
+func mergeTop(kind domain.ValueKind, a, b []domain.ValueCount) ([]domain.ValueCount, int) {
 	at := make(map[string]int, len(a))
 	key := func(text string) string {
-		if number, err := strconv.ParseFloat(text, 64); err == nil && kind == storage.KindNumber {
+		if number, err := strconv.ParseFloat(text, 64); err == nil && kind == domain.KindNumber {
 			return strconv.FormatFloat(number, 'g', -1, 64) // 30 and 30.0 are one
 		}
 		return text
@@ -140,19 +140,19 @@ func mergeTop(kind storage.ValueKind, a, b []storage.ValueCount) ([]storage.Valu
 			all = append(all, v)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y storage.ValueCount) int { return x.Compare(kind, y) })
-	return all[:min(len(all), storage.MaxTop)], len(all)
+	slices.SortStableFunc(all, func(x, y domain.ValueCount) int { return x.Compare(kind, y) })
+	return all[:min(len(all), domain.MaxTop)], len(all)
 }
 
 // mergeHistograms puts the values of both into bins from the least to the greatest, as if
 // those of each bin were spread evenly.
-func mergeHistograms(typ string, a, b *storage.Histogram) *storage.Histogram {
+func mergeHistograms(typ string, a, b *domain.Histogram) *domain.Histogram {
 	if a == nil || b == nil {
 		return nil
 	}
-	merged := storage.NewHistogram(typ, min(a.From, b.From), max(a.To, b.To)-storage.BinStep(typ))
+	merged := domain.NewHistogram(typ, min(a.From, b.From), max(a.To, b.To)-domain.BinStep(typ))
 	exact := make([]float64, len(merged.Counts))
-	for _, h := range []*storage.Histogram{a, b} {
+	for _, h := range []*domain.Histogram{a, b} {
 		for i, count := range h.Counts {
 			from, to := h.Bin(i)
 			spread(*merged, exact, from, to, float64(count))
@@ -170,7 +170,7 @@ func mergeHistograms(typ string, a, b *storage.Histogram) *storage.Histogram {
 }
 
 // spread adds a count that is spread from one value to another.
-func spread(h storage.Histogram, counts []float64, from, to, count float64) {
+func spread(h domain.Histogram, counts []float64, from, to, count float64) {
 	width := (h.To - h.From) / float64(len(counts))
 	bin := func(value float64) int {
 		if width <= 0 {
@@ -190,11 +190,11 @@ func spread(h storage.Histogram, counts []float64, from, to, count float64) {
 }
 
 // mergeSketches returns the sketch of the values of both.
-func mergeSketches(s, other storage.Sketch) storage.Sketch {
-	if len(s) != storage.SketchSize || len(other) != storage.SketchSize {
+func mergeSketches(s, other domain.Sketch) domain.Sketch {
+	if len(s) != domain.SketchSize || len(other) != domain.SketchSize {
 		return nil
 	}
-	both := make(storage.Sketch, storage.SketchSize)
+	both := make(domain.Sketch, domain.SketchSize)
 	for i := range both {
 		both[i] = max(s[i], other[i])
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/profile"
 )
 
@@ -13,19 +13,19 @@ func text(s string) *string { return &s }
 
 func TestProfilesMerge(t *testing.T) {
 	t.Parallel()
-	first := storage.Profile{Rows: 4, Columns: []storage.ColumnProfile{
+	first := domain.Profile{Rows: 4, Columns: []domain.ColumnProfile{
 		{Name: "n", Type: "BIGINT", Unit: "€", Missing: 1, Distinct: 2, Min: text("9"), Max: text("30"),
-			Top: []storage.ValueCount{{Value: "30", Count: 2}, {Value: "9", Count: 1}}, Histogram: &storage.Histogram{From: 9, To: 30, Counts: []int64{1, 2}}},
-		{Name: "t", Type: "VARCHAR", Distinct: 1, Min: text("a"), Max: text("a"), Top: []storage.ValueCount{{Value: "a", Count: 4}}, Length: &storage.Lengths{Min: 1, Max: 1, Average: 1}},
-		{Name: "was", Type: "BIGINT", Distinct: 1, Min: text("1"), Max: text("1"), Top: []storage.ValueCount{{Value: "1", Count: 4}}, Histogram: &storage.Histogram{From: 1, To: 1, Counts: []int64{4}}},
+			Top: []domain.ValueCount{{Value: "30", Count: 2}, {Value: "9", Count: 1}}, Histogram: &domain.Histogram{From: 9, To: 30, Counts: []int64{1, 2}}},
+		{Name: "t", Type: "VARCHAR", Distinct: 1, Min: text("a"), Max: text("a"), Top: []domain.ValueCount{{Value: "a", Count: 4}}, Length: &domain.Lengths{Min: 1, Max: 1, Average: 1}},
+		{Name: "was", Type: "BIGINT", Distinct: 1, Min: text("1"), Max: text("1"), Top: []domain.ValueCount{{Value: "1", Count: 4}}, Histogram: &domain.Histogram{From: 1, To: 1, Counts: []int64{4}}},
 	}}
-	second := storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{
+	second := domain.Profile{Rows: 2, Columns: []domain.ColumnProfile{
 		{Name: "n", Type: "DOUBLE", Unit: "€", Distinct: 2, Min: text("10.5"), Max: text("30.0"),
-			Top: []storage.ValueCount{{Value: "10.5", Count: 1}, {Value: "30.0", Count: 1}}, Histogram: &storage.Histogram{From: 10.5, To: 30, Counts: []int64{1, 1}}},
-		{Name: "was", Type: "VARCHAR", Distinct: 1, Min: text("x"), Max: text("x"), Top: []storage.ValueCount{{Value: "x", Count: 2}}, Length: &storage.Lengths{Min: 1, Max: 1, Average: 1}},
-		{Name: "new", Type: "BOOLEAN", Missing: 1, Distinct: 1, Min: text("true"), Max: text("true"), Top: []storage.ValueCount{{Value: "true", Count: 1}}},
+			Top: []domain.ValueCount{{Value: "10.5", Count: 1}, {Value: "30.0", Count: 1}}, Histogram: &domain.Histogram{From: 10.5, To: 30, Counts: []int64{1, 1}}},
+		{Name: "was", Type: "VARCHAR", Distinct: 1, Min: text("x"), Max: text("x"), Top: []domain.ValueCount{{Value: "x", Count: 2}}, Length: &domain.Lengths{Min: 1, Max: 1, Average: 1}},
+		{Name: "new", Type: "BOOLEAN", Missing: 1, Distinct: 1, Min: text("true"), Max: text("true"), Top: []domain.ValueCount{{Value: "true", Count: 1}}},
 	}}
-	merged := profile.Merge(first, second, []storage.Column{{Name: "n", Type: "DOUBLE"}, {Name: "t", Type: "VARCHAR"}, {Name: "was", Type: "VARCHAR"}, {Name: "new", Type: "BOOLEAN"}})
+	merged := profile.Merge(first, second, []domain.Column{{Name: "n", Type: "DOUBLE"}, {Name: "t", Type: "VARCHAR"}, {Name: "was", Type: "VARCHAR"}, {Name: "new", Type: "BOOLEAN"}})
 	n := merged.Columns[0]
 	var total int64
 	for _, count := range n.Histogram.Counts {
@@ -52,11 +52,11 @@ func TestProfilesMerge(t *testing.T) {
 // TestCheckUnits refuses numbers of another unit. One without a unit, and no values, go with any.
 func TestCheckUnits(t *testing.T) {
 	t.Parallel()
-	of := func(unit string, missing int64) storage.Profile {
-		return storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{{Name: "price", Type: "BIGINT", Unit: unit, Missing: missing}}}
+	of := func(unit string, missing int64) domain.Profile {
+		return domain.Profile{Rows: 2, Columns: []domain.ColumnProfile{{Name: "price", Type: "BIGINT", Unit: unit, Missing: missing}}}
 	}
 	for _, test := range []struct {
-		old, added storage.Profile
+		old, added domain.Profile
 		refused    bool
 	}{
 		{of("$", 0), of("€", 1), true},
@@ -65,9 +65,9 @@ func TestCheckUnits(t *testing.T) {
 		{of("", 0), of("%", 0), false},
 		{of("$", 2), of("€", 0), false},
 		{of("$", 0), of("€", 2), false},
-		{storage.Profile{Rows: 1}, of("€", 0), false},
+		{domain.Profile{Rows: 1}, of("€", 0), false},
 	} {
-		if err := profile.CheckUnits(test.old, test.added); errors.Is(err, storage.ErrInvalid) != test.refused {
+		if err := profile.CheckUnits(test.old, test.added); errors.Is(err, domain.ErrInvalid) != test.refused {
 			t.Errorf("%+v and %+v: %v", test.old, test.added, err)
 		}
 	}
@@ -76,50 +76,50 @@ func TestCheckUnits(t *testing.T) {
 // Profiles must rule out a link only where it cannot be.
 func TestMayReferTo(t *testing.T) {
 	t.Parallel()
-	sketch := func(used int, rank byte) storage.Sketch {
-		s := make(storage.Sketch, storage.SketchSize)
+	sketch := func(used int, rank byte) domain.Sketch {
+		s := make(domain.Sketch, domain.SketchSize)
 		for i := range used {
 			s[i] = rank
 		}
 		return s
 	}
-	key := storage.ColumnProfile{Type: "BIGINT", Distinct: 1000, Min: text("1"), Max: text("1000"), Sketch: make(storage.Sketch, storage.SketchSize)}
-	few := storage.ColumnProfile{Type: "VARCHAR", Distinct: 3, Min: text("a"), Max: text("c"), Sketch: make(storage.Sketch, storage.SketchSize),
-		Top: []storage.ValueCount{{Value: "a", Count: 1}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}}
+	key := domain.ColumnProfile{Type: "BIGINT", Distinct: 1000, Min: text("1"), Max: text("1000"), Sketch: make(domain.Sketch, domain.SketchSize)}
+	few := domain.ColumnProfile{Type: "VARCHAR", Distinct: 3, Min: text("a"), Max: text("c"), Sketch: make(domain.Sketch, domain.SketchSize),
+		Top: []domain.ValueCount{{Value: "a", Count: 1}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}}
 	many := key
 	many.Distinct, many.Sketch = 100_000, sketch(200, 5)
-	change := func(c storage.ColumnProfile, f func(*storage.ColumnProfile)) storage.ColumnProfile {
+	change := func(c domain.ColumnProfile, f func(*domain.ColumnProfile)) domain.ColumnProfile {
 		f(&c)
 		return c
 	}
 	for name, test := range map[string]struct {
-		from, to storage.ColumnProfile
+		from, to domain.ColumnProfile
 		rows     int64
 		want     bool
 	}{
 		"the same values":          {key, key, 1000, true},
-		"a part of them":           {change(key, func(c *storage.ColumnProfile) { c.Distinct, c.Min = 10, text("90") }), key, 1000, true},
-		"orphans beyond the range": {change(key, func(c *storage.ColumnProfile) { c.Max = text("99999") }), key, 1000, true},
-		"an estimated number":      {key, change(key, func(c *storage.ColumnProfile) { c.Distinct = 800 }), 1000, true},
-		"other numbers":            {change(key, func(c *storage.ColumnProfile) { c.Min, c.Max = text("1001"), text("2000") }), key, 1000, false},
-		"no values":                {change(key, func(c *storage.ColumnProfile) { c.Distinct = 0 }), key, 1000, false},
-		"too many values":          {change(key, func(c *storage.ColumnProfile) { c.Distinct = 5000 }), key, 1000, false},
+		"a part of them":           {change(key, func(c *domain.ColumnProfile) { c.Distinct, c.Min = 10, text("90") }), key, 1000, true},
+		"orphans beyond the range": {change(key, func(c *domain.ColumnProfile) { c.Max = text("99999") }), key, 1000, true},
+		"an estimated number":      {key, change(key, func(c *domain.ColumnProfile) { c.Distinct = 800 }), 1000, true},
+		"other numbers":            {change(key, func(c *domain.ColumnProfile) { c.Min, c.Max = text("1001"), text("2000") }), key, 1000, false},
+		"no values":                {change(key, func(c *domain.ColumnProfile) { c.Distinct = 0 }), key, 1000, false},
+		"too many values":          {change(key, func(c *domain.ColumnProfile) { c.Distinct = 5000 }), key, 1000, false},
 		"repeated values":          {key, key, 2000, false},
-		"rows without a value":     {key, change(key, func(c *storage.ColumnProfile) { c.Missing = 1000 }), 2000, true},
-		"a known repeated value": {few, change(few, func(c *storage.ColumnProfile) {
-			c.Top = []storage.ValueCount{{Value: "a", Count: 2}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}
+		"rows without a value":     {key, change(key, func(c *domain.ColumnProfile) { c.Missing = 1000 }), 2000, true},
+		"a known repeated value": {few, change(few, func(c *domain.ColumnProfile) {
+			c.Top = []domain.ValueCount{{Value: "a", Count: 2}, {Value: "b", Count: 1}, {Value: "c", Count: 1}}
 		}), 4, false},
 		"few values": {few, few, 3, true},
-		"few other values": {change(few, func(c *storage.ColumnProfile) {
-			c.Top = []storage.ValueCount{{Value: "a", Count: 1}, {Value: "aa", Count: 9}, {Value: "ab", Count: 1}}
+		"few other values": {change(few, func(c *domain.ColumnProfile) {
+			c.Top = []domain.ValueCount{{Value: "a", Count: 1}, {Value: "aa", Count: 9}, {Value: "ab", Count: 1}}
 		}), few, 3, false},
-		"frequent values": {change(few, func(c *storage.ColumnProfile) {
-			c.Top = []storage.ValueCount{{Value: "aa", Count: 9}, {Value: "ab", Count: 1}, {Value: "ac", Count: 1}}
+		"frequent values": {change(few, func(c *domain.ColumnProfile) {
+			c.Top = []domain.ValueCount{{Value: "aa", Count: 9}, {Value: "ab", Count: 1}, {Value: "ac", Count: 1}}
 		}), few, 3, false},
-		"no sketch":               {many, change(many, func(c *storage.ColumnProfile) { c.Sketch, c.Distinct = nil, 10 }), 100_000, true},
-		"a sketch within another": {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(100, 3) }), many, 100_000, true},
-		"a sketch of others":      {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(200, 9) }), many, 100_000, false},
-		"small sketches":          {change(many, func(c *storage.ColumnProfile) { c.Sketch = sketch(10, 9) }), many, 100_000, true},
+		"no sketch":               {many, change(many, func(c *domain.ColumnProfile) { c.Sketch, c.Distinct = nil, 10 }), 100_000, true},
+		"a sketch within another": {change(many, func(c *domain.ColumnProfile) { c.Sketch = sketch(100, 3) }), many, 100_000, true},
+		"a sketch of others":      {change(many, func(c *domain.ColumnProfile) { c.Sketch = sketch(200, 9) }), many, 100_000, false},
+		"small sketches":          {change(many, func(c *domain.ColumnProfile) { c.Sketch = sketch(10, 9) }), many, 100_000, true},
 	} {
 		if got := profile.MayReferTo(test.from, test.to, test.rows); got != test.want {
 			t.Errorf("%s: got %v", name, got)
@@ -131,12 +131,12 @@ func TestMayReferTo(t *testing.T) {
 // few of them were estimated by a sketch.
 func TestMergeDistinctOfRanges(t *testing.T) {
 	t.Parallel()
-	part := func(least, most string, distinct int64, rank byte) storage.Profile {
-		sketch := make(storage.Sketch, storage.SketchSize)
+	part := func(least, most string, distinct int64, rank byte) domain.Profile {
+		sketch := make(domain.Sketch, domain.SketchSize)
 		sketch[0] = rank
-		return storage.Profile{Rows: distinct, Columns: []storage.ColumnProfile{{Name: "id", Type: "BIGINT", Distinct: distinct, Min: text(least), Max: text(most), Sketch: sketch}}}
+		return domain.Profile{Rows: distinct, Columns: []domain.ColumnProfile{{Name: "id", Type: "BIGINT", Distinct: distinct, Min: text(least), Max: text(most), Sketch: sketch}}}
 	}
-	columns := []storage.Column{{Name: "id", Type: "BIGINT"}}
+	columns := []domain.Column{{Name: "id", Type: "BIGINT"}}
 	merged := profile.Merge(part("1", "40000", 40_000, 0), part("40001", "100000", 60_000, 7), columns).Columns[0]
 	if merged.Distinct != 100_000 || merged.Sketch != nil {
 		t.Errorf("got %+v", merged)
@@ -152,18 +152,18 @@ func TestMergeHistograms(t *testing.T) {
 	const day = 24 * 60 * 60
 	for _, test := range []struct {
 		typ       string
-		old, more storage.Histogram
+		old, more domain.Histogram
 		want      string
 	}{
-		{"BIGINT", storage.Histogram{From: 1, To: 4, Counts: []int64{2, 0, 1}}, storage.Histogram{From: 3, To: 6, Counts: []int64{4, 0, 5}}, `{"from":1,"to":6,"counts":[2,0,5,0,5]}`},
-		{"DECIMAL(9,0)", storage.Histogram{From: 0, To: 20, Counts: make([]int64, 20)}, storage.Histogram{From: 20, To: 21, Counts: []int64{3}}, `{"from":0,"to":22,"counts":[0,0,0,0,0,0,0,0,0,0,3]}`},
-		{"DATE", storage.Histogram{From: 0, To: day, Counts: []int64{2}}, storage.Histogram{From: day, To: 2 * day, Counts: []int64{3}}, `{"from":0,"to":172800,"counts":[2,3]}`},
-		{"DOUBLE", storage.Histogram{From: 1.5, To: 1.5, Counts: []int64{2}}, storage.Histogram{From: 1.5, To: 1.5, Counts: []int64{3}}, `{"from":1.5,"to":1.5,"counts":[5]}`},
+		{"BIGINT", domain.Histogram{From: 1, To: 4, Counts: []int64{2, 0, 1}}, domain.Histogram{From: 3, To: 6, Counts: []int64{4, 0, 5}}, `{"from":1,"to":6,"counts":[2,0,5,0,5]}`},
+		{"DECIMAL(9,0)", domain.Histogram{From: 0, To: 20, Counts: make([]int64, 20)}, domain.Histogram{From: 20, To: 21, Counts: []int64{3}}, `{"from":0,"to":22,"counts":[0,0,0,0,0,0,0,0,0,0,3]}`},
+		{"DATE", domain.Histogram{From: 0, To: day, Counts: []int64{2}}, domain.Histogram{From: day, To: 2 * day, Counts: []int64{3}}, `{"from":0,"to":172800,"counts":[2,3]}`},
+		{"DOUBLE", domain.Histogram{From: 1.5, To: 1.5, Counts: []int64{2}}, domain.Histogram{From: 1.5, To: 1.5, Counts: []int64{3}}, `{"from":1.5,"to":1.5,"counts":[5]}`},
 	} {
-		of := func(h storage.Histogram) storage.Profile {
-			return storage.Profile{Rows: 5, Columns: []storage.ColumnProfile{{Name: "a", Type: test.typ, Distinct: 1, Histogram: &h}}}
+		of := func(h domain.Histogram) domain.Profile {
+			return domain.Profile{Rows: 5, Columns: []domain.ColumnProfile{{Name: "a", Type: test.typ, Distinct: 1, Histogram: &h}}}
 		}
-		merged := profile.Merge(of(test.old), of(test.more), []storage.Column{{Name: "a", Type: test.typ}})
+		merged := profile.Merge(of(test.old), of(test.more), []domain.Column{{Name: "a", Type: test.typ}})
 		got, err := json.Marshal(merged.Columns[0].Histogram)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s: got %s, want %s, %v", test.typ, got, test.want, err)
@@ -174,11 +174,11 @@ func TestMergeHistograms(t *testing.T) {
 // A whole number that has no greater one as a double has a bin too.
 func TestMergeHistogramsOfLargeNumbers(t *testing.T) {
 	t.Parallel()
-	column := storage.ColumnProfile{Name: "a", Type: "BIGINT", Distinct: 1, Top: []storage.ValueCount{{Value: "9007199254740992", Count: 2}}}
-	column.Histogram = storage.NewHistogram("BIGINT", 1<<53, 1<<53)
+	column := domain.ColumnProfile{Name: "a", Type: "BIGINT", Distinct: 1, Top: []domain.ValueCount{{Value: "9007199254740992", Count: 2}}}
+	column.Histogram = domain.NewHistogram("BIGINT", 1<<53, 1<<53)
 	column.Histogram.Counts[0] = 2
-	one := storage.Profile{Rows: 2, Columns: []storage.ColumnProfile{column}}
-	merged := profile.Merge(one, one, []storage.Column{{Name: "a", Type: "BIGINT"}})
+	one := domain.Profile{Rows: 2, Columns: []domain.ColumnProfile{column}}
+	merged := profile.Merge(one, one, []domain.Column{{Name: "a", Type: "BIGINT"}})
 	if got := merged.Columns[0].Histogram; len(got.Counts) != 1 || got.Counts[0] != 4 {
 		t.Errorf("%+v", got)
 	}

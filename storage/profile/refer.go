@@ -1,11 +1,11 @@
 package profile
 
-import "parley/storage"
+import "parley/internal/domain"
 
 // MayReferTo reports whether the profiles of two columns allow the values of the first to be,
 // for the most part, among those of the second, of which each is there once in rows rows.
 // Where it is not certain it is true: counts of many values are estimates.
-func MayReferTo(c, to storage.ColumnProfile, rows int64) bool {
+func MayReferTo(c, to domain.ColumnProfile, rows int64) bool {
 	// distinctError is by how much an estimate may be wrong.
 	const distinctError = 1.5
 	switch {
@@ -17,43 +17,43 @@ func MayReferTo(c, to storage.ColumnProfile, rows int64) bool {
 		// Nothing is known of the number of values.
 	case float64(to.Distinct)*distinctError < float64(rows-to.Missing):
 		return false // not unique
-	case float64(c.Distinct)*storage.MinContained > float64(to.Distinct)*distinctError:
+	case float64(c.Distinct)*domain.MinContained > float64(to.Distinct)*distinctError:
 		return false // too many values
 	}
 	return !apart(c, to) && mostTopIn(c, to) && mayBeIn(c.Sketch, to.Sketch)
 }
 
 // apart reports whether all values of one column are less than all of the other.
-func apart(c, other storage.ColumnProfile) bool {
-	kind := storage.KindOf(c.Type)
+func apart(c, other domain.ColumnProfile) bool {
+	kind := domain.KindOf(c.Type)
 	less := func(a, b *string) bool {
-		if a == nil || b == nil || *a == *b || len(*a) >= storage.MaxProfileValue {
+		if a == nil || b == nil || *a == *b || len(*a) >= domain.MaxProfileValue {
 			return false
 		}
 		least := extreme(kind, -1, a, b)
 		return least != nil && *least == *a
 	}
-	return kind == storage.KindOf(other.Type) && (less(c.Max, other.Min) || less(other.Max, c.Min))
+	return kind == domain.KindOf(other.Type) && (less(c.Max, other.Min) || less(other.Max, c.Min))
 }
 
 // mostTopIn reports whether the frequent values can be among those of another column, as far
 // as all of these are known.
-func mostTopIn(c, to storage.ColumnProfile) bool {
+func mostTopIn(c, to domain.ColumnProfile) bool {
 	if len(c.Top) == 0 || int64(len(to.Top)) < to.Distinct {
 		return true
 	}
-	missing := 1 - storage.MinContained
+	missing := 1 - domain.MinContained
 	if int64(len(c.Top)) < c.Distinct {
 		missing = 0.5 // the others may be there
 	}
-	_, together := mergeTop(storage.KindOf(c.Type), to.Top, c.Top)
+	_, together := mergeTop(domain.KindOf(c.Type), to.Top, c.Top)
 	return float64(together-len(to.Top)) <= missing*float64(len(c.Top))
 }
 
 // mayBeIn reports whether most values can be among those of another sketch: then few groups
 // have a greater entry than there.
-func mayBeIn(s, other storage.Sketch) bool {
-	if len(s) != storage.SketchSize || len(other) != storage.SketchSize {
+func mayBeIn(s, other domain.Sketch) bool {
+	if len(s) != domain.SketchSize || len(other) != domain.SketchSize {
 		return true
 	}
 	// With fewer groups in use, chance decides. In half of them values of another kind have

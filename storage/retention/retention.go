@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -43,7 +43,7 @@ func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 // Store has the records. What removes gets an age, and removes at most Config.Batch
 // of what is older.
 type Store interface {
-	storage.Leases
+	domain.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
@@ -85,7 +85,7 @@ type Retention struct {
 
 // New makes a Retention. Run starts it.
 func New(cfg Config) *Retention {
-	return &Retention{cfg: cfg, holder: storage.NewID()}
+	return &Retention{cfg: cfg, holder: domain.NewID()}
 }
 
 // Run cleans up once a minute, until ctx ends.
@@ -96,7 +96,7 @@ func (r *Retention) Run(ctx context.Context) {
 		if r.cfg.EachProcess {
 			r.runCleanups(ctx)
 		}
-		err := storage.RunLeased(ctx, r.cfg.Store, storage.LeasedTask{
+		err := domain.RunLeased(ctx, r.cfg.Store, domain.LeasedTask{
 			Name: leaseName, Holder: r.holder, TTL: leaseTTL, Interval: minInterval,
 			Run: func(ctx context.Context) error {
 				if !r.cfg.EachProcess {

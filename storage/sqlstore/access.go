@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Every statement that reads for a caller is built from the fragments in this file. Every
@@ -285,7 +285,7 @@ type resource struct {
 	ID string
 	// NamespaceID is that of a dataset.
 	NamespaceID string
-	storage.Access
+	domain.Access
 
 	// kind is what it is called in errors, and restricted says that the caller's token is.
 	kind       string
@@ -307,14 +307,14 @@ SELECT EXISTS (
 )
 
 // findNamespace finds a namespace that the caller may see.
-func findNamespace(ctx context.Context, q queryer, caller storage.Caller, ref storage.NamespaceRef) (resource, error) {
+func findNamespace(ctx context.Context, q queryer, caller domain.Caller, ref domain.NamespaceRef) (resource, error) {
 	found := resource{kind: "namespace", restricted: caller.Restricted()}
 	err := selectNamespace.get(ctx, q, &found, inNamespace(caller, ref))
 	return found, err
 }
 
 // findDataset finds a dataset that the caller may read.
-func findDataset(ctx context.Context, q queryer, caller storage.Caller, ref storage.DatasetRef) (resource, error) {
+func findDataset(ctx context.Context, q queryer, caller domain.Caller, ref domain.DatasetRef) (resource, error) {
 	found := resource{kind: "dataset", restricted: caller.Restricted()}
 	err := selectResource.get(ctx, q, &found, ofDataset(caller, ref))
 	return found, err
@@ -323,18 +323,18 @@ func findDataset(ctx context.Context, q queryer, caller storage.Caller, ref stor
 // owned passes on what was found to its owner alone.
 func owned(found resource, err error) (resource, error) {
 	switch {
-	case err != nil || found.Role == storage.Owner:
+	case err != nil || found.Role == domain.Owner:
 		return found, err
 	case found.restricted:
-		return found, storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this, with a token that covers all of it", found.kind)
+		return found, domain.Errorf(domain.ErrForbidden, "only the owner of this %s may do this, with a token that covers all of it", found.kind)
 	}
-	return found, storage.Errorf(storage.ErrForbidden, "only the owner of this %s may do this", found.kind)
+	return found, domain.Errorf(domain.ErrForbidden, "only the owner of this %s may do this", found.kind)
 }
 
 // writable passes on what was found unless the caller's token is read-only.
 func writable(found resource, err error) (resource, error) {
 	if err == nil && !found.Writable {
-		err = storage.ErrReadOnlyToken
+		err = domain.ErrReadOnlyToken
 	}
 	return found, err
 }
@@ -342,11 +342,11 @@ func writable(found resource, err error) (resource, error) {
 // editableNamespace passes on a namespace that was found to its owner and editors.
 func editableNamespace(found resource, err error) (resource, error) {
 	switch {
-	case err != nil || found.Role == storage.Owner || found.Role == storage.Editor:
+	case err != nil || found.Role == domain.Owner || found.Role == domain.Editor:
 	case found.restricted:
-		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this, with a token that covers all of it")
+		err = domain.Errorf(domain.ErrForbidden, "only the owner and editors of this namespace may do this, with a token that covers all of it")
 	default:
-		err = storage.Errorf(storage.ErrForbidden, "only the owner and editors of this namespace may do this")
+		err = domain.Errorf(domain.ErrForbidden, "only the owner and editors of this namespace may do this")
 	}
 	return writable(found, err)
 }
@@ -361,8 +361,8 @@ func editable(found resource, err error) (resource, error) {
 
 // editableByID checks that the caller may still write to a dataset that was
 // found before.
-func editableByID(ctx context.Context, q queryer, caller storage.Caller, id string) error {
-	var found storage.Access
+func editableByID(ctx context.Context, q queryer, caller domain.Caller, id string) error {
+	var found domain.Access
 	if err := datasetAccessByID.get(ctx, q, &found, by(caller, args{"id": id})); err != nil {
 		return err
 	}
@@ -371,7 +371,7 @@ func editableByID(ctx context.Context, q queryer, caller storage.Caller, id stri
 
 // mayWrite is an ErrForbidden for a caller with a read-only token, for changes to
 // what belongs to no namespace.
-func mayWrite(ctx context.Context, q queryer, caller storage.Caller) error {
+func mayWrite(ctx context.Context, q queryer, caller domain.Caller) error {
 	if !caller.Restricted() {
 		return nil
 	}
@@ -380,7 +380,7 @@ func mayWrite(ctx context.Context, q queryer, caller storage.Caller) error {
 		return fmt.Errorf("read token's access: %w", err)
 	}
 	if !may {
-		return storage.ErrReadOnlyToken
+		return domain.ErrReadOnlyToken
 	}
 	return nil
 }
@@ -388,7 +388,7 @@ func mayWrite(ctx context.Context, q queryer, caller storage.Caller) error {
 // mayCreateIn checks that the caller's token may create datasets in a namespace
 // of the caller's own. What it does not cover and what does not exist are
 // answered alike.
-func mayCreateIn(ctx context.Context, q queryer, caller storage.Caller, namespace string) error {
+func mayCreateIn(ctx context.Context, q queryer, caller domain.Caller, namespace string) error {
 	if !caller.Restricted() {
 		return nil
 	}
@@ -400,7 +400,7 @@ func mayCreateIn(ctx context.Context, q queryer, caller storage.Caller, namespac
 		return fmt.Errorf("read what a token covers: %w", err)
 	}
 	if !covered {
-		return storage.Errorf(storage.ErrForbidden, "this token does not cover that namespace")
+		return domain.Errorf(domain.ErrForbidden, "this token does not cover that namespace")
 	}
 	return nil
 }

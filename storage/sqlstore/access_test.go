@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -30,14 +30,14 @@ func newWorld(t testing.TB, store *sqlstore.Store) world {
 	return w
 }
 
-func user(name string) storage.Caller { return storage.Caller{Username: name} }
+func user(name string) domain.Caller { return domain.Caller{Username: name} }
 
-func nsRef(owner, name string) storage.NamespaceRef {
-	return storage.NamespaceRef{Owner: owner, Name: name}
+func nsRef(owner, name string) domain.NamespaceRef {
+	return domain.NamespaceRef{Owner: owner, Name: name}
 }
 
-func dsRef(owner, namespace, name string) storage.DatasetRef {
-	return storage.DatasetRef{Owner: owner, Namespace: namespace, Name: name}
+func dsRef(owner, namespace, name string) domain.DatasetRef {
+	return domain.DatasetRef{Owner: owner, Namespace: namespace, Name: name}
 }
 
 func (w world) must(err error) {
@@ -49,11 +49,11 @@ func (w world) must(err error) {
 
 func (w world) create(owner, namespace, name string) {
 	w.t.Helper()
-	w.must(w.CreateDataset(w.t.Context(), user(owner), namespace, name, storage.Definition{}))
+	w.must(w.CreateDataset(w.t.Context(), user(owner), namespace, name, domain.Definition{}))
 }
 
 // visible lists what a caller may read as "owner/namespace/dataset".
-func (w world) visible(caller storage.Caller) string {
+func (w world) visible(caller domain.Caller) string {
 	w.t.Helper()
 	datasets, err := w.Datasets(w.t.Context(), caller)
 	w.must(err)
@@ -64,7 +64,7 @@ func (w world) visible(caller storage.Caller) string {
 	return strings.Join(names, " ")
 }
 
-func (w world) visibleNamespaces(caller storage.Caller) string {
+func (w world) visibleNamespaces(caller domain.Caller) string {
 	w.t.Helper()
 	namespaces, err := w.Namespaces(w.t.Context(), caller, "")
 	w.must(err)
@@ -78,7 +78,7 @@ func (w world) visibleNamespaces(caller storage.Caller) string {
 // doings is everything that can be done to alice's dataset one, or to its
 // namespace, with the kind of failure that a viewer, an editor and a stranger
 // meet; nil where they may.
-func doings(w world, caller storage.Caller) map[string]func() error {
+func doings(w world, caller domain.Caller) map[string]func() error {
 	ctx := w.t.Context()
 	one, ns := dsRef("alice", "ns", "one"), nsRef("alice", "ns")
 	words := "words"
@@ -94,17 +94,17 @@ func doings(w world, caller storage.Caller) map[string]func() error {
 		"delete namespace": func() error { return w.DeleteNamespace(ctx, caller, ns, true) },
 		"dataset shares":   func() error { _, err := w.DatasetShares(ctx, caller, one); return err },
 		"share dataset": func() error {
-			return w.ShareDataset(ctx, caller, one, storage.Grant{Username: "eve", Role: storage.Viewer})
+			return w.ShareDataset(ctx, caller, one, domain.Grant{Username: "eve", Role: domain.Viewer})
 		},
 		"revoke dataset":   func() error { return w.RevokeDatasetShare(ctx, caller, one, "eve") },
 		"namespace shares": func() error { _, err := w.NamespaceShares(ctx, caller, ns); return err },
 		"share namespace": func() error {
-			return w.ShareNamespace(ctx, caller, ns, storage.Grant{Username: "eve", Role: storage.Viewer})
+			return w.ShareNamespace(ctx, caller, ns, domain.Grant{Username: "eve", Role: domain.Viewer})
 		},
 		"revoke namespace": func() error { return w.RevokeNamespaceShare(ctx, caller, ns, "eve") },
 		"update definition": func() error {
-			return w.UpdateDefinition(ctx, caller, one, storage.DefinitionPatch{
-				Definition: storage.Definition{Description: &words}, SetDescription: true})
+			return w.UpdateDefinition(ctx, caller, one, domain.DefinitionPatch{
+				Definition: domain.Definition{Description: &words}, SetDescription: true})
 		},
 	}
 }
@@ -112,8 +112,8 @@ func doings(w world, caller storage.Caller) map[string]func() error {
 func TestAccessByRole(t *testing.T) {
 	t.Parallel()
 	var (
-		forbidden = storage.ErrForbidden
-		missing   = storage.ErrNotFound
+		forbidden = domain.ErrForbidden
+		missing   = domain.ErrNotFound
 	)
 	kinds := map[string]struct{ stranger, viewer, editor, owner error }{
 		"read dataset":      {missing, nil, nil, nil},
@@ -135,16 +135,16 @@ func TestAccessByRole(t *testing.T) {
 	}
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
-		for on, share := range map[string]func(storage.Grant) error{
-			"namespace": func(g storage.Grant) error {
+		for on, share := range map[string]func(domain.Grant) error{
+			"namespace": func(g domain.Grant) error {
 				return w.ShareNamespace(t.Context(), user("alice"), nsRef("alice", "ns"), g)
 			},
-			"dataset": func(g storage.Grant) error {
+			"dataset": func(g domain.Grant) error {
 				return w.ShareDataset(t.Context(), user("alice"), dsRef("alice", "ns", "one"), g)
 			},
 		} {
-			w.must(share(storage.Grant{Username: on + "-viewer", Role: storage.Viewer}))
-			w.must(share(storage.Grant{Username: on + "-editor", Role: storage.Editor}))
+			w.must(share(domain.Grant{Username: on + "-viewer", Role: domain.Viewer}))
+			w.must(share(domain.Grant{Username: on + "-editor", Role: domain.Editor}))
 		}
 		check := func(name, doing string, want error) {
 			t.Helper()
@@ -183,7 +183,7 @@ func TestAccessLists(t *testing.T) {
 		ctx, alice := t.Context(), user("alice")
 		w.create("bob", "Own", "mine")
 
-		expect := func(caller storage.Caller, datasets, namespaces string) {
+		expect := func(caller domain.Caller, datasets, namespaces string) {
 			t.Helper()
 			if got := w.visible(caller); got != datasets {
 				t.Errorf("datasets of %+v: got %q, want %q", caller, got, datasets)
@@ -196,19 +196,19 @@ func TestAccessLists(t *testing.T) {
 		expect(user("bob"), "bob/Own/mine", "bob/Own")
 		expect(user("carol"), "", "")
 
-		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "NS", "ONE"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "NS", "ONE"), domain.Grant{Username: "bob", Role: domain.Viewer}))
 		expect(user("bob"), "alice/ns/one bob/Own/mine", "alice/ns bob/Own")
 
 		// The stronger of two grants counts, and a namespace grant covers what
 		// comes later.
-		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Editor}))
 		w.create("alice", "ns", "three")
 		expect(user("bob"), "alice/ns/one alice/ns/three alice/ns/two bob/Own/mine", "alice/ns bob/Own")
 		w.must(w.ClearDataset(ctx, user("bob"), dsRef("alice", "ns", "one")))
 
 		w.must(w.RevokeNamespaceShare(ctx, alice, nsRef("alice", "ns"), "bob"))
 		expect(user("bob"), "alice/ns/one bob/Own/mine", "alice/ns bob/Own")
-		if err := w.ClearDataset(ctx, user("bob"), dsRef("alice", "ns", "one")); !errors.Is(err, storage.ErrForbidden) {
+		if err := w.ClearDataset(ctx, user("bob"), dsRef("alice", "ns", "one")); !errors.Is(err, domain.ErrForbidden) {
 			t.Errorf("clear after the stronger grant went: got %v, want forbidden", err)
 		}
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -43,13 +43,13 @@ type attachedFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-func (t attachedTable) data(owner string) storage.DatasetData {
-	return storage.DatasetData{
-		ID: t.ID, Version: 1, Access: storage.Access{Role: storage.Viewer},
-		Files: each(t.Files, func(f attachedFile) storage.DataFile { return storage.DataFile(f) }), Units: t.Units,
-		Dataset: storage.Dataset{
+func (t attachedTable) data(owner string) domain.DatasetData {
+	return domain.DatasetData{
+		ID: t.ID, Version: 1, Access: domain.Access{Role: domain.Viewer},
+		Files: each(t.Files, func(f attachedFile) domain.DataFile { return domain.DataFile(f) }), Units: t.Units,
+		Dataset: domain.Dataset{
 			Owner: owner, Name: t.Name, RowCount: t.Rows,
-			Columns: each(t.Columns, func(c column) storage.Column { return storage.Column(c) }),
+			Columns: each(t.Columns, func(c column) domain.Column { return domain.Column(c) }),
 		},
 	}
 }
@@ -62,7 +62,7 @@ INSERT INTO attachments (id, owner, conversation_id, restriction, run_id, filena
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			a.ID, start.Caller.Username, start.ConversationID, start.Caller.Restriction, run.RunID, a.Filename, a.Dataset, a.Key, a.Bytes)
 		if err == nil {
-			err = s.addAttachmentObject(ctx, tx, a.ID, storage.DataFile{Key: a.Key, Bytes: a.Bytes})
+			err = s.addAttachmentObject(ctx, tx, a.ID, domain.DataFile{Key: a.Key, Bytes: a.Bytes})
 		}
 		if err != nil {
 			return err
@@ -71,7 +71,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 	return nil
 }
 
-func (s *Store) addAttachmentObject(ctx context.Context, tx *sqlx.Tx, id string, file storage.DataFile) error {
+func (s *Store) addAttachmentObject(ctx context.Context, tx *sqlx.Tx, id string, file domain.DataFile) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO attachment_objects (object_key, attachment_id, byte_count, sha256)
 VALUES ($1, $2, $3, $4)`, file.Key, id, file.Bytes, file.SHA256)
@@ -81,38 +81,38 @@ VALUES ($1, $2, $3, $4)`, file.Key, id, file.Bytes, file.SHA256)
 	return s.adopt(ctx, tx, file.Key)
 }
 
-// ConversationData implements storage.Attachments.
-func (s *Store) ConversationData(ctx context.Context, caller storage.Caller, conversationID string) ([]storage.DatasetData, error) {
+// ConversationData implements domain.Attachments.
+func (s *Store) ConversationData(ctx context.Context, caller domain.Caller, conversationID string) ([]domain.DatasetData, error) {
 	var rows []struct{ Tables jsonText[[]attachedTable] }
 	err := listConversationTables.list(ctx, s, &rows, by(caller, args{"conversation": conversationID}))
 	if err != nil {
 		return nil, wrap("read attachments", err)
 	}
-	var all []storage.DatasetData
+	var all []domain.DatasetData
 	for _, row := range rows {
 		for _, table := range row.Tables.value {
-			all = slices.DeleteFunc(all, func(d storage.DatasetData) bool { return strings.EqualFold(d.Name, table.Name) })
+			all = slices.DeleteFunc(all, func(d domain.DatasetData) bool { return strings.EqualFold(d.Name, table.Name) })
 			all = append(all, table.data(caller.Username))
 		}
 	}
 	return all, nil
 }
 
-// CountAttachments implements storage.Attachments.
-func (s *Store) CountAttachments(ctx context.Context, caller storage.Caller, conversationID string) (count int, err error) {
+// CountAttachments implements domain.Attachments.
+func (s *Store) CountAttachments(ctx context.Context, caller domain.Caller, conversationID string) (count int, err error) {
 	err = countAttachments.get(ctx, s, &count, by(caller, args{"conversation": conversationID}))
 	return count, wrap("count attachments", err)
 }
 
-// PendingAttachments implements storage.Attachments.
-func (s *Store) PendingAttachments(ctx context.Context, caller storage.Caller, runID string) ([]storage.Attachment, error) {
-	var found []storage.Attachment
+// PendingAttachments implements domain.Attachments.
+func (s *Store) PendingAttachments(ctx context.Context, caller domain.Caller, runID string) ([]domain.Attachment, error) {
+	var found []domain.Attachment
 	err := listPendingAttachments.list(ctx, s, &found, by(caller, args{"run": runID}))
 	return found, wrap("read attachments", err)
 }
 
-// CommitAttachment implements storage.Attachments. The file itself is not needed any more.
-func (s *Store) CommitAttachment(ctx context.Context, caller storage.Caller, id string, datasets []storage.DatasetData) error {
+// CommitAttachment implements domain.Attachments. The file itself is not needed any more.
+func (s *Store) CommitAttachment(ctx context.Context, caller domain.Caller, id string, datasets []domain.DatasetData) error {
 	return s.inTx(ctx, "commit attachment", func(tx *sqlx.Tx) error {
 		var found struct {
 			Key       string
@@ -122,13 +122,13 @@ func (s *Store) CommitAttachment(ctx context.Context, caller storage.Caller, id 
 			return err
 		}
 		if found.Committed {
-			return storage.ErrConflict
+			return domain.ErrConflict
 		}
-		tables := each(datasets, func(d storage.DatasetData) attachedTable {
+		tables := each(datasets, func(d domain.DatasetData) attachedTable {
 			return attachedTable{
 				ID: d.ID, Name: d.Name, Rows: d.RowCount, Units: d.Units,
-				Columns: each(d.Columns, func(c storage.Column) column { return column(c) }),
-				Files:   each(d.Files, func(f storage.DataFile) attachedFile { return attachedFile(f) }),
+				Columns: each(d.Columns, func(c domain.Column) column { return column(c) }),
+				Files:   each(d.Files, func(f domain.DataFile) attachedFile { return attachedFile(f) }),
 			}
 		})
 		err := execOne(ctx, tx, `UPDATE attachments SET tables = $2 WHERE id = $1 AND tables = ''`, id, jsonText[[]attachedTable]{tables})
@@ -137,7 +137,7 @@ func (s *Store) CommitAttachment(ctx context.Context, caller storage.Caller, id 
 		}
 		for _, table := range tables {
 			for _, file := range table.Files {
-				if err := s.addAttachmentObject(ctx, tx, id, storage.DataFile(file)); err != nil {
+				if err := s.addAttachmentObject(ctx, tx, id, domain.DataFile(file)); err != nil {
 					return err
 				}
 			}
@@ -149,7 +149,7 @@ func (s *Store) CommitAttachment(ctx context.Context, caller storage.Caller, id 
 	})
 }
 
-// OrphanAttachments implements storage.Attachments.
+// OrphanAttachments implements domain.Attachments.
 func (s *Store) OrphanAttachments(ctx context.Context) error {
 	for {
 		var keys []string

@@ -8,36 +8,36 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // attach asks a question that brings a file, and gives its run and attachment.
-func (w world) attach(caller storage.Caller, conversation, dataset string) (storage.RunRequest, storage.Attachment) {
+func (w world) attach(caller domain.Caller, conversation, dataset string) (domain.RunRequest, domain.Attachment) {
 	w.t.Helper()
-	id := storage.NewID()
-	a := storage.Attachment{ID: id, Filename: dataset + ".csv", Dataset: dataset, Key: "attachments/" + id + "/file", Bytes: 7}
+	id := domain.NewID()
+	a := domain.Attachment{ID: id, Filename: dataset + ".csv", Dataset: dataset, Key: "attachments/" + id + "/file", Bytes: 7}
 	w.must(w.AddOrphanedObjects(w.t.Context(), []string{a.Key}, time.Hour))
-	start, err := sqlstoretest.Start(w.t.Context(), w, caller, storage.Question{Agent: "nl2ql", ConversationID: conversation, Text: "How many?"})
+	start, err := sqlstoretest.Start(w.t.Context(), w, caller, domain.Question{Agent: "nl2ql", ConversationID: conversation, Text: "How many?"})
 	w.must(err)
-	start.Start.Attachments = []storage.Attachment{a}
+	start.Start.Attachments = []domain.Attachment{a}
 	w.must(sqlstoretest.Append(w, start))
 	return *start.Start, a
 }
 
 // tabled commits an attachment with one table.
-func (w world) tabled(caller storage.Caller, a storage.Attachment) storage.DatasetData {
+func (w world) tabled(caller domain.Caller, a domain.Attachment) domain.DatasetData {
 	w.t.Helper()
-	file := storage.DataFile{ID: storage.NewID(), Key: "attachments/" + a.ID + "/" + storage.NewID() + ".parquet", Rows: 3, Bytes: 99, SHA256: "ab"}
+	file := domain.DataFile{ID: domain.NewID(), Key: "attachments/" + a.ID + "/" + domain.NewID() + ".parquet", Rows: 3, Bytes: 99, SHA256: "ab"}
 	w.must(w.AddOrphanedObjects(w.t.Context(), []string{file.Key}, time.Hour))
-	d := storage.DatasetData{ID: storage.NewID(), Version: 1, Access: storage.Access{Role: storage.Viewer}, Files: []storage.DataFile{file},
-		Dataset: storage.Dataset{Owner: caller.Username, Name: a.Dataset, Columns: []storage.Column{{Name: "n", Type: "BIGINT"}}, RowCount: 3}}
-	w.must(w.CommitAttachment(w.t.Context(), caller, a.ID, []storage.DatasetData{d}))
+	d := domain.DatasetData{ID: domain.NewID(), Version: 1, Access: domain.Access{Role: domain.Viewer}, Files: []domain.DataFile{file},
+		Dataset: domain.Dataset{Owner: caller.Username, Name: a.Dataset, Columns: []domain.Column{{Name: "n", Type: "BIGINT"}}, RowCount: 3}}
+	w.must(w.CommitAttachment(w.t.Context(), caller, a.ID, []domain.DatasetData{d}))
 	return d
 }
 
-func (w world) attached(caller storage.Caller, conversation string) []string {
+func (w world) attached(caller domain.Caller, conversation string) []string {
 	w.t.Helper()
 	all, err := w.ConversationData(w.t.Context(), caller, conversation)
 	w.must(err)
@@ -52,7 +52,7 @@ func TestAttachments(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx := newWorld(t, store), t.Context()
-		alice, bob, token := user("alice"), user("bob"), storage.Caller{Username: "alice", Restriction: uuid.NewString()}
+		alice, bob, token := user("alice"), user("bob"), domain.Caller{Username: "alice", Restriction: uuid.NewString()}
 		conversation, other := uuid.NewString(), uuid.NewString()
 		run, a := w.attach(alice, conversation, "sales")
 
@@ -60,11 +60,11 @@ func TestAttachments(t *testing.T) {
 		if err != nil || len(pending) != 1 || pending[0] != a {
 			t.Fatalf("pending: %+v, %v", pending, err)
 		}
-		for _, stranger := range []storage.Caller{bob, token} {
+		for _, stranger := range []domain.Caller{bob, token} {
 			if pending, err := w.PendingAttachments(ctx, stranger, run.RunID); err != nil || len(pending) > 0 {
 				t.Errorf("%+v has %+v, %v", stranger, pending, err)
 			}
-			if err := w.CommitAttachment(ctx, stranger, a.ID, nil); !errors.Is(err, storage.ErrNotFound) {
+			if err := w.CommitAttachment(ctx, stranger, a.ID, nil); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v commits it: %v", stranger, err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestAttachments(t *testing.T) {
 		if got := w.attached(alice, conversation); !slices.Equal(got, []string{"sales " + first.ID}) {
 			t.Errorf("datasets: %v", got)
 		}
-		if err := w.CommitAttachment(ctx, alice, a.ID, nil); !errors.Is(err, storage.ErrConflict) {
+		if err := w.CommitAttachment(ctx, alice, a.ID, nil); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("committed twice: %v", err)
 		}
 		if pending, err := w.PendingAttachments(ctx, alice, run.RunID); err != nil || len(pending) > 0 {
@@ -85,7 +85,7 @@ func TestAttachments(t *testing.T) {
 		if unnamed, err := w.UnnamedObjects(ctx, []string{a.Key, first.Files[0].Key}); err != nil || !slices.Equal(unnamed, []string{a.Key}) {
 			t.Errorf("unnamed: %v, %v", unnamed, err)
 		}
-		for _, stranger := range []storage.Caller{bob, token} {
+		for _, stranger := range []domain.Caller{bob, token} {
 			if got := w.attached(stranger, conversation); got != nil {
 				t.Errorf("%+v sees %v", stranger, got)
 			}
@@ -114,13 +114,13 @@ func TestAttachments(t *testing.T) {
 // Whatever deletes a conversation deletes its attachments, with their objects.
 func TestAttachmentsAreDeleted(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(w world, run storage.RunRequest){
-		"conversation": func(w world, run storage.RunRequest) {
+	for name, remove := range map[string]func(w world, run domain.RunRequest){
+		"conversation": func(w world, run domain.RunRequest) {
 			w.must(w.DeleteConversation(w.t.Context(), run.Caller, run.ConversationID))
 		},
-		"run": func(w world, run storage.RunRequest) { w.must(w.DeleteRun(w.t.Context(), run.Caller, run.RunID)) },
-		"retention": func(w world, run storage.RunRequest) {
-			w.must(sqlstoretest.Finish(w.t.Context(), w, run.Caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
+		"run": func(w world, run domain.RunRequest) { w.must(w.DeleteRun(w.t.Context(), run.Caller, run.RunID)) },
+		"retention": func(w world, run domain.RunRequest) {
+			w.must(sqlstoretest.Finish(w.t.Context(), w, run.Caller, run.RunID, domain.RunOutcome{Status: domain.RunCompleted}))
 			n, err := w.DeleteOldRuns(w.t.Context(), -time.Hour)
 			if w.must(err); n != 1 {
 				w.t.Errorf("%d runs deleted", n)
@@ -157,14 +157,14 @@ func TestAttachmentsOfARepeatedMessage(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
 		conversation := uuid.NewString()
-		for i, want := range []error{nil, storage.ErrMessageSent} {
-			id := storage.NewID()
-			a := storage.Attachment{ID: id, Filename: "a.csv", Dataset: "a", Key: "attachments/" + id, Bytes: 1}
+		for i, want := range []error{nil, domain.ErrMessageSent} {
+			id := domain.NewID()
+			a := domain.Attachment{ID: id, Filename: "a.csv", Dataset: "a", Key: "attachments/" + id, Bytes: 1}
 			w.must(w.AddOrphanedObjects(ctx, []string{a.Key}, time.Hour))
-			start, err := sqlstoretest.Start(ctx, w, alice, storage.Question{Agent: "nl2ql", ConversationID: conversation, Text: "?"})
+			start, err := sqlstoretest.Start(ctx, w, alice, domain.Question{Agent: "nl2ql", ConversationID: conversation, Text: "?"})
 			w.must(err)
-			start.Start.Message = storage.SentMessage{Key: "m", Digest: "d"}
-			start.Start.Attachments = []storage.Attachment{a}
+			start.Start.Message = domain.SentMessage{Key: "m", Digest: "d"}
+			start.Start.Attachments = []domain.Attachment{a}
 			if err := sqlstoretest.Append(w, start); !errors.Is(err, want) {
 				t.Errorf("%d: %v", i, err)
 			}
@@ -182,11 +182,11 @@ func TestConversationWithoutNamespace(t *testing.T) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
 		run, a := w.attach(alice, uuid.NewString(), "sales")
 		w.tabled(alice, a)
-		if _, err := w.ConversationNamespace(ctx, alice, run.ConversationID); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ConversationNamespace(ctx, alice, run.ConversationID); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("before it has an answer: %v", err)
 		}
-		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
-		if ref, err := w.ConversationNamespace(ctx, alice, run.ConversationID); err != nil || ref != (storage.NamespaceRef{}) {
+		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, domain.RunOutcome{Status: domain.RunCompleted}))
+		if ref, err := w.ConversationNamespace(ctx, alice, run.ConversationID); err != nil || ref != (domain.NamespaceRef{}) {
 			t.Errorf("namespace %v, %v", ref, err)
 		}
 	})
@@ -199,15 +199,15 @@ func TestRunsWithAttachmentsOfOthers(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx := newWorld(t, store), t.Context()
 		alice := user("alice")
-		token := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		token := w.readOnly("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		conversation := uuid.NewString()
-		run, err := sqlstoretest.Ask(ctx, w, alice, storage.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "How many?"})
+		run, err := sqlstoretest.Ask(ctx, w, alice, domain.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "How many?"})
 		w.must(err)
 		if _, err := w.Task(ctx, token, "", run.RunID, false); err != nil {
 			t.Errorf("without attachments: %v", err)
 		}
 		w.attach(alice, conversation, "sales")
-		if _, err := w.Task(ctx, token, "", run.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Task(ctx, token, "", run.RunID, false); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("with the attachment of another token: %v", err)
 		}
 		if _, err := w.Task(ctx, alice, "", run.RunID, false); err != nil {

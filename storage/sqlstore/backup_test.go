@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -40,7 +40,7 @@ func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, sqlstoretest.SQLite(t))
 	file := w.file(3)
-	w.must(w.CommitVersion(t.Context(), storage.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{file}}))
+	w.must(w.CommitVersion(t.Context(), domain.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{file}}))
 	written := make(chan error)
 	go func() {
 		var err error

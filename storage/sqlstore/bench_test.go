@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/benchtest"
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -66,12 +66,12 @@ func BenchmarkLog(b *testing.B) {
 }
 
 // reads are how a user reads one of their runs.
-var reads = map[string]func(f bench, caller storage.Caller, run storage.Task) error{
-	"task": func(f bench, caller storage.Caller, run storage.Task) error {
+var reads = map[string]func(f bench, caller domain.Caller, run domain.Task) error{
+	"task": func(f bench, caller domain.Caller, run domain.Task) error {
 		_, err := f.Task(f.tb.Context(), caller, "", run.RunID, true)
 		return err
 	},
-	"events": func(f bench, caller storage.Caller, run storage.Task) error {
+	"events": func(f bench, caller domain.Caller, run domain.Task) error {
 		for after := int64(0); after < weekEvents; {
 			page, err := f.Events(f.tb.Context(), caller, run.RunID, after)
 			if err != nil || len(page) == 0 {
@@ -81,19 +81,19 @@ var reads = map[string]func(f bench, caller storage.Caller, run storage.Task) er
 		}
 		return nil
 	},
-	"conversations": func(f bench, caller storage.Caller, _ storage.Task) error {
-		_, err := f.Conversations(f.tb.Context(), caller, storage.NamespaceRef{})
+	"conversations": func(f bench, caller domain.Caller, _ domain.Task) error {
+		_, err := f.Conversations(f.tb.Context(), caller, domain.NamespaceRef{})
 		return err
 	},
 }
 
 // reading returns how long a read of some user's run takes, the middle one of many.
-func (f bench) reading(read func(f bench, caller storage.Caller, run storage.Task) error) time.Duration {
+func (f bench) reading(read func(f bench, caller domain.Caller, run domain.Task) error) time.Duration {
 	took := make([]time.Duration, readsOfEach)
 	for i := range took {
 		// The first user writes more.
 		caller := user(fmt.Sprint("user", 1+i*7919%(f.users-1)))
-		tasks, _, err := f.Tasks(f.tb.Context(), caller, storage.TaskFilter{Agent: "nl2ql", Limit: 10})
+		tasks, _, err := f.Tasks(f.tb.Context(), caller, domain.TaskFilter{Agent: "nl2ql", Limit: 10})
 		if err != nil || len(tasks) == 0 {
 			f.tb.Fatalf("%d tasks, %v", len(tasks), err)
 		}
@@ -127,14 +127,14 @@ func (f bench) appending(b *testing.B, clients, runs int) float64 {
 	return float64(runs) / time.Since(start).Seconds()
 }
 
-func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error {
-	question := storage.Question{
+func benchRun(b *testing.B, store *sqlstore.Store, caller domain.Caller) error {
+	question := domain.Question{
 		Agent: "echo", Namespace: nsRef("user0", "ns"), ConversationID: uuid.Must(uuid.NewV7()).String(), Text: "How many orders were there?"}
 	change, err := sqlstoretest.Start(b.Context(), store, caller, question)
 	if err != nil {
 		return err
 	}
-	change.Start.Message = storage.SentMessage{Key: storage.NewID(), Digest: "0123456789012345678901"}
+	change.Start.Message = domain.SentMessage{Key: domain.NewID(), Digest: "0123456789012345678901"}
 	change.Snapshot = json.RawMessage(`{"id":"` + change.RunID + `","contextId":"` + question.ConversationID + `","history":["` + strings.Repeat("x", 300) + `"]}`)
 	store.Append(change, func(error) {})
 	written := make(chan error, 1)
@@ -143,7 +143,7 @@ func benchRun(b *testing.B, store *sqlstore.Store, caller storage.Caller) error 
 		change.After, change.Events = number-1, events(number-1, 1)
 		done := func(error) {}
 		if number == 4 {
-			change.Outcome = &storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{"response":"Two.","steps":[]}`)}
+			change.Outcome = &domain.RunOutcome{Status: domain.RunCompleted, Result: json.RawMessage(`{"response":"Two.","steps":[]}`)}
 			done = func(err error) { written <- err }
 		}
 		store.Append(change, done)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -37,10 +37,10 @@ func TestOneOfManyCreatesADataset(t *testing.T) {
 		for round := range 10 {
 			var created atomic.Int32
 			together(func(int) {
-				err := store.CreateDataset(t.Context(), user("alice"), fmt.Sprint("ns", round), "one", storage.Definition{})
+				err := store.CreateDataset(t.Context(), user("alice"), fmt.Sprint("ns", round), "one", domain.Definition{})
 				if err == nil {
 					created.Add(1)
-				} else if !errors.Is(err, storage.ErrConflict) {
+				} else if !errors.Is(err, domain.ErrConflict) {
 					t.Error(err)
 				}
 			})
@@ -55,9 +55,9 @@ func TestParallelGrantsAreOne(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
-		roles := []storage.Role{storage.Viewer, storage.Editor}
+		roles := []domain.Role{domain.Viewer, domain.Editor}
 		together(func(i int) {
-			grant := storage.Grant{Username: "bob", Role: roles[i%2]}
+			grant := domain.Grant{Username: "bob", Role: roles[i%2]}
 			if err := w.ShareNamespace(t.Context(), user("alice"), nsRef("alice", "ns"), grant); err != nil {
 				t.Error(err)
 			}
@@ -85,9 +85,9 @@ func TestNoUpdateIsLost(t *testing.T) {
 		for round := range 10 {
 			want := fmt.Sprint("round ", round)
 			together(func(i int) {
-				patch := storage.DefinitionPatch{Definition: storage.Definition{Description: &want}, SetDescription: true}
+				patch := domain.DefinitionPatch{Definition: domain.Definition{Description: &want}, SetDescription: true}
 				if i%2 == 0 {
-					patch = storage.DefinitionPatch{Definition: storage.Definition{Schema: map[string]string{"f": want}}, SetSchema: true}
+					patch = domain.DefinitionPatch{Definition: domain.Definition{Schema: map[string]string{"f": want}}, SetSchema: true}
 				}
 				if err := w.UpdateDefinition(t.Context(), user("alice"), one, patch); err != nil {
 					t.Error(err)
@@ -126,8 +126,8 @@ func TestReadsAreWhole(t *testing.T) {
 		one := dsRef("alice", "ns", "one")
 		set := func(i int) error {
 			text := fmt.Sprint("text ", i)
-			return w.UpdateDefinition(t.Context(), user("alice"), one, storage.DefinitionPatch{
-				Definition:     storage.Definition{Description: &text, Schema: map[string]string{"f": text}},
+			return w.UpdateDefinition(t.Context(), user("alice"), one, domain.DefinitionPatch{
+				Definition:     domain.Definition{Description: &text, Schema: map[string]string{"f": text}},
 				SetDescription: true, SetSchema: true})
 		}
 		w.must(set(-1))
@@ -162,16 +162,16 @@ func TestDeletionLeavesNothingBehind(t *testing.T) {
 			for n := range 10 {
 				var err error
 				if i%2 == 0 {
-					err = w.CreateDataset(t.Context(), alice, "busy", fmt.Sprintf("d%d-%d", i, n), storage.Definition{})
+					err = w.CreateDataset(t.Context(), alice, "busy", fmt.Sprintf("d%d-%d", i, n), domain.Definition{})
 				} else {
 					err = w.DeleteNamespace(t.Context(), alice, nsRef("alice", "busy"), true)
 				}
-				if err != nil && !errors.Is(err, storage.ErrConflict) && !errors.Is(err, storage.ErrNotFound) {
+				if err != nil && !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound) {
 					t.Error(err)
 				}
 			}
 		})
-		if err := w.DeleteNamespace(t.Context(), alice, nsRef("alice", "busy"), true); err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err := w.DeleteNamespace(t.Context(), alice, nsRef("alice", "busy"), true); err != nil && !errors.Is(err, domain.ErrNotFound) {
 			t.Fatal(err)
 		}
 		if got := w.visible(alice); got != "alice/ns/one alice/ns/two" {
@@ -204,10 +204,10 @@ func TestOneFinishWins(t *testing.T) {
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		var won atomic.Int32
 		together(func(int) {
-			err := w.finish(user("alice"), run.RunID, storage.RunOutcome{Status: storage.RunCompleted})
+			err := w.finish(user("alice"), run.RunID, domain.RunOutcome{Status: domain.RunCompleted})
 			if err == nil {
 				won.Add(1)
-			} else if !errors.Is(err, storage.ErrConflict) {
+			} else if !errors.Is(err, domain.ErrConflict) {
 				t.Error(err)
 			}
 		})
@@ -225,7 +225,7 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]storage.RunRequest, writers)
+			runs := make([]domain.RunRequest, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}
@@ -234,7 +234,7 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			if list, err := w.Conversations(t.Context(), user("alice"), storage.NamespaceRef{}); err != nil || len(list) != 0 {
+			if list, err := w.Conversations(t.Context(), user("alice"), domain.NamespaceRef{}); err != nil || len(list) != 0 {
 				t.Fatalf("the conversation outlived its runs: %v, %v", list, err)
 			}
 		}
@@ -248,14 +248,14 @@ func TestNamesChangeTogether(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		grant := storage.Grant{Username: "bob", Role: storage.Viewer}
+		grant := domain.Grant{Username: "bob", Role: domain.Viewer}
 		doings := []func(n int) error{
 			func(int) error { return w.RenameDataset(ctx, alice, dsRef("alice", "ns", "one"), "two") },
 			func(int) error { return w.RenameDataset(ctx, alice, dsRef("alice", "ns", "two"), "one") },
 			func(int) error { return w.RenameNamespace(ctx, alice, nsRef("alice", "ns"), "other") },
 			func(int) error { return w.RenameNamespace(ctx, alice, nsRef("alice", "other"), "ns") },
 			func(n int) error {
-				return w.CreateDataset(ctx, alice, "other", fmt.Sprint("d", n), storage.Definition{})
+				return w.CreateDataset(ctx, alice, "other", fmt.Sprint("d", n), domain.Definition{})
 			},
 			func(int) error { return w.DeleteNamespace(ctx, alice, nsRef("alice", "other"), true) },
 			func(n int) error {
@@ -267,7 +267,7 @@ func TestNamesChangeTogether(t *testing.T) {
 			for n := range 20 {
 				err := doings[i](n)
 				renames := i < 5 // and creates: these can find a name taken
-				if err != nil && !errors.Is(err, storage.ErrNotFound) && !(renames && errors.Is(err, storage.ErrConflict)) {
+				if err != nil && !errors.Is(err, domain.ErrNotFound) && !(renames && errors.Is(err, domain.ErrConflict)) {
 					t.Errorf("doing %d: %v", i, err)
 				}
 			}
@@ -282,10 +282,10 @@ func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		w.create("alice", "other", "three")
-		ctx, narrow := t.Context(), w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		ctx, narrow := t.Context(), w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		for range 20 {
 			id := w.ask(narrow, "ns", uuid.NewString(), "here").ConversationID
-			var elsewhere storage.RunRequest
+			var elsewhere domain.RunRequest
 			var asked error
 			together(func(i int) {
 				switch i {
@@ -293,12 +293,12 @@ func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
 					elsewhere, asked = w.tryToAsk(user("alice"), "other", id, "elsewhere")
 				case 1:
 					err := w.DeleteConversation(ctx, narrow, id)
-					if err != nil && !errors.Is(err, storage.ErrForbidden) {
+					if err != nil && !errors.Is(err, domain.ErrForbidden) {
 						t.Error(err)
 					}
 				}
 			})
-			if asked != nil && !errors.Is(asked, storage.ErrNotFound) {
+			if asked != nil && !errors.Is(asked, domain.ErrNotFound) {
 				t.Error(asked)
 			}
 			if _, err := w.Run(ctx, user("alice"), elsewhere.RunID); asked == nil && err != nil {
@@ -315,7 +315,7 @@ func TestANameMeansTheSameToTheEnd(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		narrow := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		narrow := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		words := "by the token"
 		for range 10 {
 			together(func(i int) {
@@ -324,7 +324,7 @@ func TestANameMeansTheSameToTheEnd(t *testing.T) {
 				case 0:
 					err = w.RenameDataset(ctx, alice, dsRef("alice", "ns", "one"), "private")
 					if err == nil {
-						var d storage.Dataset
+						var d domain.Dataset
 						d, err = w.Dataset(ctx, alice, dsRef("alice", "ns", "private"))
 						before := d.Definition.Description
 						for range 5 {
@@ -335,15 +335,15 @@ func TestANameMeansTheSameToTheEnd(t *testing.T) {
 						}
 					}
 				case 1:
-					err = w.UpdateDefinition(ctx, narrow, dsRef("alice", "ns", "one"), storage.DefinitionPatch{
-						Definition: storage.Definition{Description: &words}, SetDescription: true})
+					err = w.UpdateDefinition(ctx, narrow, dsRef("alice", "ns", "one"), domain.DefinitionPatch{
+						Definition: domain.Definition{Description: &words}, SetDescription: true})
 				}
-				if err != nil && !errors.Is(err, storage.ErrNotFound) {
+				if err != nil && !errors.Is(err, domain.ErrNotFound) {
 					t.Error(err)
 				}
 			})
 			w.must(w.RenameDataset(ctx, alice, dsRef("alice", "ns", "private"), "one"))
-			w.must(w.UpdateDefinition(ctx, alice, dsRef("alice", "ns", "one"), storage.DefinitionPatch{SetDescription: true}))
+			w.must(w.UpdateDefinition(ctx, alice, dsRef("alice", "ns", "one"), domain.DefinitionPatch{SetDescription: true}))
 		}
 	})
 }
@@ -356,7 +356,7 @@ func TestRunsAndConversationsGoTogether(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]storage.RunRequest, writers)
+			runs := make([]domain.RunRequest, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}
@@ -365,7 +365,7 @@ func TestRunsAndConversationsGoTogether(t *testing.T) {
 				if i%2 == 0 {
 					err = w.DeleteConversation(t.Context(), user("alice"), id)
 				}
-				if err != nil && !errors.Is(err, storage.ErrNotFound) {
+				if err != nil && !errors.Is(err, domain.ErrNotFound) {
 					t.Error(err)
 				}
 			})

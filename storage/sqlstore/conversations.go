@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // lockConversation locks a conversation until the transaction ends.
@@ -31,7 +31,7 @@ const isEmptyConversation = `NOT EXISTS (
 	WHERE r.owner = conversations.owner AND r.conversation_id = conversations.id)`
 
 // turnPage is how many turns of a conversation are in memory at a time, and
-// turnPageText the same in SQL. inlineResult is storage.InlineResult in SQL.
+// turnPageText the same in SQL. inlineResult is domain.InlineResult in SQL.
 const (
 	turnPage     = 16
 	turnPageText = "16"
@@ -41,14 +41,14 @@ const (
 )
 
 type conversationRow struct {
-	storage.Conversation
+	domain.Conversation
 	CreatedAt int64
 	UpdatedAt int64
 }
 
-func (r conversationRow) conversation() storage.Conversation {
-	return storage.Conversation{
-		ID: r.ID, Title: storage.Title(r.Title), CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt)}
+func (r conversationRow) conversation() domain.Conversation {
+	return domain.Conversation{
+		ID: r.ID, Title: domain.Title(r.Title), CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt)}
 }
 
 var (
@@ -78,7 +78,7 @@ LIMIT ` + turnPageText)
 
 // Conversations lists the caller's, latest first; those about one owner's namespaces, or
 // about one namespace, when in names them. They show what the caller's token covers: see Run.
-func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in storage.NamespaceRef) ([]storage.Conversation, error) {
+func (s *Store) Conversations(ctx context.Context, caller domain.Caller, in domain.NamespaceRef) ([]domain.Conversation, error) {
 	var rows []conversationRow
 	err := listConversations.list(ctx, s, &rows, inNamespace(caller, in))
 	return each(rows, conversationRow.conversation), wrap("list conversations", err)
@@ -87,7 +87,7 @@ func (s *Store) Conversations(ctx context.Context, caller storage.Caller, in sto
 // turnRow is a turn with the title of its conversation.
 type turnRow struct {
 	Title string
-	storage.Run
+	domain.Run
 	CreatedAt int64
 }
 
@@ -112,13 +112,13 @@ func (r turnRow) position() position { return position{r.CreatedAt, r.ID} }
 // Conversation returns the title of one and its turns, oldest first. Only some of them are in
 // memory at a time, and no connection is held while the caller works on a turn. A page
 // before a run that is no turn of the conversation is ErrInvalid.
-func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
-	if page != (storage.TurnPage{}) {
+func (s *Store) Conversation(ctx context.Context, caller domain.Caller, id string, page domain.TurnPage) (string, iter.Seq2[domain.Run, error], error) {
+	if page != (domain.TurnPage{}) {
 		return s.conversationPage(ctx, caller, id, page)
 	}
 	first, err := s.turns(ctx, caller, id, beforeAll)
 	if err == nil && len(first) == 0 {
-		err = storage.ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
 		return "", nil, err
@@ -126,13 +126,13 @@ func (s *Store) Conversation(ctx context.Context, caller storage.Caller, id stri
 	title := first[0].Title
 	if caller.Restricted() {
 		// The first question of all may not be for this token to see.
-		title = storage.Title(first[0].Question)
+		title = domain.Title(first[0].Question)
 	}
 	return title, s.eachTurn(ctx, caller, id, first, afterAll, math.MaxInt), nil
 }
 
 // conversationPage is Conversation for some of the turns.
-func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (string, iter.Seq2[storage.Run, error], error) {
+func (s *Store) conversationPage(ctx context.Context, caller domain.Caller, id string, page domain.TurnPage) (string, iter.Seq2[domain.Run, error], error) {
 	var title string
 	if err := selectTitle.get(ctx, s, &title, by(caller, args{"conversation": id})); err != nil {
 		return "", nil, wrap("read conversation", err)
@@ -149,16 +149,16 @@ func (s *Store) conversationPage(ctx context.Context, caller storage.Caller, id 
 	if limit == 0 {
 		limit = math.MaxInt
 	}
-	return storage.Title(title), s.eachTurn(ctx, caller, id, first, before, limit), nil
+	return domain.Title(title), s.eachTurn(ctx, caller, id, first, before, limit), nil
 }
 
 // pageBounds returns the positions between which the turns of a page are.
-func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string, page storage.TurnPage) (after, before position, err error) {
+func (s *Store) pageBounds(ctx context.Context, caller domain.Caller, id string, page domain.TurnPage) (after, before position, err error) {
 	after, before = beforeAll, afterAll
 	if page.Before != "" {
 		err := turnPosition.get(ctx, s, &before, by(caller, args{"conversation": id, "run": page.Before}))
 		if errors.Is(err, sql.ErrNoRows) {
-			err = storage.Invalid(storage.FieldError{Field: "before", Message: "must be a run of the conversation"})
+			err = domain.Invalid(domain.FieldError{Field: "before", Message: "must be a run of the conversation"})
 		}
 		if err != nil {
 			return after, before, err
@@ -175,8 +175,8 @@ func (s *Store) pageBounds(ctx context.Context, caller storage.Caller, id string
 }
 
 // eachTurn gives turns, of which the first were read, up to a position.
-func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, page []turnRow, end position, limit int) iter.Seq2[storage.Run, error] {
-	return func(yield func(storage.Run, error) bool) {
+func (s *Store) eachTurn(ctx context.Context, caller domain.Caller, id string, page []turnRow, end position, limit int) iter.Seq2[domain.Run, error] {
+	return func(yield func(domain.Run, error) bool) {
 		for count := 0; ; {
 			for _, row := range page {
 				if count++; count > limit || !row.position().before(end) || !yield(row.Run, nil) {
@@ -188,7 +188,7 @@ func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, 
 			}
 			var err error
 			if page, err = s.laterTurns(ctx, caller, id, page[len(page)-1].position()); err != nil {
-				yield(storage.Run{}, err)
+				yield(domain.Run{}, err)
 				return
 			}
 		}
@@ -197,20 +197,20 @@ func (s *Store) eachTurn(ctx context.Context, caller storage.Caller, id string, 
 
 // laterTurns is turns for a conversation that is being read: when no turn follows, it was
 // read completely, or was deleted meanwhile.
-func (s *Store) laterTurns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
+func (s *Store) laterTurns(ctx context.Context, caller domain.Caller, id string, after position) ([]turnRow, error) {
 	page, err := s.turns(ctx, caller, id, after)
 	if err != nil || len(page) > 0 {
 		return page, err
 	}
 	first, err := s.turns(ctx, caller, id, beforeAll)
 	if err == nil && len(first) == 0 {
-		err = fmt.Errorf("read conversation: %w", storage.ErrNotFound)
+		err = fmt.Errorf("read conversation: %w", domain.ErrNotFound)
 	}
 	return nil, err
 }
 
 // turns reads a page of a conversation, from after a turn on.
-func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, after position) ([]turnRow, error) {
+func (s *Store) turns(ctx context.Context, caller domain.Caller, id string, after position) ([]turnRow, error) {
 	// Scanned by hand, because it takes the most time of the request.
 	page := make([]turnRow, 0, 4)
 	err := s.eachRow(ctx, turnsAfter, by(caller, args{"conversation": id, "created_at": after.CreatedAt, "run": after.ID}), func(rows *sqlx.Rows) error {
@@ -224,7 +224,7 @@ func (s *Store) turns(ctx context.Context, caller storage.Caller, id string, aft
 
 // RenameConversation sets the title of one. ErrForbidden for a restricted token, for which
 // the title is the first question that it covers.
-func (s *Store) RenameConversation(ctx context.Context, caller storage.Caller, id, title string) error {
+func (s *Store) RenameConversation(ctx context.Context, caller domain.Caller, id, title string) error {
 	return s.inTx(ctx, "rename conversation", func(tx *sqlx.Tx) error {
 		var before string
 		if err := selectTitle.get(ctx, tx, &before, by(caller, args{"conversation": id})); err != nil {
@@ -234,7 +234,7 @@ func (s *Store) RenameConversation(ctx context.Context, caller storage.Caller, i
 			return err
 		}
 		if caller.Restricted() {
-			return storage.Errorf(storage.ErrForbidden, "a restricted token cannot rename conversations")
+			return domain.Errorf(domain.ErrForbidden, "a restricted token cannot rename conversations")
 		}
 		return execOne(ctx, tx, `UPDATE conversations SET title = $3 WHERE owner = $1 AND id = $2`, caller.Username, id, title)
 	})
@@ -242,7 +242,7 @@ func (s *Store) RenameConversation(ctx context.Context, caller storage.Caller, i
 
 // DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the
 // caller's token does not cover.
-func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, id string) error {
+func (s *Store) DeleteConversation(ctx context.Context, caller domain.Caller, id string) error {
 	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
 		// Held first, so that no run can be asked in it between the check and
 		// the deletion.
@@ -254,7 +254,7 @@ func (s *Store) DeleteConversation(ctx context.Context, caller storage.Caller, i
 			return err
 		}
 		if !covered {
-			return storage.Errorf(storage.ErrForbidden, "the conversation holds runs that this token does not cover")
+			return domain.Errorf(domain.ErrForbidden, "the conversation holds runs that this token does not cover")
 		}
 		if err := mayWrite(ctx, tx, caller); err != nil {
 			return err

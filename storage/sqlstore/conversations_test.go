@@ -11,33 +11,33 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // ask starts a run of caller's in one of alice's namespaces.
-func (w world) ask(caller storage.Caller, namespace, conversationID, question string) storage.RunRequest {
+func (w world) ask(caller domain.Caller, namespace, conversationID, question string) domain.RunRequest {
 	w.t.Helper()
 	run, err := w.tryToAsk(caller, namespace, conversationID, question)
 	w.must(err)
 	return run
 }
 
-func (w world) tryToAsk(caller storage.Caller, namespace, conversationID, question string) (storage.RunRequest, error) {
-	return sqlstoretest.Ask(w.t.Context(), w, caller, storage.Question{
+func (w world) tryToAsk(caller domain.Caller, namespace, conversationID, question string) (domain.RunRequest, error) {
+	return sqlstoretest.Ask(w.t.Context(), w, caller, domain.Question{
 		ConversationID: conversationID, Namespace: nsRef("alice", namespace), Agent: "assistant", Text: question})
 }
 
-func (w world) finish(caller storage.Caller, runID string, outcome storage.RunOutcome) error {
+func (w world) finish(caller domain.Caller, runID string, outcome domain.RunOutcome) error {
 	return sqlstoretest.Finish(w.t.Context(), w, caller, runID, outcome)
 }
 
 // questions lists a conversation's questions in order.
-func (w world) questions(caller storage.Caller, conversationID string) string {
+func (w world) questions(caller domain.Caller, conversationID string) string {
 	w.t.Helper()
 	var questions []string
-	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID, storage.TurnPage{})
+	_, turns, err := w.Conversation(w.t.Context(), caller, conversationID, domain.TurnPage{})
 	w.must(err)
 	for turn, err := range turns {
 		w.must(err)
@@ -55,43 +55,43 @@ func TestRunLife(t *testing.T) {
 
 		run, err := w.Run(ctx, alice, started.RunID)
 		w.must(err)
-		if run.Status != storage.RunRunning || run.Question != "How many?" || run.Result != nil || run.ConversationID != started.ConversationID {
+		if run.Status != domain.RunRunning || run.Question != "How many?" || run.Result != nil || run.ConversationID != started.ConversationID {
 			t.Errorf("a started run: %+v", run)
 		}
 		answering := step(started.RunID, 0, 0)
 		answering.LastNodeID = "answer"
 		w.must(sqlstoretest.Append(w, answering))
 		result := json.RawMessage(`{"response":"Two.","steps":[]}`)
-		w.must(w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result}))
+		w.must(w.finish(alice, started.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: result}))
 		run, err = w.Run(ctx, alice, started.RunID)
 		w.must(err)
-		if run.Status != storage.RunCompleted || string(run.Result) != string(result) || run.LastNodeID != "answer" {
+		if run.Status != domain.RunCompleted || string(run.Result) != string(result) || run.LastNodeID != "answer" {
 			t.Errorf("a finished run: %+v", run)
 		}
-		if err := w.finish(alice, started.RunID, storage.RunOutcome{Status: storage.RunFailed}); !errors.Is(err, storage.ErrConflict) {
+		if err := w.finish(alice, started.RunID, domain.RunOutcome{Status: domain.RunFailed}); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("finish twice: got %v, want conflict", err)
 		}
 
 		bob := user("bob")
 		for name, err := range map[string]error{
 			"read":   func() error { _, err := w.Run(ctx, bob, started.RunID); return err }(),
-			"finish": w.finish(bob, started.RunID, storage.RunOutcome{Status: storage.RunFailed}),
+			"finish": w.finish(bob, started.RunID, domain.RunOutcome{Status: domain.RunFailed}),
 			"delete": w.DeleteRun(ctx, bob, started.RunID),
 			"read conversation": func() error {
-				_, _, err := w.Conversation(ctx, bob, started.ConversationID, storage.TurnPage{})
+				_, _, err := w.Conversation(ctx, bob, started.ConversationID, domain.TurnPage{})
 				return err
 			}(),
 			"rename conversation":      w.RenameConversation(ctx, bob, started.ConversationID, "mine"),
 			"delete conversation":      w.DeleteConversation(ctx, bob, started.ConversationID),
 			"ask in alice's namespace": func() error { _, err := w.tryToAsk(bob, "ns", started.ConversationID, "?"); return err }(),
 		} {
-			if !errors.Is(err, storage.ErrNotFound) {
+			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("another user, %s: got %v, want not found", name, err)
 			}
 		}
 
 		w.must(w.DeleteRun(ctx, alice, started.RunID))
-		if _, _, err := w.Conversation(ctx, alice, started.ConversationID, storage.TurnPage{}); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(ctx, alice, started.ConversationID, domain.TurnPage{}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("the conversation of a deleted only run: got %v, want not found", err)
 		}
 	})
@@ -102,7 +102,7 @@ func TestConversationIDsAreKeptByOwner(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice, bob := t.Context(), user("alice"), user("bob")
-		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Viewer}))
 		id := uuid.NewString()
 		w.ask(alice, "ns", id, "alice's question")
 		w.ask(bob, "ns", id, "bob's question")
@@ -111,10 +111,10 @@ func TestConversationIDsAreKeptByOwner(t *testing.T) {
 		}
 		w.must(w.RenameConversation(ctx, alice, id, "alice's title"))
 		w.ask(alice, "ns", id, "another question")
-		for caller, want := range map[*storage.Caller]string{&alice: "alice's title", &bob: "bob's question"} {
-			list, err := w.Conversations(ctx, *caller, storage.NamespaceRef{})
+		for caller, want := range map[*domain.Caller]string{&alice: "alice's title", &bob: "bob's question"} {
+			list, err := w.Conversations(ctx, *caller, domain.NamespaceRef{})
 			w.must(err)
-			title, _, err := w.Conversation(ctx, *caller, id, storage.TurnPage{})
+			title, _, err := w.Conversation(ctx, *caller, id, domain.TurnPage{})
 			w.must(err)
 			if len(list) != 1 || list[0].Title != want || title != want {
 				t.Errorf("%s has %+v and %q, want %q", caller.Username, list, title, want)
@@ -137,7 +137,7 @@ func TestConversationLists(t *testing.T) {
 		w.ask(alice, "ns", first, "first")
 		w.ask(alice, "other", second, "second")
 
-		titles := func(in storage.NamespaceRef) string {
+		titles := func(in domain.NamespaceRef) string {
 			t.Helper()
 			list, err := w.Conversations(ctx, alice, in)
 			w.must(err)
@@ -148,10 +148,10 @@ func TestConversationLists(t *testing.T) {
 			return strings.Join(titles, " ")
 		}
 		for _, test := range []struct {
-			in   storage.NamespaceRef
+			in   domain.NamespaceRef
 			want int
 		}{
-			{storage.NamespaceRef{}, 2},
+			{domain.NamespaceRef{}, 2},
 			{nsRef("alice", ""), 2},
 			{nsRef("alice", "NS"), 1},
 			{nsRef("", "other"), 1},
@@ -166,10 +166,10 @@ func TestConversationLists(t *testing.T) {
 		// Latest first, by the last question, in whole milliseconds.
 		time.Sleep(2 * time.Millisecond)
 		w.ask(alice, "ns", first, "again")
-		if got := titles(storage.NamespaceRef{}); got != "first second" {
+		if got := titles(domain.NamespaceRef{}); got != "first second" {
 			t.Errorf("order: got %q", got)
 		}
-		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Viewer}))
 		w.ask(user("bob"), "ns", second, "bob's, under the same id")
 		if got := titles(nsRef("alice", "ns")); got != "first" {
 			t.Errorf("another's run found alice's conversation: %q", got)
@@ -199,7 +199,7 @@ func TestPagesOfTurns(t *testing.T) {
 		}
 		page := func(before string, limit int) []string {
 			t.Helper()
-			title, turns, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{Before: before, Limit: limit})
+			title, turns, err := w.Conversation(t.Context(), alice, id, domain.TurnPage{Before: before, Limit: limit})
 			w.must(err)
 			if title != "question 0" {
 				t.Errorf("title %q", title)
@@ -227,11 +227,11 @@ func TestPagesOfTurns(t *testing.T) {
 		}
 		other := w.ask(alice, "ns", uuid.NewString(), "elsewhere").RunID
 		for _, before := range []string{other, uuid.NewString()} {
-			if _, _, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{Before: before}); !errors.Is(err, storage.ErrInvalid) {
+			if _, _, err := w.Conversation(t.Context(), alice, id, domain.TurnPage{Before: before}); !errors.Is(err, domain.ErrInvalid) {
 				t.Errorf("before a run of another conversation: %v", err)
 			}
 		}
-		if _, _, err := w.Conversation(t.Context(), user("bob"), id, storage.TurnPage{Limit: 1}); !errors.Is(err, storage.ErrNotFound) {
+		if _, _, err := w.Conversation(t.Context(), user("bob"), id, domain.TurnPage{Limit: 1}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("somebody else's: %v", err)
 		}
 	})
@@ -244,18 +244,18 @@ func TestLargeResultsAreLeftOut(t *testing.T) {
 		w := newWorld(t, store)
 		alice, id := user("alice"), uuid.NewString()
 		var sizes []int
-		for _, size := range []int{storage.InlineResult, storage.InlineResult + 1} {
+		for _, size := range []int{domain.InlineResult, domain.InlineResult + 1} {
 			run := w.ask(alice, "ns", id, "How many?")
-			w.must(w.finish(alice, run.RunID, storage.RunOutcome{
-				Status: storage.RunCompleted, Result: json.RawMessage(`"` + strings.Repeat("é", (size-2)/2) + strings.Repeat("x", size%2) + `"`)}))
+			w.must(w.finish(alice, run.RunID, domain.RunOutcome{
+				Status: domain.RunCompleted, Result: json.RawMessage(`"` + strings.Repeat("é", (size-2)/2) + strings.Repeat("x", size%2) + `"`)}))
 			sizes = append(sizes, size)
 		}
-		_, turns, err := w.Conversation(t.Context(), alice, id, storage.TurnPage{})
+		_, turns, err := w.Conversation(t.Context(), alice, id, domain.TurnPage{})
 		w.must(err)
 		at := 0
 		for turn, err := range turns {
 			w.must(err)
-			if inline := turn.Result != nil; turn.ResultBytes != sizes[at] || inline != (sizes[at] <= storage.InlineResult) {
+			if inline := turn.Result != nil; turn.ResultBytes != sizes[at] || inline != (sizes[at] <= domain.InlineResult) {
 				t.Errorf("a result of %d bytes: %d, %d came with the turn", sizes[at], turn.ResultBytes, len(turn.Result))
 			}
 			at++
@@ -275,7 +275,7 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 		if got, want := w.questions(user("alice"), id), strings.Join(asked, " | "); got != want {
 			t.Errorf("turns: got %q, want %q", got, want)
 		}
-		_, turns, err := w.Conversation(t.Context(), user("alice"), id, storage.TurnPage{})
+		_, turns, err := w.Conversation(t.Context(), user("alice"), id, domain.TurnPage{})
 		w.must(err)
 		count := 0
 		var broken error
@@ -285,7 +285,7 @@ func TestTurnsComeInPagesAndInOrder(t *testing.T) {
 			}
 			broken = err
 		}
-		if !errors.Is(broken, storage.ErrNotFound) {
+		if !errors.Is(broken, domain.ErrNotFound) {
 			t.Errorf("a conversation that was deleted while it was read ended with %v", broken)
 		}
 	})

@@ -10,17 +10,17 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/profile"
 )
 
 // datasetRow is a dataset as its reader sees it.
 type datasetRow struct {
-	storage.Dataset
+	domain.Dataset
 	Description       *string
 	FieldDescriptions jsonText[map[string]string]
-	Columns           jsonText[[]storage.Column]
-	storage.Access
+	Columns           jsonText[[]domain.Column]
+	domain.Access
 }
 
 // column is the form of a column in dataset_versions.columns.
@@ -29,10 +29,10 @@ type column struct {
 	Type string `json:"type"`
 }
 
-func (r datasetRow) dataset() storage.Dataset {
+func (r datasetRow) dataset() domain.Dataset {
 	d := r.Dataset
 	d.Access, d.Columns = r.Access, r.Columns.value
-	d.Definition = storage.Definition{Description: r.Description, Schema: r.FieldDescriptions.value}
+	d.Definition = domain.Definition{Description: r.Description, Schema: r.FieldDescriptions.value}
 	return d
 }
 
@@ -43,14 +43,14 @@ func storedFields(schema map[string]string) sql.Null[jsonText[map[string]string]
 
 // CreateDataset makes an empty dataset in the caller's own namespace, and the namespace
 // if need be. ErrConflict when it exists.
-func (s *Store) CreateDataset(ctx context.Context, caller storage.Caller, namespace, name string, definition storage.Definition) error {
+func (s *Store) CreateDataset(ctx context.Context, caller domain.Caller, namespace, name string, definition domain.Definition) error {
 	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
 		_, err := s.createDataset(ctx, tx, caller, namespace, name, definition)
 		return err
 	})
 }
 
-func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namespace, name string, definition storage.Definition) (id string, err error) {
+func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, namespace, name string, definition domain.Definition) (id string, err error) {
 	if err := mayCreateIn(ctx, tx, caller, namespace); err != nil {
 		return "", err
 	}
@@ -60,11 +60,11 @@ func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller storage.C
 INSERT INTO namespaces (id, owner, name, created_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (owner, lower(name)) DO UPDATE SET owner = excluded.owner
-RETURNING id`, storage.NewID(), caller.Username, namespace, s.millis())
+RETURNING id`, domain.NewID(), caller.Username, namespace, s.millis())
 	if err != nil {
 		return "", err
 	}
-	id = storage.NewID()
+	id = domain.NewID()
 	_, err = exec(ctx, tx, `
 INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
@@ -77,7 +77,7 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 
 // MayCreateDataset is ErrForbidden when the caller's token may not create a dataset in a
 // namespace of the caller's own.
-func (s *Store) MayCreateDataset(ctx context.Context, caller storage.Caller, namespace string) error {
+func (s *Store) MayCreateDataset(ctx context.Context, caller domain.Caller, namespace string) error {
 	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
 
@@ -98,7 +98,7 @@ WHERE x.total <= :max_bytes`)
 )
 
 // Dataset is for those who may read it.
-func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.Dataset, error) {
+func (s *Store) Dataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.Dataset, error) {
 	var row datasetRow
 	err := selectDataset.get(ctx, s, &row, ofDataset(caller, ref))
 	return row.dataset(), wrap("read dataset", err)
@@ -106,13 +106,13 @@ func (s *Store) Dataset(ctx context.Context, caller storage.Caller, ref storage.
 
 // Datasets lists those that the caller may read, by owner, namespace and name, without
 // their definitions and columns.
-func (s *Store) Datasets(ctx context.Context, caller storage.Caller) ([]storage.Dataset, error) {
+func (s *Store) Datasets(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error) {
 	return s.listDatasets(ctx, listDatasets, by(caller, nil))
 }
 
 // NamespaceDatasets is Datasets for one namespace. ErrNotFound when the caller may not see
 // the namespace.
-func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Dataset, error) {
+func (s *Store) NamespaceDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Dataset, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, wrap("find namespace", err)
@@ -123,7 +123,7 @@ func (s *Store) NamespaceDatasets(ctx context.Context, caller storage.Caller, re
 // DescribedDatasets returns datasets of a namespace that the caller may read, with their
 // definitions, columns and access, in no order: the first ones whose texts are not larger
 // than maxBytes together.
-func (s *Store) DescribedDatasets(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, maxBytes int) ([]storage.Dataset, error) {
+func (s *Store) DescribedDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, maxBytes int) ([]domain.Dataset, error) {
 	a := inNamespace(caller, ref)
 	a["max_bytes"] = maxBytes
 	var rows []datasetRow
@@ -131,12 +131,12 @@ func (s *Store) DescribedDatasets(ctx context.Context, caller storage.Caller, re
 	return each(rows, datasetRow.dataset), wrap("describe datasets", err)
 }
 
-func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]storage.Dataset, error) {
-	datasets := []storage.Dataset{}
+func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]domain.Dataset, error) {
+	datasets := []domain.Dataset{}
 	if err := query.list(ctx, s, &datasets, a); err != nil {
 		return nil, wrap("list datasets", err)
 	}
-	slices.SortFunc(datasets, func(a, b storage.Dataset) int {
+	slices.SortFunc(datasets, func(a, b domain.Dataset) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Namespace, b.Namespace), compareNames(a.Name, b.Name))
 	})
 	return datasets, nil
@@ -145,11 +145,11 @@ func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]s
 // UpdateDefinition is for the owner and editors; to all others, readers among them, the
 // dataset is not found. Each part is written only when it is set, so that two who set
 // different parts at once both succeed.
-func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, patch storage.DefinitionPatch) error {
+func (s *Store) UpdateDefinition(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, patch domain.DefinitionPatch) error {
 	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := findDataset(ctx, tx, caller, ref)
-		if err == nil && found.Role == storage.Viewer {
-			err = storage.ErrNotFound
+		if err == nil && found.Role == domain.Viewer {
+			err = domain.ErrNotFound
 		}
 		if found, err = editable(found, err); err != nil {
 			return err
@@ -158,7 +158,7 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller storage.Caller, ref
 	})
 }
 
-func (s *Store) updateDefinition(ctx context.Context, tx *sqlx.Tx, id string, patch storage.DefinitionPatch) error {
+func (s *Store) updateDefinition(ctx context.Context, tx *sqlx.Tx, id string, patch domain.DefinitionPatch) error {
 	if !patch.SetDescription && !patch.SetSchema {
 		return nil
 	}
@@ -171,7 +171,7 @@ WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, st
 }
 
 // ClearDataset drops the rows and columns, for the owner and editors.
-func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
+func (s *Store) ClearDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) error {
 	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
@@ -190,13 +190,13 @@ func (s *Store) ClearDataset(ctx context.Context, caller storage.Caller, ref sto
 
 // RenameDataset is for the owner and editors of its namespace: others would learn which names
 // are taken by datasets that they may not see. ErrConflict when the name is taken.
-func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, name string) error {
+func (s *Store) RenameDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, name string) error {
 	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := findDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
 		}
-		if _, err := editableNamespace(findNamespace(ctx, tx, caller, storage.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})); err != nil {
+		if _, err := editableNamespace(findNamespace(ctx, tx, caller, domain.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})); err != nil {
 			return err
 		}
 		err = execOne(ctx, tx, `UPDATE datasets SET name = $2, updated_at = $3 WHERE id = $1`, found.ID, name, s.millis())
@@ -205,7 +205,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller storage.Caller, ref st
 }
 
 // DeleteDataset is for the owner: rows, definition and grants go too.
-func (s *Store) DeleteDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) error {
+func (s *Store) DeleteDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) error {
 	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findDataset(ctx, tx, caller, ref)))
 		if err != nil {
@@ -230,37 +230,37 @@ func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error
 var selectProfile = parse(`SELECT d.version, v.columns, v.row_count, v.profile` + fromDatasets + namedDataset)
 
 // Profile returns the profile of a dataset's current version, for those who may read it.
-func (s *Store) Profile(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetProfile, error) {
+func (s *Store) Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error) {
 	var row struct {
 		Version  int64
-		Columns  jsonText[[]storage.Column]
+		Columns  jsonText[[]domain.Column]
 		RowCount int64
-		Profile  jsonText[*storage.Profile]
+		Profile  jsonText[*domain.Profile]
 	}
 	if err := selectProfile.get(ctx, s, &row, ofDataset(caller, ref)); err != nil {
-		return storage.DatasetProfile{}, wrap("read profile", err)
+		return domain.DatasetProfile{}, wrap("read profile", err)
 	}
-	found := storage.DatasetProfile{Version: row.Version, RowCount: row.RowCount}
+	found := domain.DatasetProfile{Version: row.Version, RowCount: row.RowCount}
 	if row.Profile.value != nil {
 		found.Known, found.Columns = true, row.Profile.value.Columns
 		return found, nil
 	}
 	for _, c := range row.Columns.value {
-		found.Columns = append(found.Columns, storage.ColumnProfile{Name: c.Name, Type: c.Type})
+		found.Columns = append(found.Columns, domain.ColumnProfile{Name: c.Name, Type: c.Type})
 	}
 	return found, nil
 }
 
 // addProfile records the profile of a version, made of that of the version before and of
 // what was added. Only that of the last version is stored.
-func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange, version int64) error {
+func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange, version int64) error {
 	next, err := nextProfile(ctx, tx, change, version)
 	if err != nil {
 		return err
 	}
 	if next != nil {
 		_, err := exec(ctx, tx, `UPDATE dataset_versions SET profile = $3 WHERE dataset_id = $1 AND version = $2`,
-			change.DatasetID, version, jsonText[storage.Profile]{next.Fit()})
+			change.DatasetID, version, jsonText[domain.Profile]{next.Fit()})
 		if err != nil {
 			return fmt.Errorf("record profile: %w", err)
 		}
@@ -270,13 +270,13 @@ func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change storage.Vers
 }
 
 // nextProfile returns the profile of a version; nil when it is not known.
-func nextProfile(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange, version int64) (*storage.Profile, error) {
+func nextProfile(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange, version int64) (*domain.Profile, error) {
 	if change.Replace {
 		return change.Profile, nil
 	}
 	var before struct {
 		RowCount int64
-		Profile  jsonText[*storage.Profile]
+		Profile  jsonText[*domain.Profile]
 	}
 	err := tx.GetContext(ctx, &before, `SELECT row_count, profile FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, change.DatasetID, version-1)
 	if err != nil {

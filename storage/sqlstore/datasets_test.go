@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -22,10 +22,10 @@ func TestDatasetLife(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		if err := w.CreateDataset(ctx, alice, "NS", "ONE", storage.Definition{}); !errors.Is(err, storage.ErrConflict) {
+		if err := w.CreateDataset(ctx, alice, "NS", "ONE", domain.Definition{}); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("create what exists under another case: got %v, want conflict", err)
 		}
-		w.must(w.CreateDataset(ctx, alice, "NS", "Three", storage.Definition{
+		w.must(w.CreateDataset(ctx, alice, "NS", "Three", domain.Definition{
 			Description: ptr("What we sold"), Schema: map[string]string{"total": "in euros"}}))
 
 		d, err := w.Dataset(ctx, alice, dsRef("alice", "nS", "tHREE"))
@@ -34,7 +34,7 @@ func TestDatasetLife(t *testing.T) {
 			t.Errorf("dataset: %+v", d)
 		}
 
-		if err := w.RenameDataset(ctx, alice, dsRef("alice", "ns", "three"), "One"); !errors.Is(err, storage.ErrConflict) {
+		if err := w.RenameDataset(ctx, alice, dsRef("alice", "ns", "three"), "One"); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("rename to a taken name: got %v, want conflict", err)
 		}
 		w.must(w.RenameDataset(ctx, alice, dsRef("alice", "ns", "three"), "THREE"))
@@ -45,11 +45,11 @@ func TestDatasetLife(t *testing.T) {
 			t.Errorf("dataset after rename and clear: %+v", d)
 		}
 
-		if err := w.DeleteNamespace(ctx, alice, nsRef("alice", "ns"), false); !errors.Is(err, storage.ErrConflict) {
+		if err := w.DeleteNamespace(ctx, alice, nsRef("alice", "ns"), false); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("delete a namespace with datasets: got %v, want conflict", err)
 		}
 		w.create("alice", "second", "x")
-		if err := w.RenameNamespace(ctx, alice, nsRef("alice", "second"), "NS"); !errors.Is(err, storage.ErrConflict) {
+		if err := w.RenameNamespace(ctx, alice, nsRef("alice", "second"), "NS"); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("rename to a taken namespace: got %v, want conflict", err)
 		}
 		w.must(w.DeleteDataset(ctx, alice, dsRef("alice", "second", "x")))
@@ -70,12 +70,12 @@ func TestDescribedDatasets(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx := newWorld(t, store), t.Context()
 		description := strings.Repeat("é", 500)
-		w.must(w.UpdateDefinition(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.DefinitionPatch{
-			Definition: storage.Definition{Description: &description, Schema: map[string]string{"n": "A number"}}, SetDescription: true, SetSchema: true}))
-		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Editor}))
-		reading := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		w.must(w.UpdateDefinition(ctx, user("alice"), dsRef("alice", "ns", "one"), domain.DefinitionPatch{
+			Definition: domain.Definition{Description: &description, Schema: map[string]string{"n": "A number"}}, SetDescription: true, SetSchema: true}))
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), domain.Grant{Username: "bob", Role: domain.Editor}))
+		reading := w.readOnly("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		for _, test := range []struct {
-			caller   storage.Caller
+			caller   domain.Caller
 			maxBytes int
 			want     string
 		}{
@@ -109,7 +109,7 @@ func TestGrantsGoWithTheirDataset(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice, one := t.Context(), user("alice"), dsRef("alice", "ns", "one")
-		w.must(w.ShareDataset(ctx, alice, one, storage.Grant{Username: "bob", Role: storage.Editor}))
+		w.must(w.ShareDataset(ctx, alice, one, domain.Grant{Username: "bob", Role: domain.Editor}))
 		w.must(w.DeleteDataset(ctx, alice, one))
 		w.create("alice", "ns", "one")
 		if got := w.visible(user("bob")); got != "" {
@@ -125,16 +125,16 @@ func TestUpdateDefinitionKeepsWhatIsNotSet(t *testing.T) {
 		ctx, alice, one := t.Context(), user("alice"), dsRef("alice", "ns", "one")
 		description, schema := ptr("text"), map[string]string{"a": "b"}
 		for _, step := range []struct {
-			patch      storage.DefinitionPatch
+			patch      domain.DefinitionPatch
 			wantText   *string
 			wantSchema map[string]string
 		}{
-			{storage.DefinitionPatch{Definition: storage.Definition{Description: description}, SetDescription: true}, description, nil},
-			{storage.DefinitionPatch{Definition: storage.Definition{Schema: schema}, SetSchema: true}, description, schema},
-			{storage.DefinitionPatch{}, description, schema},
-			{storage.DefinitionPatch{SetDescription: true}, nil, schema},
-			{storage.DefinitionPatch{Definition: storage.Definition{Schema: map[string]string{}}, SetSchema: true}, nil, map[string]string{}},
-			{storage.DefinitionPatch{SetSchema: true}, nil, nil},
+			{domain.DefinitionPatch{Definition: domain.Definition{Description: description}, SetDescription: true}, description, nil},
+			{domain.DefinitionPatch{Definition: domain.Definition{Schema: schema}, SetSchema: true}, description, schema},
+			{domain.DefinitionPatch{}, description, schema},
+			{domain.DefinitionPatch{SetDescription: true}, nil, schema},
+			{domain.DefinitionPatch{Definition: domain.Definition{Schema: map[string]string{}}, SetSchema: true}, nil, map[string]string{}},
+			{domain.DefinitionPatch{SetSchema: true}, nil, nil},
 		} {
 			w.must(w.UpdateDefinition(ctx, alice, one, step.patch))
 			d, err := w.Dataset(ctx, alice, one)
@@ -153,7 +153,7 @@ func TestUpdateDefinitionKeepsWhatIsNotSet(t *testing.T) {
 		for time.Now().UnixMilli() <= before {
 			runtime.Gosched()
 		}
-		w.must(w.UpdateDefinition(ctx, alice, one, storage.DefinitionPatch{}))
+		w.must(w.UpdateDefinition(ctx, alice, one, domain.DefinitionPatch{}))
 		if changed() != before {
 			t.Error("a dataset of which nothing was set has changed")
 		}

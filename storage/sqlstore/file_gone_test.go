@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -17,9 +17,9 @@ func TestDatabaseFileVanishes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "parley.db")
 	store := sqlstoretest.Open(t, sqlstore.Config{Path: path})
-	caller := storage.Caller{Username: "ann"}
+	caller := domain.Caller{Username: "ann"}
 	write := func(name string) error {
-		return store.CreateDataset(t.Context(), caller, "shop", name, storage.Definition{})
+		return store.CreateDataset(t.Context(), caller, "shop", name, domain.Definition{})
 	}
 	check := func(state string, want error) {
 		t.Helper()
@@ -33,11 +33,11 @@ func TestDatabaseFileVanishes(t *testing.T) {
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
-	check("gone", storage.ErrUnavailable)
+	check("gone", domain.ErrUnavailable)
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check("replaced", storage.ErrUnavailable)
+	check("replaced", domain.ErrUnavailable)
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore/pgconn"
 )
 
@@ -21,7 +21,7 @@ const expiredHosts = 24 * time.Hour
 
 func hostLease(holder string) string { return "host/" + holder }
 
-// RenewHost implements storage.Hosts. It also sets the clock, since it is called now and
+// RenewHost implements domain.Hosts. It also sets the clock, since it is called now and
 // then. A new host deletes the leases of hosts that died long ago.
 func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
@@ -59,8 +59,8 @@ type claimedRow struct {
 	Takeovers      int
 }
 
-// ClaimRuns implements storage.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (claimed []storage.ClaimedRun, err error) {
+// ClaimRuns implements domain.Hosts.
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (claimed []domain.ClaimedRun, err error) {
 	if len(agents) == 0 {
 		return nil, nil
 	}
@@ -91,7 +91,7 @@ LIMIT :limit`
 		}
 		for _, orphan := range orphans {
 			run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
-			if errors.Is(err, storage.ErrNotFound) {
+			if errors.Is(err, domain.ErrNotFound) {
 				continue // another host was faster
 			}
 			if err != nil {
@@ -114,7 +114,7 @@ LIMIT :limit`
 // claimRun claims a run of one host for another; ErrNotFound when that one
 // does not own it any more. A host that stops releases its runs: one that
 // still owns them has died. It may be because of the run, if its agent had started.
-func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (storage.ClaimedRun, error) {
+func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (domain.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
 SET holder = $3, takeovers = takeovers + CASE WHEN $2 <> '' AND started THEN 1 ELSE 0 END, started = FALSE
@@ -122,14 +122,14 @@ WHERE run_id = $1
 	AND open
 	AND holder = $2`, runID, from, to)
 	if err != nil {
-		return storage.ClaimedRun{}, err
+		return domain.ClaimedRun{}, err
 	}
 	// Read only now: until then, the one before may have written.
 	return readClaimed(ctx, tx, runID, now)
 }
 
 // readClaimed reads a run for the host that executes it.
-func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (storage.ClaimedRun, error) {
+func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (domain.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.locale, r.namespace_id,
@@ -139,21 +139,21 @@ JOIN runs r ON r.id = t.run_id
 LEFT JOIN namespaces n ON n.id = r.namespace_id
 WHERE t.run_id = $1`, runID)
 	if err != nil {
-		return storage.ClaimedRun{}, err
+		return domain.ClaimedRun{}, err
 	}
 	run := row.claimed(now)
 	run.Task.Artifacts, err = readArtifacts(ctx, tx, runID, row.LastEvent)
 	return run, err
 }
 
-func (r claimedRow) claimed(now int64) storage.ClaimedRun {
-	return storage.ClaimedRun{
-		Request: storage.RunRequest{
+func (r claimedRow) claimed(now int64) domain.ClaimedRun {
+	return domain.ClaimedRun{
+		Request: domain.RunRequest{
 			RunID:  r.RunID,
-			Caller: storage.Caller{Username: r.Owner, Restriction: r.Restriction},
-			Question: storage.Question{
+			Caller: domain.Caller{Username: r.Owner, Restriction: r.Restriction},
+			Question: domain.Question{
 				Agent:          r.Agent,
-				Namespace:      storage.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
+				Namespace:      domain.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
 				ConversationID: r.ConversationID,
 				Text:           r.Question,
 				HelperPrompt:   r.HelperPrompt.String,
@@ -169,7 +169,7 @@ func (r claimedRow) claimed(now int64) storage.ClaimedRun {
 	}
 }
 
-// HostRuns implements storage.Hosts.
+// HostRuns implements domain.Hosts.
 func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	ctx, done := s.withTimeout(ctx)
 	defer done()
@@ -178,7 +178,7 @@ func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
 	return ids, wrap("list the runs of a host", err)
 }
 
-// LastEvents implements storage.Hosts.
+// LastEvents implements domain.Hosts.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
 	for list := range lists(runIDs) {
@@ -193,7 +193,7 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 	return found, nil
 }
 
-// ReleaseRun implements storage.Hosts.
+// ReleaseRun implements domain.Hosts.
 func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 	return s.inLeaseTx(ctx, "release run", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
@@ -201,7 +201,7 @@ func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
 	})
 }
 
-// ReleaseRuns implements storage.Hosts.
+// ReleaseRuns implements domain.Hosts.
 func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
 	return s.inLeaseTx(ctx, "release runs", func(tx *sqlx.Tx) error {
 		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
@@ -226,7 +226,7 @@ const (
 	listenPing = 10 * time.Second
 )
 
-// Listen implements storage.Hosts. The embedded database has one process, so that there are
+// Listen implements domain.Hosts. The embedded database has one process, so that there are
 // no notifications.
 func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 	if s.dialect.notify == "" {

@@ -13,18 +13,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // take has a host take runs and gives them by their id.
-func (w world) take(holder string, limit int) map[string]storage.ClaimedRun {
+func (w world) take(holder string, limit int) map[string]domain.ClaimedRun {
 	w.t.Helper()
 	runs, err := w.ClaimRuns(w.t.Context(), holder, []string{"nl2ql", "assistant"}, time.Hour, limit)
 	w.must(err)
-	byID := make(map[string]storage.ClaimedRun)
+	byID := make(map[string]domain.ClaimedRun)
 	for _, run := range runs {
 		byID[run.Request.RunID] = run
 	}
@@ -49,16 +49,16 @@ func TestRunsAreTakenOver(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx := t.Context()
-		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		partly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		w.must(w.RenewHost(ctx, sqlstoretest.Holder, time.Hour))
-		run, err := sqlstoretest.Ask(ctx, w, partly, storage.Question{
+		run, err := sqlstoretest.Ask(ctx, w, partly, domain.Question{
 			Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "How many?",
 			Provider: "p", Model: "m", HelperPrompt: "In \u00fc.", Locale: "de-CH"})
 		w.must(err)
 		ended := w.ask(user("alice"), "ns", uuid.NewString(), "ended")
-		w.must(w.finish(user("alice"), ended.RunID, storage.RunOutcome{Status: storage.RunCompleted}))
+		w.must(w.finish(user("alice"), ended.RunID, domain.RunOutcome{Status: domain.RunCompleted}))
 		change := step(run.RunID, 0, 3)
-		change.Events[1].Kind = storage.EventArtifact
+		change.Events[1].Kind = domain.EventArtifact
 		w.must(sqlstoretest.Append(w, change))
 
 		if got := w.take("second", 10); len(got) != 0 {
@@ -76,7 +76,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {
 			t.Errorf("took the task %+v", got.Task)
 		}
-		if err := sqlstoretest.Append(w, step(run.RunID, 3, 1)); !errors.Is(err, storage.ErrConflict) {
+		if err := sqlstoretest.Append(w, step(run.RunID, 3, 1)); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("the host before wrote on: %v", err)
 		}
 		next := step(run.RunID, 3, 1)
@@ -99,7 +99,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		started.Holder = "fourth"
 		w.must(sqlstoretest.Append(w, started))
 		got = w.take("fifth", 10)[run.RunID]
-		if got.Takeovers != 2 || got.Task.LastEvent != 4 || got.Request.Namespace != (storage.NamespaceRef{}) {
+		if got.Takeovers != 2 || got.Task.LastEvent != 4 || got.Request.Namespace != (domain.NamespaceRef{}) {
 			t.Errorf("took from one that never lived: %+v", got)
 		}
 	})
@@ -177,16 +177,16 @@ func TestListen(t *testing.T) {
 	own := w.ask(user("alice"), "ns", uuid.NewString(), "asked here")
 	run := there.ask(user("alice"), "ns", uuid.NewString(), "asked there")
 	expect(run.RunID)
-	if err := sqlstoretest.Append(there, step(run.RunID, 7, 1)); !errors.Is(err, storage.ErrConflict) {
+	if err := sqlstoretest.Append(there, step(run.RunID, 7, 1)); !errors.Is(err, domain.ErrConflict) {
 		t.Error(err)
 	}
-	there.must(there.finish(user("alice"), own.RunID, storage.RunOutcome{Status: storage.RunFailed}))
+	there.must(there.finish(user("alice"), own.RunID, domain.RunOutcome{Status: domain.RunFailed}))
 	expect(own.RunID)
 	there.must(there.ReleaseRuns(ctx, sqlstoretest.Holder))
 	expect("")
 
 	// Many at once are told of in several messages.
-	var starts []storage.TaskChange
+	var starts []domain.TaskChange
 	for range 250 {
 		starts = append(starts, there.start(uuid.NewString()))
 	}
@@ -215,7 +215,7 @@ func TestListen(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, storage.ErrUnavailable) {
+		if !errors.Is(err, domain.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
@@ -268,7 +268,7 @@ func TestWaitingRunIsClaimedOnce(t *testing.T) {
 		w.must(w.RenewHost(ctx, "second", time.Hour))
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
 		change := step(run.RunID, 0, 1)
-		change.State = storage.StateInputRequired
+		change.State = domain.StateInputRequired
 		w.must(sqlstoretest.Append(w, change))
 		if owned, err := w.HostRuns(ctx, sqlstoretest.Holder); err != nil || len(owned) != 0 {
 			t.Errorf("its host still owns %v, %v", owned, err)
@@ -286,8 +286,8 @@ func TestWaitingRunIsClaimedOnce(t *testing.T) {
 		if owned, err := w.HostRuns(ctx, "second"); err != nil || len(owned) != 1 {
 			t.Errorf("it owns %v, %v", owned, err)
 		}
-		answered := storage.AnsweredRun{RunID: run.RunID, After: 1, State: "submitted", Snapshot: change.Snapshot, Caller: user("alice")}
-		if _, err := w.ResumeRun(ctx, "third", answered); !errors.Is(err, storage.ErrConflict) {
+		answered := domain.AnsweredRun{RunID: run.RunID, After: 1, State: "submitted", Snapshot: change.Snapshot, Caller: user("alice")}
+		if _, err := w.ResumeRun(ctx, "third", answered); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("answered: %v", err)
 		}
 		w.must(w.ReleaseRun(ctx, "second", run.RunID))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // The statements in this file are for the workers of ingestions: they find those of all users.
@@ -54,40 +54,40 @@ SELECT i.id, i.dataset_id, i.mode, i.started_by, i.restriction, i.attempts, i.op
 // jobRow is an ingestion that waits for a process.
 type jobRow struct {
 	ID          string
-	Mode        storage.IngestMode
+	Mode        domain.IngestMode
 	StartedBy   string
 	Restriction string
 	Attempts    int64
 	DatasetID   string
-	Options     jsonText[storage.IngestOptions]
+	Options     jsonText[domain.IngestOptions]
 }
 
 func ingestionLease(id string) string { return "ingestion/" + id }
 
-// ClaimIngestion implements storage.Ingestions.
-func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
+// ClaimIngestion implements domain.Ingestions.
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (domain.IngestionJob, error) {
 	return s.claimIngestion(ctx, nextIngestion, holder, ttl, except)
 }
 
-// ClaimSmallestIngestion implements storage.Ingestions.
-func (s *Store) ClaimSmallestIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (storage.IngestionJob, error) {
+// ClaimSmallestIngestion implements domain.Ingestions.
+func (s *Store) ClaimSmallestIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (domain.IngestionJob, error) {
 	return s.claimIngestion(ctx, smallestIngestion, holder, ttl, except)
 }
 
-func (s *Store) claimIngestion(ctx context.Context, query, holder string, ttl time.Duration, except []string) (storage.IngestionJob, error) {
+func (s *Store) claimIngestion(ctx context.Context, query, holder string, ttl time.Duration, except []string) (domain.IngestionJob, error) {
 	for {
 		job, attempts, err := s.tryClaim(ctx, query, holder, ttl, except)
-		if err != nil || attempts <= storage.MaxIngestionAttempts {
+		if err != nil || attempts <= domain.MaxIngestionAttempts {
 			return job, err
 		}
 		err = s.FailIngestion(ctx, job, "the server was stopped in the middle of this, several times; try again, or in smaller files")
 		if err != nil {
-			return storage.IngestionJob{}, err
+			return domain.IngestionJob{}, err
 		}
 	}
 }
 
-func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Duration, except []string) (job storage.IngestionJob, attempts int64, err error) {
+func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Duration, except []string) (job domain.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
 		row, err := waitingJob(ctx, tx, query, s.millis(), except)
 		if err != nil {
@@ -110,11 +110,11 @@ WHERE id = $1
 			return err
 		}
 		attempts = row.Attempts + 1
-		job = storage.IngestionJob{
+		job = domain.IngestionJob{
 			ID:        row.ID,
 			Fence:     fence,
 			Mode:      row.Mode,
-			Caller:    storage.Caller{Username: row.StartedBy, Restriction: row.Restriction},
+			Caller:    domain.Caller{Username: row.StartedBy, Restriction: row.Restriction},
 			DatasetID: row.DatasetID,
 			Files:     files,
 			Options:   row.Options.value,
@@ -134,8 +134,8 @@ func waitingJob(ctx context.Context, tx *sqlx.Tx, query string, now int64, excep
 	return row, err
 }
 
-// RenewIngestion implements storage.Ingestions.
-func (s *Store) RenewIngestion(ctx context.Context, job storage.IngestionJob, ttl time.Duration, bytes, rows int64) error {
+// RenewIngestion implements domain.Ingestions.
+func (s *Store) RenewIngestion(ctx context.Context, job domain.IngestionJob, ttl time.Duration, bytes, rows int64) error {
 	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
 		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, ttl); err != nil {
 			return err
@@ -148,8 +148,8 @@ WHERE id = $1
 	})
 }
 
-// ReleaseIngestion implements storage.Ingestions.
-func (s *Store) ReleaseIngestion(ctx context.Context, job storage.IngestionJob) error {
+// ReleaseIngestion implements domain.Ingestions.
+func (s *Store) ReleaseIngestion(ctx context.Context, job domain.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
 		// The lease stays, so that its fence continues to increase.
 		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
@@ -163,8 +163,8 @@ WHERE id = $1
 	})
 }
 
-// FailIngestion implements storage.Ingestions.
-func (s *Store) FailIngestion(ctx context.Context, job storage.IngestionJob, message string) error {
+// FailIngestion implements domain.Ingestions.
+func (s *Store) FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error {
 	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
 		if err := deleteLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
 			return err
@@ -178,14 +178,14 @@ WHERE id = $1
 		return err
 	})
 	if err == nil {
-		s.observer.IngestionEnded(storage.IngestionFailed, 0, 0)
+		s.observer.IngestionEnded(domain.IngestionFailed, 0, 0)
 	}
 	return err
 }
 
 // completeIngestion ends an ingestion in the transaction that makes its rows
 // visible as a version, and gives how many bytes it has read.
-func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, end storage.IngestionEnd) (bytes int64, err error) {
+func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, end domain.IngestionEnd) (bytes int64, err error) {
 	if err := deleteLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
 		return 0, err
 	}
@@ -199,7 +199,7 @@ SET status = 'completed', status_message = $5, processed_bytes = expected_bytes,
 WHERE id = $1
 	AND dataset_id = $4
 	AND status = 'processing'
-RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID, message, jsonText[storage.IngestReport]{end.Report})
+RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID, message, jsonText[domain.IngestReport]{end.Report})
 	if err != nil {
 		return 0, fmt.Errorf("complete ingestion: %w", err)
 	}

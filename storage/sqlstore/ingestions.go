@@ -10,20 +10,20 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type ingestionRow struct {
-	storage.Ingestion
+	domain.Ingestion
 	CreatedAt int64
-	Report    jsonText[storage.IngestReport]
-	Options   jsonText[storage.IngestOptions]
+	Report    jsonText[domain.IngestReport]
+	Options   jsonText[domain.IngestOptions]
 }
 
 const ingestionColumns = `
 	i.id, i.name, i.mode, i.status, i.status_message, i.processed_bytes, i.expected_bytes, i.processed_rows, i.seen, i.created_at, i.report, i.options`
 
-func (r ingestionRow) ingestion() storage.Ingestion {
+func (r ingestionRow) ingestion() domain.Ingestion {
 	r.Ingestion.CreatedAt = fromMillis(r.CreatedAt)
 	r.Ingestion.Report, r.Ingestion.Options = r.Report.value, r.Options.value
 	return r.Ingestion
@@ -45,8 +45,8 @@ ORDER BY i.id DESC`)
 	selectIngestion = parse(`SELECT i.dataset_id, i.name, i.mode, i.status, i.options,` + datasetAccess + fromIngestions + ` AND i.id = :id`)
 )
 
-// StartIngestion implements storage.Ingestions.
-func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, ingestion storage.NewIngestion) error {
+// StartIngestion implements domain.Ingestions.
+func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
 	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
 		for name, one := range ingestion.Each(ref.Name) {
 			ref.Name = name
@@ -68,7 +68,7 @@ func (s *Store) StartIngestion(ctx context.Context, caller storage.Caller, ref s
 
 // datasetToFill finds the dataset of an ingestion. Where the ingestion defines it,
 // it is made when there is none, or changed.
-func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, ref storage.DatasetRef, define *storage.DefinitionPatch) (string, error) {
+func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, ref domain.DatasetRef, define *domain.DefinitionPatch) (string, error) {
 	found, err := editable(findDataset(ctx, tx, caller, ref))
 	switch {
 	case define == nil:
@@ -82,31 +82,31 @@ func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller storage.C
 }
 
 // completedUploads finds files that the caller has uploaded.
-func completedUploads(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, wanted []storage.IngestFile) ([]storage.UploadFile, error) {
-	var files []storage.UploadFile
-	var wrong []storage.FieldError
+func completedUploads(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, wanted []domain.IngestFile) ([]domain.UploadFile, error) {
+	var files []domain.UploadFile
+	var wrong []domain.FieldError
 	for i, want := range wanted {
 		session, err := readUploadSession(ctx, tx, caller, want.SessionID)
-		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		if err != nil && !errors.Is(err, domain.ErrNotFound) {
 			return nil, err
 		}
 		file, ok := session.File(want.FileID)
-		if slices.ContainsFunc(files, func(f storage.UploadFile) bool { return ok && f.ID == file.ID }) {
-			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is there already"})
+		if slices.ContainsFunc(files, func(f domain.UploadFile) bool { return ok && f.ID == file.ID }) {
+			wrong = append(wrong, domain.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is there already"})
 		}
-		if !ok || file.Status != storage.UploadCompleted {
-			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is not a file whose upload was finished"})
+		if !ok || file.Status != domain.UploadCompleted {
+			wrong = append(wrong, domain.FieldError{Field: fmt.Sprintf("files[%d]", i), Message: "is not a file whose upload was finished"})
 		}
 		files = append(files, file)
 	}
 	if len(wrong) > 0 {
-		return nil, storage.Invalid(wrong...)
+		return nil, domain.Invalid(wrong...)
 	}
 	return files, nil
 }
 
 // addIngestion adds an ingestion, once: where it is there already, nothing changes.
-func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
+func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
 	name, bytes := ingestion.Name, int64(0)
 	if name == "" {
 		name = files[0].Filename
@@ -122,7 +122,7 @@ INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, sta
 	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at, options)
 VALUES ($1, $2, $3, $4, $5, $6, 'pending', '', 0, $7, 0, 0, $8, $9, $9, $10)
 ON CONFLICT (id) DO NOTHING`,
-		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis(), jsonText[storage.IngestOptions]{ingestion.Options})
+		ingestion.ID, datasetID, caller.Username, caller.Restriction, name, ingestion.Mode, bytes, false, s.millis(), jsonText[domain.IngestOptions]{ingestion.Options})
 	if err != nil {
 		return err
 	}
@@ -133,8 +133,8 @@ ON CONFLICT (id) DO NOTHING`,
 	if err := countOpenIngestions.get(ctx, tx, &open, by(caller, nil)); err != nil {
 		return err
 	}
-	if open > storage.MaxOpenIngestions {
-		return storage.Errorf(storage.ErrTooMany, "%d of your ingestions have not ended; start more when some have", storage.MaxOpenIngestions)
+	if open > domain.MaxOpenIngestions {
+		return domain.Errorf(domain.ErrTooMany, "%d of your ingestions have not ended; start more when some have", domain.MaxOpenIngestions)
 	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `
@@ -149,7 +149,7 @@ VALUES ($1, $2, $3)`, ingestion.ID, i, file.ID)
 
 // sameIngestion checks that the ingestion of an id is the one that is asked for:
 // of the same dataset, mode, options and files, which are one user's.
-func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion storage.NewIngestion, files []storage.UploadFile) error {
+func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
 	var there ingestionAccess
 	if err := tx.GetContext(ctx, &there, `SELECT dataset_id, mode, options FROM ingestions WHERE id = $1`, ingestion.ID); err != nil {
 		return err
@@ -158,15 +158,15 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 	if err != nil {
 		return err
 	}
-	sameFile := func(a, b storage.UploadFile) bool { return a.ID == b.ID }
+	sameFile := func(a, b domain.UploadFile) bool { return a.ID == b.ID }
 	if there.DatasetID != datasetID || there.Mode != ingestion.Mode || !there.Options.value.Equal(ingestion.Options) || !slices.EqualFunc(theirs, files, sameFile) {
-		return storage.Errorf(storage.ErrConflict, "there is another ingestion with this id")
+		return domain.Errorf(domain.ErrConflict, "there is another ingestion with this id")
 	}
 	return nil
 }
 
-// Ingestions implements storage.Ingestions.
-func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, before time.Time, limit int) ([]storage.Ingestion, error) {
+// Ingestions implements domain.Ingestions.
+func (s *Store) Ingestions(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, before time.Time, limit int) ([]domain.Ingestion, error) {
 	found, err := findDataset(ctx, s, caller, ref)
 	if err != nil {
 		return nil, wrap("find dataset", err)
@@ -187,7 +187,7 @@ func (s *Store) Ingestions(ctx context.Context, caller storage.Caller, ref stora
 }
 
 // addKeptFiles adds to ingestions those of their files that the caller has uploaded.
-func (s *Store) addKeptFiles(ctx context.Context, caller storage.Caller, ingestions []storage.Ingestion) error {
+func (s *Store) addKeptFiles(ctx context.Context, caller domain.Caller, ingestions []domain.Ingestion) error {
 	at := map[string]int{}
 	ids := make([]string, len(ingestions))
 	for i, each := range ingestions {
@@ -196,7 +196,7 @@ func (s *Store) addKeptFiles(ctx context.Context, caller storage.Caller, ingesti
 	for some := range lists(ids) {
 		var files []struct {
 			IngestionID string
-			storage.IngestFile
+			domain.IngestFile
 		}
 		err := selectIn(ctx, s, &files, `SELECT g.ingestion_id, u.id AS session_id, f.id AS file_id`+fromIngestedUploads+`
 	AND g.ingestion_id IN (:ingestions)
@@ -213,7 +213,7 @@ ORDER BY g.ingestion_id, g.position`, by(caller, args{"ingestions": some}))
 }
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
-func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (row ingestionAccess, err error) {
+func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, id string) (row ingestionAccess, err error) {
 	if err := selectIngestion.get(ctx, tx, &row, by(caller, args{"id": id})); err != nil {
 		return row, err
 	}
@@ -223,36 +223,36 @@ func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, 
 type ingestionAccess struct {
 	DatasetID string
 	Name      string
-	Mode      storage.IngestMode
-	Status    storage.IngestionStatus
-	Options   jsonText[storage.IngestOptions]
-	storage.Access
+	Mode      domain.IngestMode
+	Status    domain.IngestionStatus
+	Options   jsonText[domain.IngestOptions]
+	domain.Access
 }
 
-// RetryIngestion implements storage.Ingestions.
-func (s *Store) RetryIngestion(ctx context.Context, caller storage.Caller, id, newID string) error {
+// RetryIngestion implements domain.Ingestions.
+func (s *Store) RetryIngestion(ctx context.Context, caller domain.Caller, id, newID string) error {
 	return s.inTx(ctx, "retry ingestion", func(tx *sqlx.Tx) error {
 		found, err := editableIngestion(ctx, tx, caller, id)
 		if err != nil {
 			return err
 		}
-		if found.Status != storage.IngestionFailed {
-			return storage.Errorf(storage.ErrInvalid, "only a failed ingestion can be retried; this one is %s", found.Status)
+		if found.Status != domain.IngestionFailed {
+			return domain.Errorf(domain.ErrInvalid, "only a failed ingestion can be retried; this one is %s", found.Status)
 		}
 		files, err := ingestionFiles(ctx, tx, id)
 		if err != nil {
 			return err
 		}
 		if len(files) == 0 {
-			return storage.Errorf(storage.ErrInvalid, "the files of this ingestion are no longer kept; upload them again")
+			return domain.Errorf(domain.ErrInvalid, "the files of this ingestion are no longer kept; upload them again")
 		}
-		again := storage.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode, Options: found.Options.value}
+		again := domain.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode, Options: found.Options.value}
 		return s.addIngestion(ctx, tx, caller, found.DatasetID, again, files)
 	})
 }
 
-// MarkIngestionSeen implements storage.Ingestions.
-func (s *Store) MarkIngestionSeen(ctx context.Context, caller storage.Caller, id string) error {
+// MarkIngestionSeen implements domain.Ingestions.
+func (s *Store) MarkIngestionSeen(ctx context.Context, caller domain.Caller, id string) error {
 	return s.inTx(ctx, "mark ingestion seen", func(tx *sqlx.Tx) error {
 		if _, err := editableIngestion(ctx, tx, caller, id); err != nil {
 			return err
@@ -262,8 +262,8 @@ func (s *Store) MarkIngestionSeen(ctx context.Context, caller storage.Caller, id
 }
 
 // ingestionFiles returns the files of an ingestion, in order.
-func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]storage.UploadFile, error) {
-	files := []storage.UploadFile{}
+func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]domain.UploadFile, error) {
+	files := []domain.UploadFile{}
 	err := tx.SelectContext(ctx, &files, `
 SELECT `+fileColumns+`
 FROM ingestion_files g

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -20,16 +20,16 @@ import (
 func (w world) ingest(files int) string {
 	w.t.Helper()
 	session := w.uploaded(user("alice"), files)
-	started := storage.NewIngestion{ID: uuid.NewString(), Mode: storage.IngestAppend}
+	started := domain.NewIngestion{ID: uuid.NewString(), Mode: domain.IngestAppend}
 	for _, file := range session.Files {
-		started.Files = append(started.Files, storage.IngestFile{SessionID: session.ID, FileID: file.ID})
+		started.Files = append(started.Files, domain.IngestFile{SessionID: session.ID, FileID: file.ID})
 	}
 	w.must(w.StartIngestion(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"), started))
 	return started.ID
 }
 
 // ingestion reads one of alice's dataset one.
-func (w world) ingestion(id string) storage.Ingestion {
+func (w world) ingestion(id string) domain.Ingestion {
 	w.t.Helper()
 	list, err := w.Ingestions(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"), time.Now().Add(time.Hour), 100)
 	w.must(err)
@@ -39,7 +39,7 @@ func (w world) ingestion(id string) storage.Ingestion {
 		}
 	}
 	w.t.Fatalf("no ingestion %s in %+v", id, list)
-	return storage.Ingestion{}
+	return domain.Ingestion{}
 }
 
 // TestIngestionsOfAMillisecond reads pages of ingestions by their times, of which
@@ -80,7 +80,7 @@ func TestKeptFiles(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		one := dsRef("alice", "ns", "one")
-		w.must(w.ShareDataset(t.Context(), user("alice"), one, storage.Grant{Username: "eve", Role: storage.Editor}))
+		w.must(w.ShareDataset(t.Context(), user("alice"), one, domain.Grant{Username: "eve", Role: domain.Editor}))
 		w.ingest(2)
 		for username, files := range map[string]int{"alice": 2, "eve": 0} {
 			list, err := w.Ingestions(t.Context(), user(username), one, time.Now().Add(time.Hour), 100)
@@ -89,7 +89,7 @@ func TestKeptFiles(t *testing.T) {
 				t.Errorf("%s sees %+v", username, list)
 			}
 		}
-		for username, role := range map[string]storage.Role{"alice": storage.Owner, "eve": storage.Editor} {
+		for username, role := range map[string]domain.Role{"alice": domain.Owner, "eve": domain.Editor} {
 			dataset, err := w.Dataset(t.Context(), user(username), one)
 			w.must(err)
 			if got := dataset.Access.Strongest(); got != role {
@@ -104,11 +104,11 @@ func TestIngestionLife(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx := t.Context()
-		if _, err := w.ClaimIngestion(ctx, "me", time.Hour); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ClaimIngestion(ctx, "me", time.Hour); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("nothing to do: %v", err)
 		}
 		id := w.ingest(2)
-		if got := w.ingestion(id); got.Status != storage.IngestionPending || got.Name != "file0.csv and 1 more" || got.ExpectedBytes != 40 {
+		if got := w.ingestion(id); got.Status != domain.IngestionPending || got.Name != "file0.csv and 1 more" || got.ExpectedBytes != 40 {
 			t.Errorf("started: %+v", got)
 		}
 		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
@@ -116,33 +116,33 @@ func TestIngestionLife(t *testing.T) {
 		if job.ID != id || len(job.Files) != 2 || job.DatasetID != w.data().ID || job.Caller != user("alice") {
 			t.Errorf("claimed: %+v", job)
 		}
-		if _, err := w.ClaimIngestion(ctx, "another", time.Hour); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ClaimIngestion(ctx, "another", time.Hour); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("claimed twice: %v", err)
 		}
 		w.must(w.RenewIngestion(ctx, job, time.Hour, 7, 3))
-		if got := w.ingestion(id); got.Status != storage.IngestionProcessing || got.ProcessedBytes != 7 || got.ProcessedRows != 3 {
+		if got := w.ingestion(id); got.Status != domain.IngestionProcessing || got.ProcessedBytes != 7 || got.ProcessedRows != 3 {
 			t.Errorf("at work: %+v", got)
 		}
 
-		change := storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{w.file(5)},
-			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5, Report: storage.IngestReport{
-				Encoding: "utf-16", HeaderRow: 2, Columns: []storage.ColumnReport{{Name: "n", Type: "BIGINT", Unit: "€", MisfitLines: []int64{7}}},
-				Warnings: []storage.IngestWarning{{Line: 3, Message: "NUL: \x00"}},
+		change := domain.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{w.file(5)},
+			Ingestion: &domain.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5, Report: domain.IngestReport{
+				Encoding: "utf-16", HeaderRow: 2, Columns: []domain.ColumnReport{{Name: "n", Type: "BIGINT", Unit: "€", MisfitLines: []int64{7}}},
+				Warnings: []domain.IngestWarning{{Line: 3, Message: "NUL: \x00"}},
 			}}}
 		w.must(w.CommitVersion(ctx, change))
-		if got := w.ingestion(id); got.Status != storage.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 || got.StatusMessage != "" ||
+		if got := w.ingestion(id); got.Status != domain.IngestionCompleted || got.ProcessedBytes != 40 || got.ProcessedRows != 5 || got.StatusMessage != "" ||
 			!reflect.DeepEqual(got.Report, change.Ingestion.Report) {
 			t.Errorf("completed: %+v", got)
 		}
 		second := w.ingest(1)
 		job, err = w.ClaimIngestion(ctx, "me", time.Hour)
 		w.must(err)
-		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []storage.DataFile{w.file(7)},
-			Ingestion: &storage.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
+		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []domain.DataFile{w.file(7)},
+			Ingestion: &domain.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
 		if got := w.ingestion(second); got.StatusMessage != "now 12 rows (was 5)" {
 			t.Errorf("appended: %+v", got)
 		}
-		if err := w.RetryIngestion(ctx, user("alice"), id, uuid.NewString()); !errors.Is(err, storage.ErrInvalid) {
+		if err := w.RetryIngestion(ctx, user("alice"), id, uuid.NewString()); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("retry what is completed: %v", err)
 		}
 		w.must(w.MarkIngestionSeen(ctx, user("alice"), id))
@@ -159,10 +159,10 @@ func TestIngestionOptions(t *testing.T) {
 		w := newWorld(t, store)
 		ctx, alice, ref := t.Context(), user("alice"), dsRef("alice", "ns", "one")
 		session := w.uploaded(alice, 1)
-		started := storage.NewIngestion{
-			ID: uuid.NewString(), Mode: storage.IngestAppend,
-			Files: []storage.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}},
-			Options: storage.IngestOptions{
+		started := domain.NewIngestion{
+			ID: uuid.NewString(), Mode: domain.IngestAppend,
+			Files: []domain.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}},
+			Options: domain.IngestOptions{
 				Encoding: "utf-16", Delimiter: "\t", HeaderRow: new(3), Sheet: "Größe \x00", NullValues: []string{"", "n/a"},
 				Types: map[string]string{"price": "DECIMAL(9,2)"}, Union: true,
 			},
@@ -171,7 +171,7 @@ func TestIngestionOptions(t *testing.T) {
 		w.must(w.StartIngestion(ctx, alice, ref, started))
 		other := started
 		other.Options.Types = map[string]string{"price": "VARCHAR"}
-		if err := w.StartIngestion(ctx, alice, ref, other); !errors.Is(err, storage.ErrConflict) {
+		if err := w.StartIngestion(ctx, alice, ref, other); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("the same id with other options: %v", err)
 		}
 		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
@@ -202,14 +202,14 @@ func TestIngestionTakenOver(t *testing.T) {
 			t.Fatalf("taken over: %+v after %+v", quick, slow)
 		}
 		file := w.file(5)
-		late := storage.VersionChange{Caller: slow.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{file},
-			Ingestion: &storage.IngestionEnd{ID: id, Fence: slow.Fence, Rows: 5}}
+		late := domain.VersionChange{Caller: slow.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{file},
+			Ingestion: &domain.IngestionEnd{ID: id, Fence: slow.Fence, Rows: 5}}
 		for name, err := range map[string]error{
 			"renew":  w.RenewIngestion(ctx, slow, time.Hour, 1, 1),
 			"fail":   w.FailIngestion(ctx, slow, "late"),
 			"commit": w.CommitVersion(ctx, late),
 		} {
-			if !errors.Is(err, storage.ErrConflict) {
+			if !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s by the first: %v", name, err)
 			}
 		}
@@ -217,7 +217,7 @@ func TestIngestionTakenOver(t *testing.T) {
 			t.Errorf("rows of the first are visible: %+v", got)
 		}
 		w.must(w.FailIngestion(ctx, quick, "line 7: not a number"))
-		if got := w.ingestion(id); got.Status != storage.IngestionFailed || got.StatusMessage != "line 7: not a number" {
+		if got := w.ingestion(id); got.Status != domain.IngestionFailed || got.StatusMessage != "line 7: not a number" {
 			t.Errorf("failed: %+v", got)
 		}
 		again := uuid.NewString()
@@ -235,7 +235,7 @@ func TestSmallestIngestion(t *testing.T) {
 		for _, files := range []int{3, 1, 2} {
 			w.ingest(files)
 		}
-		if _, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour, "alice"); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour, "alice"); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("without its user: %v", err)
 		}
 		for _, files := range []int{1, 2, 3} {
@@ -253,7 +253,7 @@ func TestIngestionIsHandedOver(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		id, fence := w.ingest(1), int64(0)
-		for range storage.MaxIngestionAttempts + 1 { // giving back does not count
+		for range domain.MaxIngestionAttempts + 1 { // giving back does not count
 			job, err := w.ClaimIngestion(t.Context(), "stopping", time.Hour)
 			w.must(err)
 			w.must(w.ReleaseIngestion(t.Context(), job))
@@ -276,14 +276,14 @@ func TestIngestionIsTakenUpThreeTimes(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		id := w.ingest(1)
-		for range storage.MaxIngestionAttempts {
+		for range domain.MaxIngestionAttempts {
 			_, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second)
 			w.must(err)
 		}
-		if _, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a fourth time: %v", err)
 		}
-		if got := w.ingestion(id); got.Status != storage.IngestionFailed {
+		if got := w.ingestion(id); got.Status != domain.IngestionFailed {
 			t.Errorf("in the end: %+v", got)
 		}
 	})
@@ -304,9 +304,9 @@ func TestEachIngestionIsClaimedOnce(t *testing.T) {
 			for {
 				job, err := w.ClaimIngestion(t.Context(), "worker", time.Hour)
 				switch {
-				case errors.Is(err, storage.ErrNotFound):
+				case errors.Is(err, domain.ErrNotFound):
 					return
-				case errors.Is(err, storage.ErrConflict):
+				case errors.Is(err, domain.ErrConflict):
 				case err != nil:
 					t.Error(err)
 					return
@@ -334,28 +334,28 @@ func TestIngestionID(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, ref := t.Context(), dsRef("alice", "ns", "one")
-		w.must(w.CreateDataset(ctx, user("alice"), "ns", "another", storage.Definition{}))
-		w.must(w.ShareDataset(ctx, user("alice"), ref, storage.Grant{Username: "bob", Role: storage.Editor}))
-		start := func(id, by string, ref storage.DatasetRef, mode storage.IngestMode, session storage.UploadSession) error {
-			started := storage.NewIngestion{ID: id, Mode: mode}
+		w.must(w.CreateDataset(ctx, user("alice"), "ns", "another", domain.Definition{}))
+		w.must(w.ShareDataset(ctx, user("alice"), ref, domain.Grant{Username: "bob", Role: domain.Editor}))
+		start := func(id, by string, ref domain.DatasetRef, mode domain.IngestMode, session domain.UploadSession) error {
+			started := domain.NewIngestion{ID: id, Mode: mode}
 			for _, file := range session.Files {
-				started.Files = append(started.Files, storage.IngestFile{SessionID: session.ID, FileID: file.ID})
+				started.Files = append(started.Files, domain.IngestFile{SessionID: session.ID, FileID: file.ID})
 			}
 			return w.StartIngestion(ctx, user(by), ref, started)
 		}
 		id, session := uuid.NewString(), w.uploaded(user("alice"), 2)
 		for range 2 {
-			w.must(start(id, "alice", ref, storage.IngestAppend, session))
+			w.must(start(id, "alice", ref, domain.IngestAppend, session))
 		}
-		turned := storage.UploadSession{ID: session.ID, Files: []storage.UploadFile{session.Files[1], session.Files[0]}}
+		turned := domain.UploadSession{ID: session.ID, Files: []domain.UploadFile{session.Files[1], session.Files[0]}}
 		for name, err := range map[string]error{
-			"another dataset": start(id, "alice", dsRef("alice", "ns", "another"), storage.IngestAppend, session),
-			"another mode":    start(id, "alice", ref, storage.IngestReplace, session),
-			"other files":     start(id, "alice", ref, storage.IngestAppend, w.uploaded(user("alice"), 2)),
-			"another order":   start(id, "alice", ref, storage.IngestAppend, turned),
-			"another user":    start(id, "bob", ref, storage.IngestAppend, w.uploaded(user("bob"), 2)),
+			"another dataset": start(id, "alice", dsRef("alice", "ns", "another"), domain.IngestAppend, session),
+			"another mode":    start(id, "alice", ref, domain.IngestReplace, session),
+			"other files":     start(id, "alice", ref, domain.IngestAppend, w.uploaded(user("alice"), 2)),
+			"another order":   start(id, "alice", ref, domain.IngestAppend, turned),
+			"another user":    start(id, "bob", ref, domain.IngestAppend, w.uploaded(user("bob"), 2)),
 		} {
-			if !errors.Is(err, storage.ErrConflict) {
+			if !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -371,7 +371,7 @@ func TestIngestionID(t *testing.T) {
 			w.must(w.RetryIngestion(ctx, user("alice"), id, again))
 		}
 		w.must(w.RetryIngestion(ctx, user("bob"), id, again))
-		if err := w.RetryIngestion(ctx, user("alice"), id, w.ingest(1)); !errors.Is(err, storage.ErrConflict) {
+		if err := w.RetryIngestion(ctx, user("alice"), id, w.ingest(1)); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("retried as another one: %v", err)
 		}
 	})
@@ -382,18 +382,18 @@ func TestWhoMayIngest(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, ref := t.Context(), dsRef("alice", "ns", "one")
-		for name, role := range map[string]storage.Role{"viewer": storage.Viewer, "editor": storage.Editor} {
-			w.must(w.ShareDataset(ctx, user("alice"), ref, storage.Grant{Username: name, Role: role}))
+		for name, role := range map[string]domain.Role{"viewer": domain.Viewer, "editor": domain.Editor} {
+			w.must(w.ShareDataset(ctx, user("alice"), ref, domain.Grant{Username: name, Role: role}))
 		}
 		id := w.ingest(1)
-		for name, want := range map[string]error{"stranger": storage.ErrNotFound, "viewer": storage.ErrForbidden, "editor": nil} {
+		for name, want := range map[string]error{"stranger": domain.ErrNotFound, "viewer": domain.ErrForbidden, "editor": nil} {
 			caller := user(name)
 			session := w.uploaded(caller, 1)
-			start := func(file storage.IngestFile) error {
-				return w.StartIngestion(ctx, caller, ref, storage.NewIngestion{
-					ID: uuid.NewString(), Mode: storage.IngestAppend, Files: []storage.IngestFile{file}})
+			start := func(file domain.IngestFile) error {
+				return w.StartIngestion(ctx, caller, ref, domain.NewIngestion{
+					ID: uuid.NewString(), Mode: domain.IngestAppend, Files: []domain.IngestFile{file}})
 			}
-			if err := start(storage.IngestFile{SessionID: session.ID, FileID: session.Files[0].ID}); !errors.Is(err, want) {
+			if err := start(domain.IngestFile{SessionID: session.ID, FileID: session.Files[0].ID}); !errors.Is(err, want) {
 				t.Errorf("%s starts: %v, want %v", name, err, want)
 			}
 			if err := w.MarkIngestionSeen(ctx, caller, id); !errors.Is(err, want) {
@@ -401,11 +401,11 @@ func TestWhoMayIngest(t *testing.T) {
 			}
 			if want == nil {
 				alices := w.uploaded(user("alice"), 1)
-				if err := start(storage.IngestFile{SessionID: alices.ID, FileID: alices.Files[0].ID}); !errors.Is(err, storage.ErrInvalid) {
+				if err := start(domain.IngestFile{SessionID: alices.ID, FileID: alices.Files[0].ID}); !errors.Is(err, domain.ErrInvalid) {
 					t.Errorf("%s ingests alice's upload: %v", name, err)
 				}
 				unfinished := w.upload(caller, 1)
-				if err := start(storage.IngestFile{SessionID: unfinished.ID, FileID: unfinished.Files[0].ID}); !errors.Is(err, storage.ErrInvalid) {
+				if err := start(domain.IngestFile{SessionID: unfinished.ID, FileID: unfinished.Files[0].ID}); !errors.Is(err, domain.ErrInvalid) {
 					t.Errorf("%s ingests an unfinished upload: %v", name, err)
 				}
 			}
@@ -413,7 +413,7 @@ func TestWhoMayIngest(t *testing.T) {
 		if list, err := w.Ingestions(ctx, user("viewer"), ref, time.Now().Add(time.Hour), 1); err != nil || len(list) != 1 {
 			t.Errorf("a viewer lists: %v, %v", list, err)
 		}
-		if _, err := w.Ingestions(ctx, user("stranger"), ref, time.Now(), 1); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Ingestions(ctx, user("stranger"), ref, time.Now(), 1); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a stranger lists: %v", err)
 		}
 	})

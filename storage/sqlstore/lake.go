@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // orphanTTL is how long the files of an old version stay: far longer than a query that may
@@ -30,7 +30,7 @@ type dataRow struct {
 	Rows    sql.NullInt64  `db:"file_rows"`
 	Bytes   sql.NullInt64  `db:"file_bytes"`
 	SHA256  sql.NullString
-	storage.Access
+	domain.Access
 }
 
 const dataColumns = `
@@ -38,14 +38,14 @@ const dataColumns = `
 	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetAccess
 
 // dataOf gathers the rows of each dataset.
-func dataOf(rows []dataRow) (all []storage.DatasetData) {
+func dataOf(rows []dataRow) (all []domain.DatasetData) {
 	for _, row := range rows {
 		if len(all) == 0 || all[len(all)-1].ID != row.ID {
-			all = append(all, storage.DatasetData{ID: row.ID, Version: row.Version, Access: row.Access, Dataset: row.dataset()})
+			all = append(all, domain.DatasetData{ID: row.ID, Version: row.Version, Access: row.Access, Dataset: row.dataset()})
 		}
 		if row.FileID.Valid {
 			last := &all[len(all)-1]
-			last.Files = append(last.Files, storage.DataFile{
+			last.Files = append(last.Files, domain.DataFile{
 				ID:     row.FileID.String,
 				Key:    row.Key.String,
 				Rows:   row.Rows.Int64,
@@ -68,30 +68,30 @@ ORDER BY f.id`)
 ORDER BY d.id, f.id`)
 )
 
-// DatasetData implements storage.Lake.
-func (s *Store) DatasetData(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) (storage.DatasetData, error) {
+// DatasetData implements domain.Lake.
+func (s *Store) DatasetData(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetData, error) {
 	return s.oneDataset(ctx, dataByName, ofDataset(caller, ref))
 }
 
-func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (storage.DatasetData, error) {
+func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (domain.DatasetData, error) {
 	var rows []dataRow
 	err := query.list(ctx, s, &rows, a)
 	if err == nil && len(rows) == 0 {
-		err = storage.ErrNotFound
+		err = domain.ErrNotFound
 	}
 	if err != nil {
-		return storage.DatasetData{}, wrap("read dataset's files", err)
+		return domain.DatasetData{}, wrap("read dataset's files", err)
 	}
 	return dataOf(rows)[0], nil
 }
 
-// DatasetDataByID implements storage.Lake.
-func (s *Store) DatasetDataByID(ctx context.Context, caller storage.Caller, id string) (storage.DatasetData, error) {
+// DatasetDataByID implements domain.Lake.
+func (s *Store) DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (domain.DatasetData, error) {
 	return s.oneDataset(ctx, dataByID, by(caller, args{"id": id}))
 }
 
-// NamespaceData implements storage.Lake.
-func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.DatasetData, error) {
+// NamespaceData implements domain.Lake.
+func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, wrap("find namespace", err)
@@ -101,8 +101,8 @@ func (s *Store) NamespaceData(ctx context.Context, caller storage.Caller, ref st
 	return dataOf(rows), wrap("read namespace's files", err)
 }
 
-// CommitVersion implements storage.Lake.
-func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange) error {
+// CommitVersion implements domain.Lake.
+func (s *Store) CommitVersion(ctx context.Context, change domain.VersionChange) error {
 	var bytes int64
 	err := s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
 		if err := editableByID(ctx, tx, change.Caller, change.DatasetID); err != nil {
@@ -132,7 +132,7 @@ func (s *Store) CommitVersion(ctx context.Context, change storage.VersionChange)
 		return err
 	})
 	if err == nil && change.Ingestion != nil {
-		s.observer.IngestionEnded(storage.IngestionCompleted, change.Ingestion.Rows, bytes)
+		s.observer.IngestionEnded(domain.IngestionCompleted, change.Ingestion.Rows, bytes)
 	}
 	return err
 }
@@ -148,19 +148,19 @@ RETURNING version`, datasetID, s.millis())
 	return version, err
 }
 
-func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, have []storage.Column) error {
-	var columns jsonText[[]storage.Column]
+func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, have []domain.Column) error {
+	var columns jsonText[[]domain.Column]
 	err := tx.GetContext(ctx, &columns, `SELECT columns FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, datasetID, version)
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(columns.value, have) {
-		return storage.Errorf(storage.ErrConflict, "the dataset's columns have changed meanwhile")
+		return domain.Errorf(domain.ErrConflict, "the dataset's columns have changed meanwhile")
 	}
 	return nil
 }
 
-func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change storage.VersionChange) error {
+func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange) error {
 	if change.Replace {
 		if err := s.dropFiles(ctx, tx, change.DatasetID); err != nil {
 			return err
@@ -202,8 +202,8 @@ func (s *Store) adopt(ctx context.Context, tx *sqlx.Tx, key string) error {
 
 // orConflict makes ErrConflict of ErrNotFound, for a row that existed a moment ago.
 func orConflict(err error) error {
-	if errors.Is(err, storage.ErrNotFound) {
-		return storage.ErrConflict
+	if errors.Is(err, domain.ErrNotFound) {
+		return domain.ErrConflict
 	}
 	return err
 }
@@ -223,8 +223,8 @@ WHERE dataset_id = $1`, datasetID, s.now().Add(orphanTTL).UnixMilli())
 }
 
 // addVersion records a version of a dataset: its rows are those of its files.
-func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []storage.Column) error {
-	stored := jsonText[[]column]{each(columns, func(c storage.Column) column { return column(c) })}
+func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []domain.Column) error {
+	stored := jsonText[[]column]{each(columns, func(c domain.Column) column { return column(c) })}
 	_, err := exec(ctx, tx, `
 INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
 SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), CAST($3 AS TEXT), COALESCE(SUM(row_count), 0), COALESCE(SUM(byte_count), 0), CAST($4 AS BIGINT)
@@ -237,7 +237,7 @@ WHERE dataset_id = $1`, datasetID, version, stored, s.millis())
 	return err
 }
 
-// UnnamedObjects implements storage.Lake.
+// UnnamedObjects implements domain.Lake.
 func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, error) {
 	return s.missing(ctx, `
 SELECT object_key FROM dataset_files WHERE object_key IN (:values)
@@ -245,7 +245,7 @@ UNION ALL
 SELECT object_key FROM attachment_objects WHERE object_key IN (:values)`, keys)
 }
 
-// AddOrphanedObjects implements storage.Lake.
+// AddOrphanedObjects implements domain.Lake.
 func (s *Store) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
 	return s.inTx(ctx, "list orphaned objects", func(tx *sqlx.Tx) error {
 		due := s.now().Add(lasts)
@@ -267,7 +267,7 @@ SET due_at = excluded.due_at`, key, due.UnixMilli())
 	return err
 }
 
-// OrphanedObjects implements storage.Lake.
+// OrphanedObjects implements domain.Lake.
 func (s *Store) OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error) {
 	now := s.now()
 	var keys []string
@@ -281,7 +281,7 @@ LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
 	return keys, wrap("read orphaned objects", err)
 }
 
-// ForgetOrphanedObject implements storage.Lake.
+// ForgetOrphanedObject implements domain.Lake.
 func (s *Store) ForgetOrphanedObject(ctx context.Context, key string) error {
 	return s.execTx(ctx, "forget orphaned objects", `DELETE FROM loose_objects WHERE object_key = $1`, key)
 }

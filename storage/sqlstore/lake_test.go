@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 var (
-	oneColumn  = []storage.Column{{Name: "id", Type: "BIGINT"}}
-	twoColumns = []storage.Column{{Name: "id", Type: "BIGINT"}, {Name: "name", Type: "VARCHAR"}}
+	oneColumn  = []domain.Column{{Name: "id", Type: "BIGINT"}}
+	twoColumns = []domain.Column{{Name: "id", Type: "BIGINT"}, {Name: "name", Type: "VARCHAR"}}
 )
 
 // data reads alice's dataset one.
-func (w world) data() storage.DatasetData {
+func (w world) data() domain.DatasetData {
 	w.t.Helper()
 	data, err := w.DatasetData(w.t.Context(), user("alice"), dsRef("alice", "ns", "one"))
 	w.must(err)
@@ -28,10 +28,10 @@ func (w world) data() storage.DatasetData {
 }
 
 // file lists a new object as orphaned and gives the file it is to be.
-func (w world) file(rows int64) storage.DataFile {
+func (w world) file(rows int64) domain.DataFile {
 	w.t.Helper()
 	id := uuid.Must(uuid.NewV7()).String()
-	file := storage.DataFile{ID: id, Key: "datasets/" + id, Rows: rows, Bytes: rows * 10, SHA256: "x"}
+	file := domain.DataFile{ID: id, Key: "datasets/" + id, Rows: rows, Bytes: rows * 10, SHA256: "x"}
 	w.must(w.AddOrphanedObjects(w.t.Context(), []string{file.Key}, time.Hour))
 	return file
 }
@@ -51,15 +51,15 @@ func TestVersions(t *testing.T) {
 		ctx, id := t.Context(), w.data().ID
 
 		first := w.file(3)
-		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{first}}))
+		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []domain.DataFile{first}}))
 		data := w.data()
 		if data.RowCount != 3 || !slices.Equal(data.Columns, oneColumn) || len(data.Files) != 1 || data.Files[0] != first || len(w.orphans()) != 0 {
 			t.Errorf("after the first: %+v, orphaned %v", data, w.orphans())
 		}
 
 		second := w.file(2)
-		change := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns, Add: []storage.DataFile{second}}
-		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
+		change := domain.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns, Add: []domain.DataFile{second}}
+		if err := w.CommitVersion(ctx, change); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("made for other columns: %v", err)
 		}
 		if len(w.data().Files) != 1 || !slices.Equal(w.orphans(), []string{second.Key}) {
@@ -73,19 +73,19 @@ func TestVersions(t *testing.T) {
 
 		// Many files become one: the same rows.
 		merged := w.file(5)
-		compact := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns,
-			Add: []storage.DataFile{merged}, Drop: []storage.DataFile{first, second}}
+		compact := domain.VersionChange{Caller: user("alice"), DatasetID: id, Have: twoColumns, Columns: twoColumns,
+			Add: []domain.DataFile{merged}, Drop: []domain.DataFile{first, second}}
 		w.must(w.CommitVersion(ctx, compact))
 		if data := w.data(); data.RowCount != 5 || len(data.Files) != 1 || len(w.orphans()) != 2 {
 			t.Errorf("after compaction: %+v, orphaned %v", data, w.orphans())
 		}
-		compact.Add = []storage.DataFile{w.file(5)}
-		if err := w.CommitVersion(ctx, compact); !errors.Is(err, storage.ErrConflict) {
+		compact.Add = []domain.DataFile{w.file(5)}
+		if err := w.CommitVersion(ctx, compact); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("drop what is gone: %v", err)
 		}
 
 		replaced := w.file(1)
-		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Replace: true, Add: []storage.DataFile{replaced}}))
+		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Replace: true, Add: []domain.DataFile{replaced}}))
 		if data := w.data(); data.RowCount != 1 || len(data.Files) != 1 || data.Files[0].Key != replaced.Key {
 			t.Errorf("after replacing: %+v", data)
 		}
@@ -96,12 +96,12 @@ func TestVersions(t *testing.T) {
 		}
 
 		last := w.file(1)
-		w.must(w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []storage.DataFile{last}}))
+		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn, Add: []domain.DataFile{last}}))
 		w.must(w.DeleteNamespace(ctx, user("alice"), nsRef("alice", "ns"), true))
 		if !slices.Contains(w.orphans(), last.Key) {
 			t.Errorf("after deleting: orphaned %v", w.orphans())
 		}
-		if err := w.CommitVersion(ctx, storage.VersionChange{Caller: user("alice"), DatasetID: id, Replace: true}); !errors.Is(err, storage.ErrNotFound) {
+		if err := w.CommitVersion(ctx, domain.VersionChange{Caller: user("alice"), DatasetID: id, Replace: true}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("commit to what is gone: %v", err)
 		}
 		for _, key := range w.orphans() {
@@ -120,9 +120,9 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, one := t.Context(), w.data().ID
-		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "viewer", Role: storage.Viewer}))
-		for name, want := range map[string]error{"viewer": storage.ErrForbidden, "stranger": storage.ErrNotFound} {
-			change := storage.VersionChange{Caller: user(name), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{w.file(1)}}
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), domain.Grant{Username: "viewer", Role: domain.Viewer}))
+		for name, want := range map[string]error{"viewer": domain.ErrForbidden, "stranger": domain.ErrNotFound} {
+			change := domain.VersionChange{Caller: user(name), DatasetID: one, Columns: oneColumn, Add: []domain.DataFile{w.file(1)}}
 			if err := w.CommitVersion(ctx, change); !errors.Is(err, want) {
 				t.Errorf("%s: %v, want %v", name, err, want)
 			}
@@ -132,15 +132,15 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 		w.must(err)
 		two, err := w.DatasetData(ctx, user("alice"), dsRef("alice", "ns", "two"))
 		w.must(err)
-		change := storage.VersionChange{Caller: job.Caller, DatasetID: two.ID, Columns: oneColumn, Add: []storage.DataFile{w.file(1)},
-			Ingestion: &storage.IngestionEnd{ID: id, Fence: job.Fence, Rows: 1}}
+		change := domain.VersionChange{Caller: job.Caller, DatasetID: two.ID, Columns: oneColumn, Add: []domain.DataFile{w.file(1)},
+			Ingestion: &domain.IngestionEnd{ID: id, Fence: job.Fence, Rows: 1}}
 		if err := w.CommitVersion(ctx, change); err == nil {
 			t.Error("an ingestion was completed by another dataset's rows")
 		}
-		overdue := storage.DataFile{ID: uuid.NewString(), Key: "datasets/overdue", Rows: 1}
+		overdue := domain.DataFile{ID: uuid.NewString(), Key: "datasets/overdue", Rows: 1}
 		w.must(w.AddOrphanedObjects(ctx, []string{overdue.Key}, 0))
-		change = storage.VersionChange{Caller: user("alice"), DatasetID: one, Columns: oneColumn, Add: []storage.DataFile{overdue}}
-		if err := w.CommitVersion(ctx, change); !errors.Is(err, storage.ErrConflict) {
+		change = domain.VersionChange{Caller: user("alice"), DatasetID: one, Columns: oneColumn, Add: []domain.DataFile{overdue}}
+		if err := w.CommitVersion(ctx, change); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("a file that may be being removed: %v", err)
 		}
 		if got := w.data(); got.RowCount != 0 {
@@ -155,13 +155,13 @@ func TestParallelAppendsAllCount(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		id := w.data().ID
-		w.must(w.CommitVersion(t.Context(), storage.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn}))
-		files := make([]storage.DataFile, writers)
+		w.must(w.CommitVersion(t.Context(), domain.VersionChange{Caller: user("alice"), DatasetID: id, Columns: oneColumn}))
+		files := make([]domain.DataFile, writers)
 		for i := range files {
 			files[i] = w.file(int64(i))
 		}
 		together(func(i int) {
-			change := storage.VersionChange{Caller: user("alice"), DatasetID: id, Have: oneColumn, Columns: oneColumn, Add: files[i : i+1]}
+			change := domain.VersionChange{Caller: user("alice"), DatasetID: id, Have: oneColumn, Columns: oneColumn, Add: files[i : i+1]}
 			if err := w.CommitVersion(t.Context(), change); err != nil {
 				t.Error(err)
 			}
@@ -177,9 +177,9 @@ func TestUnnamedObjects(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		kept, dropped, orphan := w.file(1), w.file(2), w.file(3)
-		change := storage.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []storage.DataFile{kept, dropped}}
+		change := domain.VersionChange{Caller: user("alice"), DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{kept, dropped}}
 		w.must(w.CommitVersion(t.Context(), change))
-		change.Have, change.Add, change.Drop = oneColumn, nil, []storage.DataFile{dropped}
+		change.Have, change.Add, change.Drop = oneColumn, nil, []domain.DataFile{dropped}
 		w.must(w.CommitVersion(t.Context(), change))
 		keys := []string{kept.Key, dropped.Key, orphan.Key}
 		for i := range 1000 { // more than fit into a statement
@@ -200,11 +200,11 @@ func TestNamespaceDataShowsWhatMayBeRead(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx := t.Context()
-		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "two"), storage.Grant{Username: "bob", Role: storage.Viewer}))
-		names := func(caller storage.Caller) string {
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "two"), domain.Grant{Username: "bob", Role: domain.Viewer}))
+		names := func(caller domain.Caller) string {
 			all, err := w.NamespaceData(ctx, caller, nsRef("alice", "NS"))
 			if err != nil {
-				return fmt.Sprint(errors.Is(err, storage.ErrNotFound))
+				return fmt.Sprint(errors.Is(err, domain.ErrNotFound))
 			}
 			var names []string
 			for _, d := range all {
@@ -213,9 +213,9 @@ func TestNamespaceDataShowsWhatMayBeRead(t *testing.T) {
 			slices.Sort(names)
 			return fmt.Sprint(names)
 		}
-		for caller, want := range map[storage.Caller]string{
+		for caller, want := range map[domain.Caller]string{
 			user("alice"): "[one two]", user("bob"): "[two]", user("carol"): "true",
-			w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"}): "[one]",
+			w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"}): "[one]",
 		} {
 			if got := names(caller); got != want {
 				t.Errorf("%+v: got %s, want %s", caller, got, want)

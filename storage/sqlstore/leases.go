@@ -7,15 +7,15 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // taskLease names the lease of a leased task. Processes of other versions know the name.
 func taskLease(name string) string { return "chore/" + name }
 
-// AcquireLease implements storage.Leases.
-func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (storage.Lease, error) {
-	lease := storage.Lease{Name: name}
+// AcquireLease implements domain.Leases.
+func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error) {
+	lease := domain.Lease{Name: name}
 	err := s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
 		lease.Fence, _, err = s.acquireLease(ctx, tx, taskLease(name), holder, ttl)
 		return err
@@ -23,15 +23,15 @@ func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.
 	return lease, err
 }
 
-// RenewLease implements storage.Leases.
-func (s *Store) RenewLease(ctx context.Context, lease storage.Lease, ttl time.Duration) error {
+// RenewLease implements domain.Leases.
+func (s *Store) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
 		return s.renewLease(ctx, tx, taskLease(lease.Name), lease.Fence, ttl)
 	})
 }
 
-// ReleaseLease implements storage.Leases.
-func (s *Store) ReleaseLease(ctx context.Context, lease storage.Lease) error {
+// ReleaseLease implements domain.Leases.
+func (s *Store) ReleaseLease(ctx context.Context, lease domain.Lease) error {
 	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
 		return deleteLease(ctx, tx, taskLease(lease.Name), lease.Fence)
 	})
@@ -64,7 +64,7 @@ RETURNING fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).UnixMil
 		return 0, "", err
 	}
 	if len(acquired) == 0 {
-		return 0, "", storage.ErrConflict
+		return 0, "", domain.ErrConflict
 	}
 	return acquired[0].Fence, acquired[0].Holder, nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -23,7 +23,7 @@ func TestLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 { // not by whoever has it either
-			if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, storage.ErrConflict) {
+			if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("acquired twice: %v", err)
 			}
 		}
@@ -40,7 +40,7 @@ func TestLeases(t *testing.T) {
 		for what, err := range map[string]error{
 			"renew": store.RenewLease(ctx, lease, time.Hour), "release": store.ReleaseLease(ctx, lease),
 		} {
-			if !errors.Is(err, storage.ErrConflict) {
+			if !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s what another has: %v", what, err)
 			}
 		}
@@ -68,7 +68,7 @@ func TestLeasedTaskOfMany(t *testing.T) {
 		for _, store := range stores {
 			for range 4 {
 				group.Go(func() {
-					if err := storage.RunLeased(t.Context(), store, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: time.Hour, Interval: interval, Run: f}); err != nil {
+					if err := domain.RunLeased(t.Context(), store, domain.LeasedTask{Name: "sweep", Holder: "me", TTL: time.Hour, Interval: interval, Run: f}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -99,10 +99,10 @@ func TestLeasedTaskOfMany(t *testing.T) {
 // noted remembers the lease that was acquired.
 type noted struct {
 	*sqlstore.Store
-	lease storage.Lease
+	lease domain.Lease
 }
 
-func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (storage.Lease, error) {
+func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error) {
 	var err error
 	n.lease, err = n.Store.AcquireLease(ctx, name, holder, ttl)
 	return n.lease, err
@@ -114,7 +114,7 @@ func TestLeaseIsLost(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		ctx := t.Context()
 		mine := &noted{Store: store}
-		err := storage.RunLeased(ctx, mine, storage.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(leased context.Context) error {
+		err := domain.RunLeased(ctx, mine, domain.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(leased context.Context) error {
 			// leased ends as soon as the next renewal sees the release.
 			if err := store.ReleaseLease(ctx, mine.lease); err != nil {
 				t.Error(err)
@@ -128,12 +128,12 @@ func TestLeaseIsLost(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, storage.ErrConflict) {
+		if _, err := store.AcquireLease(ctx, "sweep", "me", time.Hour); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("it is no longer another's: %v", err)
 		}
 		broken := errors.New("broken")
 		for range 2 {
-			err = storage.RunLeased(ctx, store, storage.LeasedTask{
+			err = domain.RunLeased(ctx, store, domain.LeasedTask{
 				Name: "wash", Holder: "me", TTL: time.Hour, Interval: time.Hour, Run: func(context.Context) error { return broken }})
 			if !errors.Is(err, broken) {
 				t.Errorf("a task that fails: %v", err)

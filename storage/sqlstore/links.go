@@ -9,7 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -32,7 +32,7 @@ WHERE dataset_id = :id
 
 // NamespaceLinks returns the declared links between datasets of a namespace that the caller
 // may read. ErrNotFound when the caller may not see the namespace.
-func (s *Store) NamespaceLinks(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Link, error) {
+func (s *Store) NamespaceLinks(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Link, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, wrap("find namespace", err)
@@ -47,9 +47,9 @@ func (s *Store) NamespaceLinks(ctx context.Context, caller storage.Caller, ref s
 	if err := linksOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID})); err != nil {
 		return nil, wrap("list links", err)
 	}
-	links := make([]storage.Link, len(rows))
+	links := make([]domain.Link, len(rows))
 	for i, row := range rows {
-		links[i] = storage.Link{From: row.Name, Columns: row.Columns.value, To: row.Target, ToColumns: row.ToColumns.value, Label: row.Label}
+		links[i] = domain.Link{From: row.Name, Columns: row.Columns.value, To: row.Target, ToColumns: row.ToColumns.value, Label: row.Label}
 	}
 	return links, nil
 }
@@ -57,7 +57,7 @@ func (s *Store) NamespaceLinks(ctx context.Context, caller storage.Caller, ref s
 // SetLinks replaces the declared links of a dataset, for the owner and editors. Those to
 // datasets that the caller may not read stay. ErrInvalid when a dataset or a column does not
 // exist.
-func (s *Store) SetLinks(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, links []storage.Link) error {
+func (s *Store) SetLinks(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, links []domain.Link) error {
 	return s.inOwnerTx(ctx, "set links", ref.Owner, func(tx *sqlx.Tx) error {
 		from, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
@@ -90,12 +90,12 @@ VALUES ($1, $2, $3, $4, $5, $6)`,
 // linkTarget is a dataset that a link names.
 type linkTarget struct {
 	ID      string
-	Columns jsonText[[]storage.Column]
+	Columns jsonText[[]domain.Column]
 }
 
 // linkTargets returns the ids of the datasets that links name. ErrInvalid when these, or
 // columns of either side, do not exist.
-func linkTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namespaceID, from string, links []storage.Link) ([]string, error) {
+func linkTargets(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, namespaceID, from string, links []domain.Link) ([]string, error) {
 	known := map[string]linkTarget{}
 	find := func(name string) (linkTarget, error) {
 		name = strings.ToLower(name)
@@ -111,7 +111,7 @@ func linkTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namesp
 		return target, fmt.Errorf("find the dataset of a link: %w", err)
 	}
 	ids := make([]string, len(links))
-	var wrong []storage.FieldError
+	var wrong []domain.FieldError
 	for i, l := range links {
 		sides := []struct {
 			dataset, field string
@@ -124,19 +124,19 @@ func linkTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, namesp
 			}
 			ids[i] = target.ID
 			if target.ID == "" {
-				wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("links[%d].dataset", i), Message: "is not a dataset of this namespace"})
+				wrong = append(wrong, domain.FieldError{Field: fmt.Sprintf("links[%d].dataset", i), Message: "is not a dataset of this namespace"})
 				continue
 			}
-			if _, missing := storage.FindColumns(target.Columns.value, side.columns); missing != "" {
-				wrong = append(wrong, storage.FieldError{
+			if _, missing := domain.FindColumns(target.Columns.value, side.columns); missing != "" {
+				wrong = append(wrong, domain.FieldError{
 					Field:   fmt.Sprintf("links[%d].%s", i, side.field),
-					Message: fmt.Sprintf("has `%s`, which is not a column of %s", storage.Truncate(missing, 100), side.dataset),
+					Message: fmt.Sprintf("has `%s`, which is not a column of %s", domain.Truncate(missing, 100), side.dataset),
 				})
 			}
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, storage.Invalid(wrong...)
+		return nil, domain.Invalid(wrong...)
 	}
 	return ids, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -47,7 +47,7 @@ type ownerChanges struct {
 
 // appended is a change that waits to be written.
 type appended struct {
-	change storage.TaskChange
+	change domain.TaskChange
 	done   func(error)
 	// run is the change that it became part of.
 	run *runChange
@@ -55,7 +55,7 @@ type appended struct {
 
 // runChange is all changes of one run in a batch, merged.
 type runChange struct {
-	storage.TaskChange
+	domain.TaskChange
 	err error
 }
 
@@ -66,10 +66,10 @@ func startLog(write func(runs []*runChange)) *eventLog {
 	return l
 }
 
-// Append implements storage.Tasks.
-func (s *Store) Append(change storage.TaskChange, done func(error)) {
+// Append implements domain.Tasks.
+func (s *Store) Append(change domain.TaskChange, done func(error)) {
 	if !s.log.append(appended{change: change, done: done}) {
-		done(fmt.Errorf("append to run: the store is closed: %w", storage.ErrUnavailable))
+		done(fmt.Errorf("append to run: the store is closed: %w", domain.ErrUnavailable))
 	}
 }
 
@@ -148,7 +148,7 @@ func (l *eventLog) take(batch []appended) ([]appended, []*runChange) {
 			waiting = append(waiting, owner)
 			continue
 		case !valid(&a.change):
-			a.run = &runChange{err: fmt.Errorf("append to run: %w", storage.ErrConflict)}
+			a.run = &runChange{err: fmt.Errorf("append to run: %w", domain.ErrConflict)}
 		case run == nil:
 			a.run = newRunChange(a.change)
 			byRun[a.change.RunID] = a.run
@@ -190,7 +190,7 @@ func (a *appended) bytes() int {
 
 // valid reports whether a change can be valid: its events are in order, and a writer that
 // does not hold the run only ends it.
-func valid(change *storage.TaskChange) bool {
+func valid(change *domain.TaskChange) bool {
 	for i, event := range change.Events {
 		if event.Number != change.After+int64(i)+1 {
 			return false
@@ -202,7 +202,7 @@ func valid(change *storage.TaskChange) bool {
 	return change.Holder != "" || change.Outcome != nil
 }
 
-func newRunChange(change storage.TaskChange) *runChange {
+func newRunChange(change domain.TaskChange) *runChange {
 	// Appending must not write into the array of the caller.
 	change.Events = slices.Clip(change.Events)
 	return &runChange{TaskChange: change}
@@ -212,21 +212,21 @@ func newRunChange(change storage.TaskChange) *runChange {
 func (r *runChange) last() int64 { return r.After + int64(len(r.Events)) }
 
 // followedBy reports whether a change is valid if r is.
-func (r *runChange) followedBy(next *storage.TaskChange) bool {
+func (r *runChange) followedBy(next *domain.TaskChange) bool {
 	return r.Outcome == nil && next.Start == nil && next.After == r.last() &&
 		(next.Holder == r.Holder || next.Holder == "")
 }
 
-func (r *runChange) join(next *storage.TaskChange) {
+func (r *runChange) join(next *domain.TaskChange) {
 	r.Events = append(r.Events, next.Events...)
 	r.State, r.StatusAt, r.Snapshot, r.Outcome = next.State, next.StatusAt, next.Snapshot, next.Outcome
 	r.LastNodeID = cmp.Or(next.LastNodeID, r.LastNodeID)
 }
 
 // outcome is the outcome of the run after the change.
-func (r *runChange) outcome() storage.RunOutcome {
+func (r *runChange) outcome() domain.RunOutcome {
 	if r.Outcome == nil {
-		return storage.RunOutcome{Status: storage.RunRunning}
+		return domain.RunOutcome{Status: domain.RunRunning}
 	}
 	return *r.Outcome
 }
@@ -263,7 +263,7 @@ func (r *runChange) statusAt() int64 {
 // appendError gives an error its kind.
 func appendError(run *runChange, err error) error {
 	if run.Start != nil && isForeignKeyViolation(err) {
-		return storage.ErrNotFound // its namespace or conversation was deleted meanwhile
+		return domain.ErrNotFound // its namespace or conversation was deleted meanwhile
 	}
 	return classify(err)
 }
@@ -290,14 +290,14 @@ SET message = NULL
 WHERE owner = $1
 	AND agent = $2
 	AND message = $3
-	AND created_at < $4`, start.Caller.Username, start.Agent, start.Message.Key, now-storage.MessageRetention.Milliseconds())
+	AND created_at < $4`, start.Caller.Username, start.Agent, start.Message.Key, now-domain.MessageRetention.Milliseconds())
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	run.err = fmt.Errorf("append to run: %w", storage.ErrMessageSent)
+	run.err = fmt.Errorf("append to run: %w", domain.ErrMessageSent)
 	// Locked first, to see a run that another transaction adds to it now.
 	err = lockConversation(ctx, tx, start.Caller.Username, start.ConversationID)
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		return false, nil
 	}
 	if err == nil {
@@ -309,9 +309,9 @@ WHERE owner = $1
 // refused sets the error of a run whose last event is another one than the change expects,
 // or that does not exist.
 func (r *runChange) refused(exists bool) {
-	kind := storage.ErrNotFound
+	kind := domain.ErrNotFound
 	if exists {
-		kind = storage.ErrConflict
+		kind = domain.ErrConflict
 	}
 	r.err = fmt.Errorf("append to run: %w", kind)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // runsChannel is the channel of notifications about changed runs. A notification has the
@@ -203,7 +203,7 @@ func (s *Store) admitPushes(ctx context.Context, tx *sqlx.Tx, runs []*runChange)
 			continue
 		}
 		if _, counted := counts[owner]; !counted {
-			if counts[owner], err = s.countPushes(ctx, tx, owner, storage.PushConfig{}); err != nil {
+			if counts[owner], err = s.countPushes(ctx, tx, owner, domain.PushConfig{}); err != nil {
 				return nil, err
 			}
 		}
@@ -286,7 +286,7 @@ func conversationColumns(starts []*runChange) []any {
 	seen := make(map[key]bool)
 	// A statement can write a row only once. A conversation that one run creates is created
 	// if it does not exist, although other runs found it.
-	some := func(exists bool) (some []*storage.RunRequest) {
+	some := func(exists bool) (some []*domain.RunRequest) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
 			if run.Start.ConversationExists == exists && !seen[k] {
@@ -297,9 +297,9 @@ func conversationColumns(starts []*runChange) []any {
 		return some
 	}
 	created, existing := some(false), some(true)
-	owner := func(r *storage.RunRequest) string { return r.Caller.Username }
-	id := func(r *storage.RunRequest) string { return r.ConversationID }
-	title := func(r *storage.RunRequest) string { return storage.Title(r.Text) }
+	owner := func(r *domain.RunRequest) string { return r.Caller.Username }
+	id := func(r *domain.RunRequest) string { return r.ConversationID }
+	title := func(r *domain.RunRequest) string { return domain.Title(r.Text) }
 	return []any{texts(created, owner), texts(created, id), texts(created, title), texts(existing, owner), texts(existing, id)}
 }
 

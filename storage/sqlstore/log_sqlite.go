@@ -8,7 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // The statements of the log. They stay prepared on the connection that writes, because they
@@ -120,7 +120,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 	)
 	if start.Push != nil {
 		err = l.store.limitPushes(l.ctx, l.tx, owner, *start.Push)
-		if errors.Is(err, storage.ErrTooMany) {
+		if errors.Is(err, domain.ErrTooMany) {
 			run.err = fmt.Errorf("append to run: %w", err)
 			return false, nil
 		}
@@ -132,7 +132,7 @@ func (l *sqliteLog) start(run *runChange) (bool, error) {
 		// If it was deleted, the run finds no conversation.
 		_, err = l.exec(touchConversation, owner, start.ConversationID, l.now)
 	} else {
-		_, err = l.exec(beginConversation, owner, start.ConversationID, storage.Title(start.Text), l.now)
+		_, err = l.exec(beginConversation, owner, start.ConversationID, domain.Title(start.Text), l.now)
 	}
 	if err != nil {
 		return false, err

@@ -13,47 +13,47 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // events are some events after a number.
-func events(after int64, count int) []storage.Event {
-	list := make([]storage.Event, count)
+func events(after int64, count int) []domain.Event {
+	list := make([]domain.Event, count)
 	for i := range list {
 		number := after + int64(i) + 1
-		list[i] = storage.Event{Number: number, Kind: storage.EventStatus,
+		list[i] = domain.Event{Number: number, Kind: domain.EventStatus,
 			Body: json.RawMessage(fmt.Sprintf(`{"statusUpdate":{"number":%d,"text":"%s"}}`, number, strings.Repeat("y", 200)))}
 	}
 	return list
 }
 
 // start is the change that makes a run of alice's in her namespace ns.
-func (w world) start(conversationID string) storage.TaskChange {
+func (w world) start(conversationID string) domain.TaskChange {
 	w.t.Helper()
-	question := storage.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversationID, Text: "How many?"}
+	question := domain.Question{Agent: "nl2ql", Namespace: nsRef("alice", "ns"), ConversationID: conversationID, Text: "How many?"}
 	start, err := sqlstoretest.Start(w.t.Context(), w, user("alice"), question)
 	w.must(err)
 	return start
 }
 
 // step is a change of some events by the host that holds the run.
-func step(runID string, after int64, count int) storage.TaskChange {
-	return storage.TaskChange{
+func step(runID string, after int64, count int) domain.TaskChange {
+	return domain.TaskChange{
 		RunID: runID, Holder: sqlstoretest.Holder, After: after, Events: events(after, count),
 		State: "working", Snapshot: json.RawMessage(fmt.Sprintf(`{"last":%d}`, after+int64(count)))}
 }
 
 // ending makes a change end its run.
-func ending(change storage.TaskChange, status storage.RunStatus) storage.TaskChange {
-	change.State, change.Outcome = string(status), &storage.RunOutcome{Status: status}
+func ending(change domain.TaskChange, status domain.RunStatus) domain.TaskChange {
+	change.State, change.Outcome = string(status), &domain.RunOutcome{Status: status}
 	return change
 }
 
 // batch appends changes while the log's writer is held up, so that it finds them
 // all at once, and gives what came of each.
-func (w world) batch(changes ...storage.TaskChange) []error {
+func (w world) batch(changes ...domain.TaskChange) []error {
 	results, order := w.batches(changes...)
 	if !slices.IsSorted(order) {
 		w.t.Errorf("told of out of order: %v", order)
@@ -62,7 +62,7 @@ func (w world) batch(changes ...storage.TaskChange) []error {
 }
 
 // batches is batch for changes that the log may write in another order, which it gives too.
-func (w world) batches(changes ...storage.TaskChange) (results []error, order []int) {
+func (w world) batches(changes ...domain.TaskChange) (results []error, order []int) {
 	held, release := make(chan struct{}), make(chan struct{})
 	w.Append(step(uuid.NewString(), 0, 1), func(error) {
 		close(held)
@@ -85,7 +85,7 @@ func (w world) batches(changes ...storage.TaskChange) (results []error, order []
 }
 
 // of makes a change one of a run of an owner.
-func of(owner string, change storage.TaskChange) storage.TaskChange {
+func of(owner string, change domain.TaskChange) domain.TaskChange {
 	change.Owner = owner
 	return change
 }
@@ -97,14 +97,14 @@ func TestOwnersTakeTurns(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		large := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
-		var changes []storage.TaskChange
+		var changes []domain.TaskChange
 		for range 3 {
 			event := step(uuid.NewString(), 0, 1)
 			event.Events[0].Body = large
 			changes = append(changes, of("bob", event))
 		}
 		for range 2 {
-			result := ending(step(uuid.NewString(), 0, 1), storage.RunCompleted)
+			result := ending(step(uuid.NewString(), 0, 1), domain.RunCompleted)
 			result.Outcome.Result = large
 			changes = append(changes, of("carol", result))
 		}
@@ -121,9 +121,9 @@ func TestOwnersTakeTurns(t *testing.T) {
 }
 
 // log reads all events of a run as alice and checks that none is missing.
-func (w world) log(runID string) []storage.Event {
+func (w world) log(runID string) []domain.Event {
 	w.t.Helper()
-	var all []storage.Event
+	var all []domain.Event
 	for {
 		page, err := w.Events(w.t.Context(), user("alice"), runID, int64(len(all)))
 		w.must(err)
@@ -154,11 +154,11 @@ func TestAppendAndRead(t *testing.T) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
 		start := w.start(uuid.NewString())
-		start.Events = []storage.Event{{Number: 1, Kind: storage.EventTask, Body: json.RawMessage(`{"task":{"text":"\u0000 \"ü\" {}\\"}}`)}}
+		start.Events = []domain.Event{{Number: 1, Kind: domain.EventTask, Body: json.RawMessage(`{"task":{"text":"\u0000 \"ü\" {}\\"}}`)}}
 		w.must(sqlstoretest.Append(w, start))
 
 		second := step(start.RunID, 1, 2)
-		second.Events[0].Kind = storage.EventArtifact
+		second.Events[0].Kind = domain.EventArtifact
 		second.LastNodeID = "plan"
 		w.must(sqlstoretest.Append(w, second))
 		task, err := w.Task(ctx, alice, "nl2ql", start.RunID, true)
@@ -172,23 +172,23 @@ func TestAppendAndRead(t *testing.T) {
 		}
 		run, err := w.Run(ctx, alice, start.RunID)
 		w.must(err)
-		if run.Status != storage.RunRunning || run.LastNodeID != "plan" {
+		if run.Status != domain.RunRunning || run.LastNodeID != "plan" {
 			t.Errorf("a running run: %+v", run)
 		}
 
-		third := ending(step(start.RunID, 3, 0), storage.RunFailed)
+		third := ending(step(start.RunID, 3, 0), domain.RunFailed)
 		third.Outcome.ErrorMessage = "no luck"
 		w.must(sqlstoretest.Append(w, third))
 		if task, err = w.Task(ctx, alice, "", start.RunID, false); err != nil || task.Open || task.State != "failed" || task.Artifacts != nil {
 			t.Errorf("an ended task: %+v, %v", task, err)
 		}
-		if run, err = w.Run(ctx, alice, start.RunID); err != nil || run.Status != storage.RunFailed ||
+		if run, err = w.Run(ctx, alice, start.RunID); err != nil || run.Status != domain.RunFailed ||
 			run.ErrorMessage != "no luck" || run.LastNodeID != "plan" {
 			t.Errorf("an ended run: %+v, %v", run, err)
 		}
 		log := w.log(start.RunID)
-		if len(log) != 3 || log[0].Kind != storage.EventTask || string(log[0].Body) != string(start.Events[0].Body) ||
-			log[1].Kind != storage.EventArtifact || log[2].Kind != storage.EventStatus {
+		if len(log) != 3 || log[0].Kind != domain.EventTask || string(log[0].Body) != string(start.Events[0].Body) ||
+			log[1].Kind != domain.EventArtifact || log[2].Kind != domain.EventStatus {
 			t.Errorf("the log: %+v", log)
 		}
 	})
@@ -202,7 +202,7 @@ func TestAppendRefusesWhatDoesNotFollow(t *testing.T) {
 		start.Events = events(0, 2)
 		w.must(sqlstoretest.Append(w, start))
 
-		stranger := func(change storage.TaskChange, holder string) storage.TaskChange {
+		stranger := func(change domain.TaskChange, holder string) domain.TaskChange {
 			change.Holder = holder
 			return change
 		}
@@ -210,7 +210,7 @@ func TestAppendRefusesWhatDoesNotFollow(t *testing.T) {
 		numbered.Events[1].Number = 7
 		late := w.start(uuid.NewString())
 		late.After, late.Events = 2, events(2, 1)
-		refused := map[string]storage.TaskChange{
+		refused := map[string]domain.TaskChange{
 			"after an event to come":      step(start.RunID, 3, 1),
 			"after an earlier event":      step(start.RunID, 1, 1),
 			"with a gap":                  numbered,
@@ -220,19 +220,19 @@ func TestAppendRefusesWhatDoesNotFollow(t *testing.T) {
 			"the same start again":        start,
 		}
 		for name, change := range refused {
-			if err := sqlstoretest.Append(w, change); !errors.Is(err, storage.ErrConflict) {
+			if err := sqlstoretest.Append(w, change); !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s: got %v, want conflict", name, err)
 			}
 		}
-		if err := sqlstoretest.Append(w, step(uuid.NewString(), 2, 1)); !errors.Is(err, storage.ErrNotFound) {
+		if err := sqlstoretest.Append(w, step(uuid.NewString(), 2, 1)); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("no such run: got %v, want not found", err)
 		}
-		w.must(sqlstoretest.Append(w, ending(stranger(step(start.RunID, 2, 1), ""), storage.RunFailed)))
-		for name, change := range map[string]storage.TaskChange{
+		w.must(sqlstoretest.Append(w, ending(stranger(step(start.RunID, 2, 1), ""), domain.RunFailed)))
+		for name, change := range map[string]domain.TaskChange{
 			"more of an ended run":   step(start.RunID, 3, 1),
-			"an end, for a 2nd time": ending(step(start.RunID, 3, 0), storage.RunCompleted),
+			"an end, for a 2nd time": ending(step(start.RunID, 3, 0), domain.RunCompleted),
 		} {
-			if err := sqlstoretest.Append(w, change); !errors.Is(err, storage.ErrConflict) {
+			if err := sqlstoretest.Append(w, change); !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s: got %v, want conflict", name, err)
 			}
 		}
@@ -251,11 +251,11 @@ func TestOneBatch(t *testing.T) {
 		whole.Events, other.Events = events(0, 1), events(0, 1)
 		named := step(whole.RunID, 1, 2)
 		named.LastNodeID = "answer"
-		ended := ending(step(whole.RunID, 3, 1), storage.RunCompleted)
+		ended := ending(step(whole.RunID, 3, 1), domain.RunCompleted)
 		ended.Outcome.Result = json.RawMessage(`{"response":"Two."}`)
-		canceled := ending(step(other.RunID, 1, 1), storage.RunFailed)
+		canceled := ending(step(other.RunID, 1, 1), domain.RunFailed)
 		canceled.Holder = ""
-		conflict := storage.ErrConflict
+		conflict := domain.ErrConflict
 		w.expectKinds(w.batch(
 			whole, other, named, step(other.RunID, 3, 1), ended, third, step(whole.RunID, 4, 1), canceled,
 			step(other.RunID, 2, 1), step(third.RunID, 5, 1), step(third.RunID, 6, 1), step(third.RunID, 0, 3),
@@ -264,7 +264,7 @@ func TestOneBatch(t *testing.T) {
 			conflict, conflict, conflict, nil)
 		run, err := w.Run(t.Context(), user("alice"), whole.RunID)
 		w.must(err)
-		if run.Status != storage.RunCompleted || string(run.Result) != `{"response":"Two."}` || run.LastNodeID != "answer" {
+		if run.Status != domain.RunCompleted || string(run.Result) != `{"response":"Two."}` || run.LastNodeID != "answer" {
 			t.Errorf("a run that was written at once: %+v", run)
 		}
 		for id, want := range map[string]int{whole.RunID: 4, other.RunID: 2, third.RunID: 3} {
@@ -283,7 +283,7 @@ func TestOneBadChange(t *testing.T) {
 		running, good := w.start(uuid.NewString()), w.start(uuid.NewString())
 		w.must(sqlstoretest.Append(w, running))
 		odd, homeless, doubled := w.start(uuid.NewString()), w.start(uuid.NewString()), w.start(uuid.NewString())
-		odd.Events = []storage.Event{{Number: 1, Kind: "odd", Body: json.RawMessage(`{}`)}}
+		odd.Events = []domain.Event{{Number: 1, Kind: "odd", Body: json.RawMessage(`{}`)}}
 		homeless.Start.NamespaceID = uuid.NewString()
 		doubled.RunID = running.RunID
 
@@ -291,7 +291,7 @@ func TestOneBadChange(t *testing.T) {
 		if results[0] == nil {
 			t.Error("an event of no known kind was written")
 		}
-		w.expectKinds(results[1:], nil, storage.ErrNotFound, nil, storage.ErrNotFound, nil, storage.ErrConflict)
+		w.expectKinds(results[1:], nil, domain.ErrNotFound, nil, domain.ErrNotFound, nil, domain.ErrConflict)
 		if n := len(w.log(good.RunID)); n != 2 {
 			t.Errorf("the good run has %d events", n)
 		}
@@ -313,7 +313,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 				after, steps := int64(0), 1+random.IntN(12)
 				for n := range steps {
 					if n == steps-1 {
-						change = ending(change, storage.RunCompleted)
+						change = ending(change, domain.RunCompleted)
 					}
 					pending.Add(1)
 					w.Append(change, func(err error) {
@@ -337,7 +337,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 			}
 			return true
 		})
-		if tasks, total, err := w.Tasks(t.Context(), user("alice"), storage.TaskFilter{State: "completed", Limit: 100}); err != nil ||
+		if tasks, total, err := w.Tasks(t.Context(), user("alice"), domain.TaskFilter{State: "completed", Limit: 100}); err != nil ||
 			runs != writers*each || total != runs || len(tasks) != min(runs, 100) {
 			t.Errorf("%d runs, of which %d are completed, %d listed: %v", runs, total, len(tasks), err)
 		}
@@ -349,9 +349,9 @@ func TestWhatARunIsAskedInMayGo(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		missing := func(name string, change storage.TaskChange) {
+		missing := func(name string, change domain.TaskChange) {
 			t.Helper()
-			if err := sqlstoretest.Append(w, change); !errors.Is(err, storage.ErrNotFound) {
+			if err := sqlstoretest.Append(w, change); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: got %v, want not found", name, err)
 			}
 		}
@@ -401,7 +401,7 @@ func TestCloseWritesWhatIsPending(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := sqlstoretest.Append(w, step(start.RunID, 100, 1)); !errors.Is(err, storage.ErrUnavailable) {
+		if err := sqlstoretest.Append(w, step(start.RunID, 100, 1)); !errors.Is(err, domain.ErrUnavailable) {
 			t.Errorf("%s: append to a closed store: %v", name, err)
 		}
 		w.Store = open(t, cfg)

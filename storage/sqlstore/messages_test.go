@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -19,12 +19,12 @@ func TestSentMessages(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer}))
-		start := func(caller storage.Caller, agent, conversation string) (storage.TaskChange, error) {
-			change, err := sqlstoretest.Start(ctx, w, caller, storage.Question{
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Viewer}))
+		start := func(caller domain.Caller, agent, conversation string) (domain.TaskChange, error) {
+			change, err := sqlstoretest.Start(ctx, w, caller, domain.Question{
 				Agent: agent, Namespace: nsRef("alice", "ns"), ConversationID: conversation, Text: "?",
 			})
-			change.Start.Message = storage.SentMessage{Key: "key", Digest: "digest"}
+			change.Start.Message = domain.SentMessage{Key: "key", Digest: "digest"}
 			if change.Start.ConversationID == "" {
 				change.Start.ConversationID = uuid.NewString()
 			}
@@ -37,30 +37,30 @@ func TestSentMessages(t *testing.T) {
 		w.must(sqlstoretest.Append(w, first))
 
 		// Found where to ask before the first was written.
-		if err := sqlstoretest.Append(w, second); !errors.Is(err, storage.ErrMessageSent) {
+		if err := sqlstoretest.Append(w, second); !errors.Is(err, domain.ErrMessageSent) {
 			t.Errorf("again: %v", err)
 		}
-		if _, err := w.Task(ctx, alice, "", second.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Task(ctx, alice, "", second.RunID, false); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("the second run: %v", err)
 		}
-		if listed, err := w.Conversations(ctx, alice, storage.NamespaceRef{}); err != nil || len(listed) != 1 {
+		if listed, err := w.Conversations(ctx, alice, domain.NamespaceRef{}); err != nil || len(listed) != 1 {
 			t.Errorf("%d conversations, %v", len(listed), err)
 		}
 		runID, digest, err := w.SentRun(ctx, alice, "nl2ql", "key")
 		if err != nil || runID != first.RunID || digest != "digest" {
 			t.Errorf("%s, %s, %v", runID, digest, err)
 		}
-		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		partly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		for _, other := range []struct {
-			caller     storage.Caller
+			caller     domain.Caller
 			agent, key string
 		}{{user("bob"), "nl2ql", "key"}, {alice, "assistant", "key"}, {alice, "nl2ql", "other"}, {partly, "nl2ql", "key"}} {
-			if runID, _, err := w.SentRun(ctx, other.caller, other.agent, other.key); !errors.Is(err, storage.ErrNotFound) {
+			if runID, _, err := w.SentRun(ctx, other.caller, other.agent, other.key); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v: %s, %v", other, runID, err)
 			}
 		}
 		for _, other := range []struct {
-			caller storage.Caller
+			caller domain.Caller
 			agent  string
 		}{{user("bob"), "nl2ql"}, {alice, "assistant"}} {
 			change, err := start(other.caller, other.agent, "")
@@ -74,8 +74,8 @@ func TestSentMessages(t *testing.T) {
 		w.must(sqlstoretest.Append(w, third))
 
 		// Long ago: it is a new message.
-		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, storage.MessageRetention.Milliseconds()+1))
-		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, storage.ErrNotFound) {
+		w.must(w.Exec(ctx, `UPDATE runs SET created_at = created_at - $1`, domain.MessageRetention.Milliseconds()+1))
+		if _, _, err := w.SentRun(ctx, alice, "nl2ql", "key"); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("long ago: %v", err)
 		}
 		fourth, err := start(alice, "nl2ql", "")
@@ -97,9 +97,9 @@ func TestSentMessagesAtOnce(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		const messages, sends = 30, 4
-		var changes []storage.TaskChange
+		var changes []domain.TaskChange
 		for i := range messages * sends {
-			change, err := sqlstoretest.Start(t.Context(), w, user("alice"), storage.Question{
+			change, err := sqlstoretest.Start(t.Context(), w, user("alice"), domain.Question{
 				Agent: "nl2ql", Namespace: nsRef("alice", "ns"), Text: "?",
 			})
 			w.must(err)
@@ -120,7 +120,7 @@ func TestSentMessagesAtOnce(t *testing.T) {
 			switch {
 			case err == nil:
 				written++
-			case i%sends == 0 || !errors.Is(err, storage.ErrMessageSent):
+			case i%sends == 0 || !errors.Is(err, domain.ErrMessageSent):
 				t.Errorf("change %d: %v", i, err)
 			}
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 )
 
@@ -77,7 +77,7 @@ func TestMigrateTogether(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := stores[0].CreateDataset(t.Context(), user("alice"), "ns", "one", storage.Definition{}); err != nil {
+	if err := stores[0].CreateDataset(t.Context(), user("alice"), "ns", "one", domain.Definition{}); err != nil {
 		t.Error(err)
 	}
 }

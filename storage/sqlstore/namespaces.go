@@ -8,7 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var listNamespaces = parse(`
@@ -18,19 +18,19 @@ SELECT n.owner, n.name` + fromNamespaces + `
 
 // Namespaces lists those that the caller may see, by owner and name: all of them, or
 // those of one owner.
-func (s *Store) Namespaces(ctx context.Context, caller storage.Caller, owner string) ([]storage.NamespaceRef, error) {
-	namespaces := []storage.NamespaceRef{}
+func (s *Store) Namespaces(ctx context.Context, caller domain.Caller, owner string) ([]domain.NamespaceRef, error) {
+	namespaces := []domain.NamespaceRef{}
 	if err := listNamespaces.list(ctx, s, &namespaces, by(caller, args{"owner": owner})); err != nil {
 		return nil, wrap("list namespaces", err)
 	}
-	slices.SortFunc(namespaces, func(a, b storage.NamespaceRef) int {
+	slices.SortFunc(namespaces, func(a, b domain.NamespaceRef) int {
 		return cmp.Or(strings.Compare(a.Owner, b.Owner), compareNames(a.Name, b.Name))
 	})
 	return namespaces, nil
 }
 
 // RenameNamespace is for its owner. ErrConflict when the name is taken.
-func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, name string) error {
+func (s *Store) RenameNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, name string) error {
 	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) RenameNamespace(ctx context.Context, caller storage.Caller, ref 
 
 // DeleteNamespace is for its owner. Datasets in it are deleted with it, or make it an
 // ErrConflict.
-func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, withDatasets bool) error {
+func (s *Store) DeleteNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, withDatasets bool) error {
 	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
 		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) DeleteNamespace(ctx context.Context, caller storage.Caller, ref 
 		}
 		err = execOne(ctx, tx, `DELETE FROM namespaces WHERE id = $1`, found.ID)
 		if isForeignKeyViolation(err) {
-			return storage.Errorf(storage.ErrConflict,
+			return domain.Errorf(domain.ErrConflict,
 				"the namespace still holds datasets; delete them first, or with it by ?deleteDatasets=true")
 		}
 		return err
@@ -84,7 +84,7 @@ RETURNING id`, namespaceID, s.millis())
 // nameTaken returns the error for a name that is taken.
 func nameTaken(err error, thing, name string) error {
 	if isUniqueViolation(err) {
-		return storage.Errorf(storage.ErrConflict, "a %s named %s exists already", thing, name)
+		return domain.Errorf(domain.ErrConflict, "a %s named %s exists already", thing, name)
 	}
 	return err
 }

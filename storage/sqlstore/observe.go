@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // countLoad counts the open runs and ingestions of all users, for operators.
@@ -38,25 +38,25 @@ type Observer interface {
 	// Batch reports the runs and events of a batch of the log.
 	Batch(runs, events int)
 	RunStarted(agent string)
-	RunEnded(status storage.RunStatus)
+	RunEnded(status domain.RunStatus)
 	// RunsClaimed reports runs that were taken over from dead hosts.
 	RunsClaimed(count int)
 	// IngestionEnded reports the final status of an ingestion.
-	IngestionEnded(status storage.IngestionStatus, rows, bytes int64)
+	IngestionEnded(status domain.IngestionStatus, rows, bytes int64)
 	// UploadsEnded reports files that were completed or aborted.
-	UploadsEnded(status storage.UploadStatus, files int, bytes int64)
+	UploadsEnded(status domain.UploadStatus, files int, bytes int64)
 }
 
 // noObserver is the Observer of a store that has none.
 type noObserver struct{}
 
-func (noObserver) Done(Operation, time.Duration, bool)                  {}
-func (noObserver) Batch(int, int)                                       {}
-func (noObserver) RunStarted(string)                                    {}
-func (noObserver) RunEnded(storage.RunStatus)                           {}
-func (noObserver) RunsClaimed(int)                                      {}
-func (noObserver) IngestionEnded(storage.IngestionStatus, int64, int64) {}
-func (noObserver) UploadsEnded(storage.UploadStatus, int, int64)        {}
+func (noObserver) Done(Operation, time.Duration, bool)                 {}
+func (noObserver) Batch(int, int)                                      {}
+func (noObserver) RunStarted(string)                                   {}
+func (noObserver) RunEnded(domain.RunStatus)                           {}
+func (noObserver) RunsClaimed(int)                                     {}
+func (noObserver) IngestionEnded(domain.IngestionStatus, int64, int64) {}
+func (noObserver) UploadsEnded(domain.UploadStatus, int, int64)        {}
 
 // observe reports the end of an operation.
 func (s *Store) observe(op Operation, since time.Time, err error) {
@@ -66,10 +66,10 @@ func (s *Store) observe(op Operation, since time.Time, err error) {
 // isFault reports whether an error is one of the database, rather than a result.
 func isFault(err error) bool {
 	switch kind := classify(err); {
-	case kind == nil, errors.Is(kind, storage.ErrNotFound), errors.Is(kind, storage.ErrConflict), errors.Is(kind, context.Canceled):
+	case kind == nil, errors.Is(kind, domain.ErrNotFound), errors.Is(kind, domain.ErrConflict), errors.Is(kind, context.Canceled):
 		return false
 	default:
-		var known *storage.Error
+		var known *domain.Error
 		return !errors.As(kind, &known)
 	}
 }
@@ -101,7 +101,7 @@ func (s *Store) writeObserved(runs []*runChange) {
 // ingestions that have not ended.
 type Load struct {
 	Runs       map[string]int
-	Ingestions map[storage.IngestionStatus]int
+	Ingestions map[domain.IngestionStatus]int
 }
 
 // Load counts the open work.
@@ -114,12 +114,12 @@ func (s *Store) Load(ctx context.Context) (Load, error) {
 	if err := s.SelectContext(ctx, &counts, countLoad); err != nil {
 		return Load{}, wrap("count open runs and ingestions", err)
 	}
-	load := Load{Runs: map[string]int{}, Ingestions: map[storage.IngestionStatus]int{}}
+	load := Load{Runs: map[string]int{}, Ingestions: map[domain.IngestionStatus]int{}}
 	for _, row := range counts {
 		if row.Kind == "run" {
 			load.Runs[row.State] = row.Count
 		} else {
-			load.Ingestions[storage.IngestionStatus(row.State)] = row.Count
+			load.Ingestions[domain.IngestionStatus(row.State)] = row.Count
 		}
 	}
 	return load, nil

@@ -8,16 +8,16 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // begin starts an ingestion of an uploaded file into a user's dataset ns/one.
-func (w world) begin(user storage.Caller, session storage.UploadSession, id string) error {
+func (w world) begin(user domain.Caller, session domain.UploadSession, id string) error {
 	w.t.Helper()
-	return w.StartIngestion(w.t.Context(), user, dsRef(user.Username, "ns", "one"), storage.NewIngestion{
-		ID: id, Mode: storage.IngestAppend, Files: []storage.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}}})
+	return w.StartIngestion(w.t.Context(), user, dsRef(user.Username, "ns", "one"), domain.NewIngestion{
+		ID: id, Mode: domain.IngestAppend, Files: []domain.IngestFile{{SessionID: session.ID, FileID: session.Files[0].ID}}})
 }
 
 // queue has alice start many ingestions, and bob a few after them.
@@ -25,7 +25,7 @@ func queue(t *testing.T, store *sqlstore.Store, alices, bobs int) world {
 	w := newWorld(t, store)
 	w.create("bob", "ns", "one")
 	for _, flood := range []struct {
-		storage.Caller
+		domain.Caller
 		ingestions int
 	}{{user("alice"), alices}, {user("bob"), bobs}} {
 		session := w.uploaded(flood.Caller, 1)
@@ -44,7 +44,7 @@ func nextMilli() {
 	}
 }
 
-func (w world) claim(except ...string) storage.IngestionJob {
+func (w world) claim(except ...string) domain.IngestionJob {
 	w.t.Helper()
 	job, err := w.ClaimIngestion(w.t.Context(), "me", time.Hour, except...)
 	w.must(err)
@@ -90,7 +90,7 @@ func TestClaimLeavesUsers(t *testing.T) {
 		if got := w.claim("alice", "carol").Caller.Username; got != "bob" {
 			t.Errorf("%s's was claimed", got)
 		}
-		if _, err := w.ClaimIngestion(t.Context(), "me", time.Hour, "carol", "alice"); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.ClaimIngestion(t.Context(), "me", time.Hour, "carol", "alice"); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("what is left is alice's: %v", err)
 		}
 		if got := w.claim().Caller.Username; got != "alice" {
@@ -109,11 +109,11 @@ INSERT INTO ingestions (id, dataset_id, started_by, restriction, name, mode, sta
 	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at, updated_at, options)
 SELECT 'copy ' || i, dataset_id, started_by, restriction, name, mode, status, status_message,
 	processed_bytes, expected_bytes, processed_rows, attempts, seen, created_at + i, updated_at, options
-FROM ingestions, n`, storage.MaxOpenIngestions-1))
+FROM ingestions, n`, domain.MaxOpenIngestions-1))
 		alice, last := user("alice"), uuid.NewString()
 		session := w.uploaded(alice, 1)
 		w.must(w.begin(alice, session, last))
-		if err := w.begin(alice, session, uuid.NewString()); !errors.Is(err, storage.ErrTooMany) {
+		if err := w.begin(alice, session, uuid.NewString()); !errors.Is(err, domain.ErrTooMany) {
 			t.Errorf("one too many: %v", err)
 		}
 		w.must(w.begin(alice, session, last)) // it has begun
@@ -121,7 +121,7 @@ FROM ingestions, n`, storage.MaxOpenIngestions-1))
 		job := w.claim("bob")
 		w.must(w.FailIngestion(t.Context(), job, "no"))
 		w.must(w.RetryIngestion(t.Context(), alice, job.ID, uuid.NewString()))
-		if err := w.RetryIngestion(t.Context(), alice, job.ID, uuid.NewString()); !errors.Is(err, storage.ErrTooMany) {
+		if err := w.RetryIngestion(t.Context(), alice, job.ID, uuid.NewString()); !errors.Is(err, domain.ErrTooMany) {
 			t.Errorf("one retried too many: %v", err)
 		}
 	})
@@ -132,16 +132,16 @@ func TestOpenUploadsAreBounded(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		token := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		token := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		w.uploaded(alice, 2)
 		first := w.upload(alice, 2)
-		w.upload(token, storage.MaxOpenUploads-2)
-		tooMany := storage.UploadSession{ID: uuid.NewString(), Files: []storage.UploadFile{{ID: uuid.NewString(), PartSize: 8}}}
-		for _, caller := range []storage.Caller{alice, token} {
-			if err := w.MayUpload(ctx, caller, 1); !errors.Is(err, storage.ErrTooMany) {
+		w.upload(token, domain.MaxOpenUploads-2)
+		tooMany := domain.UploadSession{ID: uuid.NewString(), Files: []domain.UploadFile{{ID: uuid.NewString(), PartSize: 8}}}
+		for _, caller := range []domain.Caller{alice, token} {
+			if err := w.MayUpload(ctx, caller, 1); !errors.Is(err, domain.ErrTooMany) {
 				t.Errorf("asked first: %v", err)
 			}
-			if err := w.CreateUploadSession(ctx, caller, tooMany); !errors.Is(err, storage.ErrTooMany) {
+			if err := w.CreateUploadSession(ctx, caller, tooMany); !errors.Is(err, domain.ErrTooMany) {
 				t.Errorf("one too many: %v", err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestOpenUploadsAreBounded(t *testing.T) {
 		_, err = w.AbortUploadSession(ctx, alice, first.ID)
 		w.must(err)
 		w.must(w.MayUpload(ctx, alice, 1))
-		if err := w.MayUpload(ctx, alice, 2); !errors.Is(err, storage.ErrTooMany) {
+		if err := w.MayUpload(ctx, alice, 2); !errors.Is(err, domain.ErrTooMany) {
 			t.Errorf("for two files there is no room: %v", err)
 		}
 	})

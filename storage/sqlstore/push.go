@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -44,18 +44,18 @@ type pushRow struct {
 	Version  string
 }
 
-func (r pushRow) config() (storage.PushConfig, error) {
+func (r pushRow) config() (domain.PushConfig, error) {
 	secrets, err := base64.StdEncoding.DecodeString(r.Secrets)
 	if len(secrets) == 0 {
 		secrets = nil
 	}
-	return storage.PushConfig{
+	return domain.PushConfig{
 		RunID: r.RunID, ID: r.ID, URL: r.URL, Receiver: r.Receiver, Scheme: r.Scheme, Secrets: secrets, Modes: r.Modes, Version: r.Version,
 	}, err
 }
 
 // pushValues are the parameters of insertPush.
-func pushValues(config storage.PushConfig, runID string, caller storage.Caller, position, now int64) []any {
+func pushValues(config domain.PushConfig, runID string, caller domain.Caller, position, now int64) []any {
 	token := sql.NullString{String: caller.Restriction, Valid: caller.Restricted()}
 	return []any{
 		runID, config.ID, token, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
@@ -64,7 +64,7 @@ func pushValues(config storage.PushConfig, runID string, caller storage.Caller, 
 }
 
 // inPushTx is inOwnerTx for a change to the configs of one of the caller's runs.
-func (s *Store) inPushTx(ctx context.Context, attempt string, caller storage.Caller, runID string, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Caller, runID string, fn func(tx *sqlx.Tx) error) error {
 	return s.inOwnerTx(ctx, attempt, caller.Username, func(tx *sqlx.Tx) error {
 		var mayChange bool
 		err := selectPushedRun.get(ctx, tx, &mayChange, by(caller, args{"run": runID}))
@@ -72,28 +72,28 @@ func (s *Store) inPushTx(ctx context.Context, attempt string, caller storage.Cal
 		case err != nil:
 			return err
 		case !mayChange:
-			return storage.ErrReadOnlyToken
+			return domain.ErrReadOnlyToken
 		}
 		return fn(tx)
 	})
 }
 
-// SavePushConfig implements storage.PushConfigs.
-func (s *Store) SavePushConfig(ctx context.Context, caller storage.Caller, config storage.PushConfig) error {
+// SavePushConfig implements domain.PushConfigs.
+func (s *Store) SavePushConfig(ctx context.Context, caller domain.Caller, config domain.PushConfig) error {
 	return s.inPushTx(ctx, "save push config", caller, config.RunID, func(tx *sqlx.Tx) error {
-		return s.savePush(ctx, tx, caller, config, storage.PushFromTask)
+		return s.savePush(ctx, tx, caller, config, domain.PushFromTask)
 	})
 }
 
 // savePush saves a config whose notifications begin after a position.
-func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, config storage.PushConfig, position int64) error {
+func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, config domain.PushConfig, position int64) error {
 	var others int
 	err := tx.GetContext(ctx, &others, `SELECT COUNT(*) FROM push_configs WHERE run_id = $1 AND id <> $2`, config.RunID, config.ID)
 	switch {
 	case err != nil:
 		return err
-	case others >= storage.MaxPushConfigs:
-		return storage.Errorf(storage.ErrInvalid, "a task has at most %d push notification configs", storage.MaxPushConfigs)
+	case others >= domain.MaxPushConfigs:
+		return domain.Errorf(domain.ErrInvalid, "a task has at most %d push notification configs", domain.MaxPushConfigs)
 	}
 	if err := s.limitPushes(ctx, tx, caller.Username, config); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller storage.Caller
 }
 
 // limitPushes refuses a config of a user who has too many others.
-func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config storage.PushConfig) error {
+func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config domain.PushConfig) error {
 	others, err := s.countPushes(ctx, tx, owner, config)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, conf
 
 // countPushes returns how many configs of a user have not ended, except one. Other transactions
 // that add configs of the user wait until this one ends.
-func (s *Store) countPushes(ctx context.Context, tx *sqlx.Tx, owner string, except storage.PushConfig) (count int, err error) {
+func (s *Store) countPushes(ctx context.Context, tx *sqlx.Tx, owner string, except domain.PushConfig) (count int, err error) {
 	if s.dialect.lockOwner != "" {
 		if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, "push/"+owner); err != nil {
 			return 0, err
@@ -130,14 +130,14 @@ WHERE owner = $1
 
 // checkPushes refuses one more config of a user who has some.
 func checkPushes(count int) error {
-	if count < storage.MaxUserPushConfigs {
+	if count < domain.MaxUserPushConfigs {
 		return nil
 	}
-	return storage.Errorf(storage.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", count)
+	return domain.Errorf(domain.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", count)
 }
 
-// PushConfigs implements storage.PushConfigs.
-func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID string) ([]storage.PushConfig, error) {
+// PushConfigs implements domain.PushConfigs.
+func (s *Store) PushConfigs(ctx context.Context, caller domain.Caller, runID string) ([]domain.PushConfig, error) {
 	var mayChange bool
 	var rows []pushRow
 	err := selectPushedRun.get(ctx, s, &mayChange, by(caller, args{"run": runID}))
@@ -147,7 +147,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID st
 	if err != nil {
 		return nil, wrap("list push configs", err)
 	}
-	configs := make([]storage.PushConfig, len(rows))
+	configs := make([]domain.PushConfig, len(rows))
 	for i, row := range rows {
 		if configs[i], err = row.config(); err != nil {
 			return nil, fmt.Errorf("read push config: %w", err)
@@ -156,8 +156,8 @@ func (s *Store) PushConfigs(ctx context.Context, caller storage.Caller, runID st
 	return configs, nil
 }
 
-// DeletePushConfig implements storage.PushConfigs.
-func (s *Store) DeletePushConfig(ctx context.Context, caller storage.Caller, runID, id string) error {
+// DeletePushConfig implements domain.PushConfigs.
+func (s *Store) DeletePushConfig(ctx context.Context, caller domain.Caller, runID, id string) error {
 	return s.inPushTx(ctx, "delete push config", caller, runID, func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `DELETE FROM push_configs WHERE run_id = $1 AND id = $2`, runID, id)
 		return err
@@ -219,11 +219,11 @@ type claimedPushRow struct {
 	Owner        string
 }
 
-func (r claimedPushRow) push(now int64) (storage.Push, error) {
+func (r claimedPushRow) push(now int64) (domain.Push, error) {
 	config, err := r.config()
-	push := storage.Push{
+	push := domain.Push{
 		PushConfig: config,
-		Caller:     storage.Caller{Username: r.Owner, Restriction: r.TokenID.String},
+		Caller:     domain.Caller{Username: r.Owner, Restriction: r.TokenID.String},
 		Position:   r.Position,
 		Failures:   r.Failures,
 	}
@@ -233,25 +233,25 @@ func (r claimedPushRow) push(now int64) (storage.Push, error) {
 	return push, err
 }
 
-// OpenPushes implements storage.PushOutbox.
+// OpenPushes implements domain.PushOutbox.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
 	err = s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`)
 	return open, wrap("look for push configs", err)
 }
 
-// DuePushes implements storage.PushOutbox.
-func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) (due []storage.DuePush, err error) {
+// DuePushes implements domain.PushOutbox.
+func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) (due []domain.DuePush, err error) {
 	a := args{"now": s.millis(), "holder": holder}
 	if len(runIDs) == 0 {
 		err = s.someRows(ctx, limit, duePushes, a, func(rows *sqlx.Rows) error {
-			var push storage.DuePush
+			var push domain.DuePush
 			err := rows.StructScan(&push)
 			due = append(due, push)
 			return err
 		})
 	}
 	for list := range lists(runIDs) {
-		var some []storage.DuePush
+		var some []domain.DuePush
 		a["runs"] = list
 		if err = selectIn(ctx, s, &some, duePushesOf, a); err != nil {
 			break
@@ -261,15 +261,15 @@ func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, l
 	return due[:min(len(due), limit)], wrap("find what to push", err)
 }
 
-// ClaimPushes implements storage.PushOutbox.
-func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.DuePush) (claimed []storage.Push, err error) {
+// ClaimPushes implements domain.PushOutbox.
+func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) (claimed []domain.Push, err error) {
 	err = s.inLeaseTx(ctx, "claim pushes", func(tx *sqlx.Tx) error {
 		claimed = nil
 		for _, push := range due {
 			// Of a config, as its last holder left it. Another host may have failed meanwhile.
 			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld+` AND due_at <= $5`,
 				push.RunID, push.ID, push.Holder, holder, s.millis())
-			if errors.Is(err, storage.ErrNotFound) {
+			if errors.Is(err, domain.ErrNotFound) {
 				continue
 			}
 			var row claimedPushRow
@@ -290,8 +290,8 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []storage.Du
 	return claimed, err
 }
 
-// AdvancePush implements storage.PushOutbox.
-func (s *Store) AdvancePush(ctx context.Context, holder string, push storage.Push, position int64) error {
+// AdvancePush implements domain.PushOutbox.
+func (s *Store) AdvancePush(ctx context.Context, holder string, push domain.Push, position int64) error {
 	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
@@ -299,8 +299,8 @@ SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.
 	})
 }
 
-// ReleasePush implements storage.PushOutbox.
-func (s *Store) ReleasePush(ctx context.Context, holder string, push storage.Push, result storage.PushResult) error {
+// ReleasePush implements domain.PushOutbox.
+func (s *Store) ReleasePush(ctx context.Context, holder string, push domain.Push, result domain.PushResult) error {
 	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
 		now, due := s.now(), int64(0)
 		if result.Pause != 0 {
@@ -316,8 +316,8 @@ SET holder = '', position = $4, due_at = $5, ended = $6,
 	})
 }
 
-// HeldPushes implements storage.PushOutbox.
-func (s *Store) HeldPushes(ctx context.Context, holder string) (held []storage.DuePush, err error) {
+// HeldPushes implements domain.PushOutbox.
+func (s *Store) HeldPushes(ctx context.Context, holder string) (held []domain.DuePush, err error) {
 	err = s.SelectContext(ctx, &held, `
 SELECT p.run_id, p.id, r.owner, p.receiver, p.holder
 FROM push_configs p
@@ -327,8 +327,8 @@ WHERE p.holder = $1
 	return held, wrap("list the pushes of a host", err)
 }
 
-// UnclaimPushes implements storage.PushOutbox.
-func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []storage.DuePush) error {
+// UnclaimPushes implements domain.PushOutbox.
+func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []domain.DuePush) error {
 	return s.inLeaseTx(ctx, "unclaim pushes", func(tx *sqlx.Tx) error {
 		for _, push := range held {
 			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+whereHeld, push.RunID, push.ID, holder); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -45,7 +45,7 @@ func (w world) failPush() time.Duration {
 	claimed, err := w.ClaimPushes(w.t.Context(), "host", again)
 	w.must(err)
 	for _, push := range claimed {
-		w.must(w.ReleasePush(w.t.Context(), "host", push, storage.PushResult{Failed: true, Pause: -time.Second}))
+		w.must(w.ReleasePush(w.t.Context(), "host", push, domain.PushResult{Failed: true, Pause: -time.Second}))
 	}
 	return time.Since(start)
 }
@@ -53,7 +53,7 @@ func (w world) failPush() time.Duration {
 // addPushes adds configs of runs of alice's, ten each, with an event to send.
 func (w world) addPushes(count int) {
 	w.t.Helper()
-	for range count / storage.MaxPushConfigs {
+	for range count / domain.MaxPushConfigs {
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "?").RunID
 		w.must(sqlstoretest.Append(w, step(run, 0, 1)))
 		w.must(w.Exec(w.t.Context(), `

@@ -14,20 +14,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
-func pushTo(runID, id string) storage.PushConfig {
-	return storage.PushConfig{
+func pushTo(runID, id string) domain.PushConfig {
+	return domain.PushConfig{
 		RunID: runID, ID: id, URL: "https://example.com/" + id, Receiver: "example.com", Scheme: "Bearer", Secrets: []byte("sealed " + id),
 		Modes: "text/plain", Version: "0.3",
 	}
 }
 
 // pushes lists a run's configs by id.
-func (w world) pushes(caller storage.Caller, runID string) string {
+func (w world) pushes(caller domain.Caller, runID string) string {
 	w.t.Helper()
 	configs, err := w.PushConfigs(w.t.Context(), caller, runID)
 	w.must(err)
@@ -39,18 +39,18 @@ func (w world) pushes(caller storage.Caller, runID string) string {
 }
 
 // PushConfig returns one of a run's configs; ErrNotFound when it has none with this id.
-func (w world) PushConfig(ctx context.Context, caller storage.Caller, runID, id string) (storage.PushConfig, error) {
+func (w world) PushConfig(ctx context.Context, caller domain.Caller, runID, id string) (domain.PushConfig, error) {
 	configs, err := w.PushConfigs(ctx, caller, runID)
 	for _, config := range configs {
 		if config.ID == id {
 			return config, nil
 		}
 	}
-	return storage.PushConfig{}, errors.Join(err, storage.ErrNotFound)
+	return domain.PushConfig{}, errors.Join(err, domain.ErrNotFound)
 }
 
 // due lists what a host could send, by id.
-func (w world) due(holder string) []storage.DuePush {
+func (w world) due(holder string) []domain.DuePush {
 	w.t.Helper()
 	due, err := w.DuePushes(w.t.Context(), holder, nil, 100)
 	w.must(err)
@@ -58,7 +58,7 @@ func (w world) due(holder string) []storage.DuePush {
 }
 
 // claimPush has a host claim what is due, which must be one config.
-func (w world) claimPush(holder string) storage.Push {
+func (w world) claimPush(holder string) domain.Push {
 	w.t.Helper()
 	claimed, err := w.ClaimPushes(w.t.Context(), holder, w.due(holder))
 	w.must(err)
@@ -77,9 +77,9 @@ func TestPushConfigs(t *testing.T) {
 			t.Errorf("a new run has %q", got)
 		}
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "b")))
-		bare := storage.PushConfig{RunID: run, ID: "a", URL: "https://example.org", Receiver: "example.org"}
+		bare := domain.PushConfig{RunID: run, ID: "a", URL: "https://example.org", Receiver: "example.org"}
 		w.must(w.SavePushConfig(ctx, alice, bare))
-		for _, want := range []storage.PushConfig{bare, pushTo(run, "b")} {
+		for _, want := range []domain.PushConfig{bare, pushTo(run, "b")} {
 			if got, err := w.PushConfig(ctx, alice, run, want.ID); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -89,16 +89,16 @@ func TestPushConfigs(t *testing.T) {
 		if got, err := w.PushConfig(ctx, alice, run, "a"); err != nil || !reflect.DeepEqual(got, changed) {
 			t.Errorf("after a change: %+v, %v", got, err)
 		}
-		for i := range storage.MaxPushConfigs - 2 {
+		for i := range domain.MaxPushConfigs - 2 {
 			w.must(w.SavePushConfig(ctx, alice, pushTo(run, fmt.Sprint("c", i))))
 		}
-		if err := w.SavePushConfig(ctx, alice, pushTo(run, "d")); !errors.Is(err, storage.ErrInvalid) {
+		if err := w.SavePushConfig(ctx, alice, pushTo(run, "d")); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("one too many: %v", err)
 		}
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "a")))
 		w.must(w.DeletePushConfig(ctx, alice, run, "a"))
 		w.must(w.DeletePushConfig(ctx, alice, run, "a"))
-		if _, err := w.PushConfig(ctx, alice, run, "a"); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.PushConfig(ctx, alice, run, "a"); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("after its end: %v", err)
 		}
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "d")))
@@ -110,20 +110,20 @@ func TestPushConfigsAreTheAskers(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx := newWorld(t, store), t.Context()
-		w.must(w.ShareNamespace(ctx, user("alice"), nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Editor}))
+		w.must(w.ShareNamespace(ctx, user("alice"), nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Editor}))
 		w.create("alice", "other", "three")
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "?").RunID
 		w.must(w.SavePushConfig(ctx, user("alice"), pushTo(run, "a")))
-		elsewhere := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "other"})
-		reader := w.readOnly("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
-		writer := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		elsewhere := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "other"})
+		reader := w.readOnly("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
+		writer := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		for _, test := range []struct {
-			caller       storage.Caller
+			caller       domain.Caller
 			read, change error
 		}{
-			{user("bob"), storage.ErrNotFound, storage.ErrNotFound},
-			{elsewhere, storage.ErrNotFound, storage.ErrNotFound},
-			{reader, nil, storage.ErrForbidden},
+			{user("bob"), domain.ErrNotFound, domain.ErrNotFound},
+			{elsewhere, domain.ErrNotFound, domain.ErrNotFound},
+			{reader, nil, domain.ErrForbidden},
 			{writer, nil, nil},
 		} {
 			_, get := w.PushConfig(ctx, test.caller, run, "a")
@@ -175,7 +175,7 @@ func TestPushConfigsGo(t *testing.T) {
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "a")))
 		w.must(w.DeleteConversation(ctx, alice, conversation))
 		gone("conversation")
-		writer := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		writer := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		run = w.ask(alice, "ns", conversation, "?").RunID
 		w.must(w.SavePushConfig(ctx, writer, pushTo(run, "a")))
 		if push := w.claimPush("host"); push.Caller != writer {
@@ -204,11 +204,11 @@ func TestPushWithRun(t *testing.T) {
 			t.Errorf("claimed %+v", push)
 		}
 		// With a token that was revoked it is no run at all.
-		token := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		token := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		late := w.start(uuid.NewString())
 		late.Start.Caller, late.Start.Push = token, new(pushTo("", "a"))
 		w.must(w.DeleteToken(ctx, alice, token.Restriction))
-		w.expectKinds(w.batch(late), storage.ErrNotFound)
+		w.expectKinds(w.batch(late), domain.ErrNotFound)
 	})
 }
 
@@ -229,11 +229,11 @@ func TestPushOutbox(t *testing.T) {
 			}
 		}
 		push := w.claimPush("one")
-		if push.Position != storage.PushFromTask || !reflect.DeepEqual(push.PushConfig, pushTo(run, "a")) {
+		if push.Position != domain.PushFromTask || !reflect.DeepEqual(push.PushConfig, pushTo(run, "a")) {
 			t.Errorf("claimed %+v", push)
 		}
 		none("while a living host has it")
-		w.must(w.ReleasePush(ctx, "one", push, storage.PushResult{Position: 0}))
+		w.must(w.ReleasePush(ctx, "one", push, domain.PushResult{Position: 0}))
 		none("without an event")
 		w.must(sqlstoretest.Append(w, step(run, 0, 3)))
 		push = w.claimPush("two")
@@ -249,22 +249,22 @@ func TestPushOutbox(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"advance": w.AdvancePush(ctx, "two", push, 3),
-			"release": w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 3}),
+			"release": w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 3}),
 		} {
-			if !errors.Is(err, storage.ErrConflict) {
+			if !errors.Is(err, domain.ErrConflict) {
 				t.Errorf("%s by the one before: %v", name, err)
 			}
 		}
 		w.must(w.RenewHost(ctx, "two", time.Hour))
 
 		// Failures count until something is received.
-		w.must(w.ReleasePush(ctx, "one", push, storage.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
+		w.must(w.ReleasePush(ctx, "one", push, domain.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
 		push = w.claimPush("one")
 		if push.Failures != 1 || push.Failing < 0 || push.Failing > time.Hour {
 			t.Errorf("after a failure: %+v", push)
 		}
 		w.must(store.Exec(ctx, `UPDATE push_configs SET failing_since = failing_since - 3600000`))
-		w.must(w.ReleasePush(ctx, "one", push, storage.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
+		w.must(w.ReleasePush(ctx, "one", push, domain.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
 		if push = w.claimPush("one"); push.Failures != 2 || push.Failing < time.Hour {
 			t.Errorf("after two failures: %+v", push)
 		}
@@ -274,14 +274,14 @@ func TestPushOutbox(t *testing.T) {
 			t.Errorf("after progress: %+v", push)
 		}
 		w.must(w.RenewHost(ctx, "one", time.Hour))
-		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
+		w.must(w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
 		push = w.claimPush("two")
 		w.must(store.Exec(ctx, `UPDATE push_configs SET failing_since = failing_since - 3600000, position = 1`))
-		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
+		w.must(w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
 		if push = w.claimPush("two"); push.Failures != 1 || push.Failing >= time.Hour {
 			t.Errorf("after progress, then a failure: %+v", push)
 		}
-		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 2, Failed: true, Pause: time.Hour}))
+		w.must(w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 2, Failed: true, Pause: time.Hour}))
 		none("in a pause")
 
 		// A config that is replaced goes on at once where it was, with what is new.
@@ -292,7 +292,7 @@ func TestPushOutbox(t *testing.T) {
 			t.Errorf("after a change: %+v", push)
 		}
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "a")))
-		if err := w.AdvancePush(ctx, "one", push, 3); !errors.Is(err, storage.ErrConflict) {
+		if err := w.AdvancePush(ctx, "one", push, 3); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("with what was replaced: %v", err)
 		}
 
@@ -306,11 +306,11 @@ func TestPushOutbox(t *testing.T) {
 		push = w.claimPush("two")
 
 		// The end of a run is seen though nothing is left to send.
-		w.must(w.ReleasePush(ctx, "two", push, storage.PushResult{Position: 3}))
+		w.must(w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 3}))
 		none("with all received")
-		w.must(w.finish(alice, run, storage.RunOutcome{Status: storage.RunCompleted}))
+		w.must(w.finish(alice, run, domain.RunOutcome{Status: domain.RunCompleted}))
 		push = w.claimPush("one")
-		w.must(w.ReleasePush(ctx, "one", push, storage.PushResult{Position: 3, Ended: true}))
+		w.must(w.ReleasePush(ctx, "one", push, domain.PushResult{Position: 3, Ended: true}))
 		none("after the end")
 		if open, err := w.OpenPushes(ctx); err != nil || open {
 			t.Errorf("open after the end: %v", err)
@@ -322,7 +322,7 @@ func TestPushOutbox(t *testing.T) {
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "a")))
 		push = w.claimPush("one")
 		w.must(w.DeletePushConfig(ctx, alice, run, "a"))
-		if err := w.AdvancePush(ctx, "one", push, 3); !errors.Is(err, storage.ErrConflict) {
+		if err := w.AdvancePush(ctx, "one", push, 3); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("after it was deleted: %v", err)
 		}
 	})
@@ -334,7 +334,7 @@ func TestPushesAlternate(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx := newWorld(t, store), t.Context()
 		save := func(owner, receiver string, count int) {
-			w.must(w.ShareNamespace(ctx, user("alice"), nsRef("alice", "ns"), storage.Grant{Username: owner, Role: storage.Viewer}))
+			w.must(w.ShareNamespace(ctx, user("alice"), nsRef("alice", "ns"), domain.Grant{Username: owner, Role: domain.Viewer}))
 			for i := range count {
 				run := w.ask(user(owner), "ns", uuid.NewString(), "?").RunID
 				config := pushTo(run, "a")
@@ -374,13 +374,13 @@ func TestPushConfigsOfAUser(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
-		w.addPushes(storage.MaxUserPushConfigs - storage.MaxPushConfigs)
+		w.addPushes(domain.MaxUserPushConfigs - domain.MaxPushConfigs)
 		run := w.ask(alice, "ns", uuid.NewString(), "?").RunID
 		other := w.ask(alice, "ns", uuid.NewString(), "?").RunID
 		add := func(i int) error {
 			if i%2 == 0 {
 				config := pushTo("", "x")
-				_, err := sqlstoretest.Ask(ctx, w, alice, storage.Question{
+				_, err := sqlstoretest.Ask(ctx, w, alice, domain.Question{
 					Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "?", Push: &config})
 				return err
 			}
@@ -388,12 +388,12 @@ func TestPushConfigsOfAUser(t *testing.T) {
 		}
 		var added, refused atomic.Int32
 		var group sync.WaitGroup
-		for i := range 2 * storage.MaxPushConfigs {
+		for i := range 2 * domain.MaxPushConfigs {
 			group.Go(func() {
 				switch err := add(i); {
 				case err == nil:
 					added.Add(1)
-				case errors.Is(err, storage.ErrTooMany):
+				case errors.Is(err, domain.ErrTooMany):
 					refused.Add(1)
 				default:
 					t.Error(err)
@@ -401,7 +401,7 @@ func TestPushConfigsOfAUser(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if added.Load() != storage.MaxPushConfigs || refused.Load() != storage.MaxPushConfigs {
+		if added.Load() != domain.MaxPushConfigs || refused.Load() != domain.MaxPushConfigs {
 			t.Errorf("%d were added and %d refused", added.Load(), refused.Load())
 		}
 		w.must(w.Exec(ctx, `UPDATE push_configs SET ended = TRUE WHERE run_id = (SELECT MIN(run_id) FROM push_configs)`))

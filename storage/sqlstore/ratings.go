@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // ratingLease names a lease. Its holder is the days, separated by blanks, under which
@@ -29,15 +29,15 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`)
 )
 
-// AcquireRating implements storage.Ratings.
-func (s *Store) AcquireRating(ctx context.Context, caller storage.Caller, runID, today string, ttl time.Duration) (lease storage.RatingLease, err error) {
+// AcquireRating implements domain.Ratings.
+func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (lease domain.RatingLease, err error) {
 	err = s.inTx(ctx, "acquire rating", func(tx *sqlx.Tx) error {
 		run, err := readRun(ctx, tx, caller, runID)
 		if err != nil {
 			return err
 		}
-		if run.Status != storage.RunCompleted {
-			return storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be rated; this one is %s", run.Status)
+		if run.Status != domain.RunCompleted {
+			return domain.Errorf(domain.ErrRunNotCompleted, "only a completed run can be rated; this one is %s", run.Status)
 		}
 		lease, err = s.acquireRatingLease(ctx, tx, caller, runID, today, ttl)
 		return err
@@ -48,8 +48,8 @@ func (s *Store) AcquireRating(ctx context.Context, caller storage.Caller, runID,
 // acquireRatingLease acquires the lease, and writes into it the days under which the
 // tracing store may have a rating, before anything is sent there. Nobody else changes
 // what is read afterwards.
-func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, runID, today string, ttl time.Duration) (storage.RatingLease, error) {
-	lease := storage.RatingLease{RunID: runID}
+func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, runID, today string, ttl time.Duration) (domain.RatingLease, error) {
+	lease := domain.RatingLease{RunID: runID}
 	var earlier string
 	var err error
 	lease.Fence, earlier, err = s.acquireLease(ctx, tx, ratingLease(runID), "", ttl)
@@ -72,8 +72,8 @@ func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller stor
 	return lease, err
 }
 
-// SaveRating implements storage.Ratings.
-func (s *Store) SaveRating(ctx context.Context, caller storage.Caller, lease storage.RatingLease, rating storage.Rating) error {
+// SaveRating implements domain.Ratings.
+func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease domain.RatingLease, rating domain.Rating) error {
 	return s.inTx(ctx, "save rating", func(tx *sqlx.Tx) error {
 		if err := deleteLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
 			return err
@@ -82,30 +82,30 @@ func (s *Store) SaveRating(ctx context.Context, caller storage.Caller, lease sto
 			"run": lease.RunID, "thumbs_up": rating.ThumbsUp, "comment": rating.Comment,
 			"score_id": rating.ScoreID, "score_day": rating.ScoreDay, "now": s.millis()}))
 		if isForeignKeyViolation(err) {
-			return storage.ErrNotFound // the run has gone just now
+			return domain.ErrNotFound // the run has gone just now
 		}
 		return err
 	})
 }
 
-// ReleaseRating implements storage.Ratings.
-func (s *Store) ReleaseRating(ctx context.Context, lease storage.RatingLease) error {
+// ReleaseRating implements domain.Ratings.
+func (s *Store) ReleaseRating(ctx context.Context, lease domain.RatingLease) error {
 	return s.inTx(ctx, "release rating", func(tx *sqlx.Tx) error {
 		err := s.renewLease(ctx, tx, ratingLease(lease.RunID), lease.Fence, 0)
-		if errors.Is(err, storage.ErrConflict) {
+		if errors.Is(err, domain.ErrConflict) {
 			return nil // it has expired
 		}
 		return err
 	})
 }
 
-// Rating implements storage.Ratings.
-func (s *Store) Rating(ctx context.Context, caller storage.Caller, runID string) (storage.Rating, error) {
+// Rating implements domain.Ratings.
+func (s *Store) Rating(ctx context.Context, caller domain.Caller, runID string) (domain.Rating, error) {
 	rating, err := readRating(ctx, s, caller, runID)
 	return rating, wrap("read rating", err)
 }
 
-func readRating(ctx context.Context, q queryer, caller storage.Caller, runID string) (rating storage.Rating, err error) {
+func readRating(ctx context.Context, q queryer, caller domain.Caller, runID string) (rating domain.Rating, err error) {
 	err = selectRating.get(ctx, q, &rating, by(caller, args{"run": runID}))
 	return rating, err
 }

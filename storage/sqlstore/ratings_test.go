@@ -9,22 +9,22 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // completed returns a run of caller's, in alice's namespace ns, that has ended as
 // it should.
-func (w world) completed(caller storage.Caller) string {
+func (w world) completed(caller domain.Caller) string {
 	w.t.Helper()
 	run := w.ask(caller, "ns", uuid.NewString(), "How many?")
-	w.must(sqlstoretest.Finish(w.t.Context(), w, caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)}))
+	w.must(sqlstoretest.Finish(w.t.Context(), w, caller, run.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: []byte(`{}`)}))
 	return run.RunID
 }
 
 // rate has alice rate a run on a day.
-func (w world) rate(runID, day string, rating storage.Rating) storage.RatingLease {
+func (w world) rate(runID, day string, rating domain.Rating) domain.RatingLease {
 	w.t.Helper()
 	lease, err := w.AcquireRating(w.t.Context(), user("alice"), runID, day, time.Minute)
 	w.must(err)
@@ -37,10 +37,10 @@ func TestRatingIsOverwritten(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice, run := t.Context(), user("alice"), w.completed(user("alice"))
-		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("before any: got %v", err)
 		}
-		for _, rating := range []storage.Rating{
+		for _, rating := range []domain.Rating{
 			{RunID: run, ThumbsUp: true, Comment: "right: " + strings.Repeat("𝄞", 9_000), ScoreID: "a", ScoreDay: "2026-01-01"},
 			{RunID: run, ThumbsUp: false, ScoreID: "b", ScoreDay: "2026-01-02"},
 		} {
@@ -52,14 +52,14 @@ func TestRatingIsOverwritten(t *testing.T) {
 			}
 		}
 		// Without a tracing store, what it held once is still known.
-		w.rate(run, "", storage.Rating{RunID: run, ThumbsUp: true, Comment: "local"})
+		w.rate(run, "", domain.Rating{RunID: run, ThumbsUp: true, Comment: "local"})
 		got, err := w.Rating(ctx, alice, run)
 		w.must(err)
-		if want := (storage.Rating{RunID: run, ThumbsUp: true, Comment: "local", ScoreID: "b", ScoreDay: "2026-01-02"}); got != want {
+		if want := (domain.Rating{RunID: run, ThumbsUp: true, Comment: "local", ScoreID: "b", ScoreDay: "2026-01-02"}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		w.must(w.DeleteRun(ctx, alice, run))
-		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Rating(ctx, alice, run); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("after the run: got %v", err)
 		}
 	})
@@ -73,19 +73,19 @@ func TestRatingOnlyOwnCompletedRuns(t *testing.T) {
 		run := w.completed(alice)
 		running := w.ask(alice, "ns", uuid.NewString(), "And now?")
 		failed := w.ask(alice, "ns", uuid.NewString(), "And then?")
-		w.must(sqlstoretest.Finish(ctx, w, alice, failed.RunID, storage.RunOutcome{Status: storage.RunFailed}))
-		elsewhere := storage.Caller{Username: "alice", Restriction: uuid.NewString()}
+		w.must(sqlstoretest.Finish(ctx, w, alice, failed.RunID, domain.RunOutcome{Status: domain.RunFailed}))
+		elsewhere := domain.Caller{Username: "alice", Restriction: uuid.NewString()}
 		for name, test := range map[string]struct {
-			caller storage.Caller
+			caller domain.Caller
 			run    string
 			want   error
 		}{
-			"another user":          {user("bob"), run, storage.ErrNotFound},
-			"another's running one": {user("bob"), running.RunID, storage.ErrNotFound},
-			"a token for elsewhere": {elsewhere, run, storage.ErrNotFound},
-			"no run":                {alice, uuid.NewString(), storage.ErrNotFound},
-			"running":               {alice, running.RunID, storage.ErrRunNotCompleted},
-			"failed":                {alice, failed.RunID, storage.ErrRunNotCompleted},
+			"another user":          {user("bob"), run, domain.ErrNotFound},
+			"another's running one": {user("bob"), running.RunID, domain.ErrNotFound},
+			"a token for elsewhere": {elsewhere, run, domain.ErrNotFound},
+			"no run":                {alice, uuid.NewString(), domain.ErrNotFound},
+			"running":               {alice, running.RunID, domain.ErrRunNotCompleted},
+			"failed":                {alice, failed.RunID, domain.ErrRunNotCompleted},
 		} {
 			if _, err := w.AcquireRating(ctx, test.caller, test.run, "2026-01-01", time.Minute); !errors.Is(err, test.want) {
 				t.Errorf("%s: got %v, want %v", name, err, test.want)
@@ -93,16 +93,16 @@ func TestRatingOnlyOwnCompletedRuns(t *testing.T) {
 		}
 		lease, err := w.AcquireRating(ctx, alice, run, "", time.Minute)
 		w.must(err)
-		for name, caller := range map[string]storage.Caller{"another user": user("bob"), "a token for elsewhere": elsewhere} {
-			if err := w.SaveRating(ctx, caller, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+		for name, caller := range map[string]domain.Caller{"another user": user("bob"), "a token for elsewhere": elsewhere} {
+			if err := w.SaveRating(ctx, caller, lease, domain.Rating{RunID: run}); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: got %v", name, err)
 			}
-			if _, err := w.Rating(ctx, caller, run); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := w.Rating(ctx, caller, run); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s reads it: got %v", name, err)
 			}
 		}
 		w.must(w.DeleteRun(ctx, alice, run))
-		if err := w.SaveRating(ctx, alice, lease, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrNotFound) {
+		if err := w.SaveRating(ctx, alice, lease, domain.Rating{RunID: run}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a run that has gone: got %v", err)
 		}
 	})
@@ -115,7 +115,7 @@ func TestRatingTurns(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice, run := t.Context(), user("alice"), w.completed(user("alice"))
-		begin := func(day, want string, former ...string) storage.RatingLease {
+		begin := func(day, want string, former ...string) domain.RatingLease {
 			t.Helper()
 			lease, err := w.AcquireRating(ctx, alice, run, day, time.Minute)
 			w.must(err)
@@ -125,22 +125,22 @@ func TestRatingTurns(t *testing.T) {
 			return lease
 		}
 		first := begin("2026-01-01", "2026-01-01")
-		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, storage.ErrConflict) {
+		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("a second lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, first))
 		second := begin("2026-01-03", "2026-01-03", "2026-01-01")
-		if err := w.SaveRating(ctx, alice, first, storage.Rating{RunID: run}); !errors.Is(err, storage.ErrConflict) {
+		if err := w.SaveRating(ctx, alice, first, domain.Rating{RunID: run}); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("end an expired lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, first)) // takes nothing from the second
-		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, storage.ErrConflict) {
+		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("a third lease: got %v", err)
 		}
 		w.must(w.ReleaseRating(ctx, second))
 		// A clock that is behind does not go back to a day that is to be deleted.
 		third := begin("2026-01-02", "2026-01-03", "2026-01-01")
-		w.must(w.SaveRating(ctx, alice, third, storage.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
+		w.must(w.SaveRating(ctx, alice, third, domain.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
 		w.must(w.ReleaseRating(ctx, begin("2026-01-03", "2026-01-03")))
 		w.must(w.ReleaseRating(ctx, begin("2026-01-04", "2026-01-04", "2026-01-03")))
 

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Old records of all users, oldest first, for retention. Each statement ends in LIMIT.
@@ -137,7 +137,7 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (int, erro
 // that were.
 func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (int, error) {
 	count, err := s.removeOld(ctx, "delete old uploads", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
-		return someOf(ctx, tx, oldUploads, before, storage.UploadCompleted, storage.UploadAborted)
+		return someOf(ctx, tx, oldUploads, before, domain.UploadCompleted, domain.UploadAborted)
 	}, func(tx *sqlx.Tx, ids []string) error {
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
@@ -159,7 +159,7 @@ WHERE ingestion_id IN (
 		}
 		return nil
 	})
-	if errors.Is(err, storage.ErrConflict) {
+	if errors.Is(err, domain.ErrConflict) {
 		return 0, nil // an ingestion of one of them was started just now
 	}
 	return count, err
@@ -169,7 +169,7 @@ WHERE ingestion_id IN (
 // ago, and gives how many.
 func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error) {
 	return s.removeOld(ctx, "delete old ingestions", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
-		return someOf(ctx, tx, oldIngestions, before, storage.IngestionCompleted, storage.IngestionFailed)
+		return someOf(ctx, tx, oldIngestions, before, domain.IngestionCompleted, domain.IngestionFailed)
 	}, func(tx *sqlx.Tx, ids []string) error {
 		return execIn(ctx, tx, `DELETE FROM ingestions WHERE id IN (:ids)`, args{"ids": ids})
 	})

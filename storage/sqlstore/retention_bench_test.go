@@ -10,7 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -151,7 +151,7 @@ func (f bench) asking(count int, done <-chan struct{}) time.Duration {
 		default:
 		}
 		start := time.Now()
-		question := storage.Question{Agent: "nl2ql", Namespace: nsRef("user0", "ns"), Text: "How many?"}
+		question := domain.Question{Agent: "nl2ql", Namespace: nsRef("user0", "ns"), Text: "How many?"}
 		if _, err := sqlstoretest.Ask(f.tb.Context(), f, caller, question); err != nil {
 			f.tb.Error(err)
 			break
@@ -166,7 +166,7 @@ func (f bench) asking(count int, done <-chan struct{}) time.Duration {
 func compare(b *testing.B, name string, empty, full bench) {
 	for what, read := range map[string]func(f bench, i int) error{
 		"task": func(f bench, i int) error {
-			tasks, _, err := f.Tasks(b.Context(), f.user(i), storage.TaskFilter{Agent: "nl2ql", Limit: 10})
+			tasks, _, err := f.Tasks(b.Context(), f.user(i), domain.TaskFilter{Agent: "nl2ql", Limit: 10})
 			if err == nil && len(tasks) > 0 {
 				_, err = f.Task(b.Context(), f.user(i), "", tasks[0].RunID, true)
 			}
@@ -176,7 +176,7 @@ func compare(b *testing.B, name string, empty, full bench) {
 			return err
 		},
 		"conversations": func(f bench, i int) error {
-			_, err := f.Conversations(b.Context(), f.user(i), storage.NamespaceRef{})
+			_, err := f.Conversations(b.Context(), f.user(i), domain.NamespaceRef{})
 			return err
 		},
 	} {
@@ -194,4 +194,4 @@ func compare(b *testing.B, name string, empty, full bench) {
 	}
 }
 
-func (f bench) user(i int) storage.Caller { return user(fmt.Sprint("user", i%f.users)) }
+func (f bench) user(i int) domain.Caller { return user(fmt.Sprint("user", i%f.users)) }

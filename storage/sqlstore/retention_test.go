@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -20,8 +20,8 @@ const now = -time.Hour
 func (w world) ran(conversationID string) (runID string) {
 	w.t.Helper()
 	start := w.start(conversationID)
-	change := ending(step(start.RunID, 0, 4), storage.RunCompleted)
-	change.Events[2].Kind = storage.EventArtifact
+	change := ending(step(start.RunID, 0, 4), domain.RunCompleted)
+	change.Events[2].Kind = domain.EventArtifact
 	w.must(sqlstoretest.Append(w, start))
 	w.must(sqlstoretest.Append(w, change))
 	return start.RunID
@@ -62,7 +62,7 @@ func TestTrimEvents(t *testing.T) {
 		if got := len(w.log(open.RunID)); got != 3 {
 			t.Errorf("%d events of the open run", got)
 		}
-		w.must(sqlstoretest.Append(w, ending(step(open.RunID, 3, 1), storage.RunFailed)))
+		w.must(sqlstoretest.Append(w, ending(step(open.RunID, 3, 1), domain.RunFailed)))
 		w.removed(w.TrimEvents, now, 1)
 	})
 }
@@ -85,10 +85,10 @@ func TestDeleteOldRuns(t *testing.T) {
 		w.removed(w.DeleteOldRuns, now, 2)
 		w.removed(w.DeleteOldRuns, now, 0)
 		for _, id := range []string{beside, alone} {
-			if _, err := w.Run(ctx, user("alice"), id); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := w.Run(ctx, user("alice"), id); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("an old run: %v", err)
 			}
-			if _, err := w.Task(ctx, user("alice"), "", id, true); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := w.Task(ctx, user("alice"), "", id, true); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("its task: %v", err)
 			}
 		}
@@ -130,17 +130,17 @@ func TestDeleteOldUploads(t *testing.T) {
 		w.must(w.FailIngestion(ctx, job, "no"))
 		w.removed(w.DeleteOldUploads, time.Hour, 0)
 		w.removed(w.DeleteOldUploads, now, 1)
-		if err := w.RetryIngestion(ctx, user("alice"), pending, "again"); !errors.Is(err, storage.ErrInvalid) {
+		if err := w.RetryIngestion(ctx, user("alice"), pending, "again"); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("retried without files: %v", err)
 		}
-		if got := w.ingestion(pending); got.Status != storage.IngestionFailed {
+		if got := w.ingestion(pending); got.Status != domain.IngestionFailed {
 			t.Errorf("the record: %+v", got)
 		}
 		w.removed(w.DeleteOldIngestions, time.Hour, 0)
 		w.removed(w.DeleteOldIngestions, now, 1)
 		still := w.ingest(1)
 		w.removed(w.DeleteOldIngestions, now, 0)
-		if got := w.ingestion(still); got.Status != storage.IngestionPending {
+		if got := w.ingestion(still); got.Status != domain.IngestionPending {
 			t.Errorf("one that waits: %+v", got)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -18,12 +18,12 @@ const (
 )
 
 type runRow struct {
-	storage.Run
+	domain.Run
 	Result    []byte
 	CreatedAt int64
 }
 
-func (r runRow) run() storage.Run {
+func (r runRow) run() domain.Run {
 	r.Run.Result, r.Run.CreatedAt = r.Result, fromMillis(r.CreatedAt)
 	return r.Run
 }
@@ -36,19 +36,19 @@ var (
 
 // Run is for the user who asked; all others get ErrNotFound. A restricted token sees the
 // runs in namespaces that it covers entirely, and its own.
-func (s *Store) Run(ctx context.Context, caller storage.Caller, id string) (storage.Run, error) {
+func (s *Store) Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error) {
 	row, err := readRun(ctx, s, caller, id)
 	return row.run(), wrap("read run", err)
 }
 
 // ResultBytes returns the size of a run's result.
-func (s *Store) ResultBytes(ctx context.Context, caller storage.Caller, id string) (int, error) {
+func (s *Store) ResultBytes(ctx context.Context, caller domain.Caller, id string) (int, error) {
 	var bytes int
 	err := selectResultBytes.get(ctx, s, &bytes, by(caller, args{"run": id}))
 	return bytes, wrap("measure result", err)
 }
 
-func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
+func readRun(ctx context.Context, q queryer, caller domain.Caller, id string) (runRow, error) {
 	var row runRow
 	err := selectRun.get(ctx, q, &row, by(caller, args{"run": id}))
 	return row, err
@@ -56,14 +56,14 @@ func readRun(ctx context.Context, q queryer, caller storage.Caller, id string) (
 
 // MayDeleteRun returns the error that DeleteRun would, before anything is changed.
 // ErrForbidden for a read-only token.
-func (s *Store) MayDeleteRun(ctx context.Context, caller storage.Caller, id string) error {
+func (s *Store) MayDeleteRun(ctx context.Context, caller domain.Caller, id string) error {
 	if _, err := deletableRun(ctx, s, caller, id); err != nil {
 		return wrap("find run to delete", err)
 	}
 	return nil
 }
 
-func deletableRun(ctx context.Context, q queryer, caller storage.Caller, id string) (runRow, error) {
+func deletableRun(ctx context.Context, q queryer, caller domain.Caller, id string) (runRow, error) {
 	found, err := readRun(ctx, q, caller, id)
 	if err != nil {
 		return found, err
@@ -72,7 +72,7 @@ func deletableRun(ctx context.Context, q queryer, caller storage.Caller, id stri
 }
 
 // DeleteRun deletes a run, and its conversation if it was the last run there.
-func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string) error {
+func (s *Store) DeleteRun(ctx context.Context, caller domain.Caller, id string) error {
 	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
 		found, err := deletableRun(ctx, tx, caller, id)
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) DeleteRun(ctx context.Context, caller storage.Caller, id string)
 const (
 	// waitingStates are those of tasks that wait for the answer of the user. No host
 	// holds them.
-	waitingStates = `('` + storage.StateInputRequired + `', '` + storage.StateAuthRequired + `')`
+	waitingStates = `('` + domain.StateInputRequired + `', '` + domain.StateAuthRequired + `')`
 	// isWaiting holds for such tasks t.
 	isWaiting = `t.state IN ` + waitingStates
 )
@@ -119,8 +119,8 @@ SELECT EXISTS (
 		AND ` + ownRun + `)`)
 )
 
-// WaitingRuns implements storage.Tasks.
-func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, conversationID, message string) ([]string, error) {
+// WaitingRuns implements domain.Tasks.
+func (s *Store) WaitingRuns(ctx context.Context, caller domain.Caller, agent, conversationID, message string) ([]string, error) {
 	var found []struct {
 		ID       string
 		Answered bool
@@ -136,9 +136,9 @@ func (s *Store) WaitingRuns(ctx context.Context, caller storage.Caller, agent, c
 	return ids, wrap("find waiting runs", err)
 }
 
-// ConversationNamespace implements storage.Tasks.
-func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller, conversationID string) (storage.NamespaceRef, error) {
-	var ref storage.NamespaceRef
+// ConversationNamespace implements domain.Tasks.
+func (s *Store) ConversationNamespace(ctx context.Context, caller domain.Caller, conversationID string) (domain.NamespaceRef, error) {
+	var ref domain.NamespaceRef
 	a := by(caller, args{"conversation": conversationID})
 	err := selectConversationNamespace.get(ctx, s, &ref, a)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -151,7 +151,7 @@ func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller
 		}
 		attached, err := s.CountAttachments(ctx, caller, conversationID)
 		if err == nil && attached == 0 {
-			err = storage.Errorf(storage.ErrInvalid,
+			err = domain.Errorf(domain.ErrInvalid,
 				"the namespace of this conversation was deleted, or is no longer shared with you; name another, or begin a new conversation").At("message.metadata.namespace")
 		}
 		return ref, err
@@ -159,8 +159,8 @@ func (s *Store) ConversationNamespace(ctx context.Context, caller storage.Caller
 	return ref, wrap("find the namespace of a conversation", err)
 }
 
-// ResumeRun implements storage.Hosts.
-func (s *Store) ResumeRun(ctx context.Context, holder string, answered storage.AnsweredRun) (run storage.ClaimedRun, err error) {
+// ResumeRun implements domain.Hosts.
+func (s *Store) ResumeRun(ctx context.Context, holder string, answered domain.AnsweredRun) (run domain.ClaimedRun, err error) {
 	err = s.inLeaseTx(ctx, "resume run", func(tx *sqlx.Tx) error {
 		n, err := exec(ctx, tx, `
 UPDATE tasks AS t
@@ -174,7 +174,7 @@ WHERE t.run_id = $1
 			return err
 		}
 		if n == 0 {
-			return storage.ErrConflict
+			return domain.ErrConflict
 		}
 		err = execOne(ctx, tx, `UPDATE runs SET answer = $2, namespace_id = COALESCE(NULLIF($3, ''), namespace_id) WHERE id = $1`,
 			answered.RunID, answered.Message, answered.NamespaceID)

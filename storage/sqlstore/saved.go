@@ -6,7 +6,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -24,21 +24,21 @@ WHERE q.kind = 'verified'
 const maxSavedQueries = 2 << 20
 
 type savedQueryRow struct {
-	storage.SavedQuery
+	domain.SavedQuery
 	Datasets jsonText[[]string]
 	SavedAt  int64
 }
 
-func (r savedQueryRow) query() storage.SavedQuery {
+func (r savedQueryRow) query() domain.SavedQuery {
 	r.SavedQuery.Datasets, r.SavedQuery.SavedAt = r.Datasets.value, fromMillis(r.SavedAt)
 	return r.SavedQuery
 }
 
-// SavedQueries implements storage.SavedQueries.
-func (s *Store) SavedQueries(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind) ([]storage.SavedQuery, storage.Access, error) {
+// SavedQueries implements domain.SavedQueries.
+func (s *Store) SavedQueries(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind) ([]domain.SavedQuery, domain.Access, error) {
 	found, err := findNamespace(ctx, s, caller, in)
 	if err != nil {
-		return nil, storage.Access{}, wrap("find namespace", err)
+		return nil, domain.Access{}, wrap("find namespace", err)
 	}
 	var rows []savedQueryRow
 	err = s.SelectContext(ctx, &rows, `
@@ -48,12 +48,12 @@ WHERE q.namespace_id = $1
 	AND q.kind = $2
 ORDER BY q.saved_at, q.id`, found.ID, kind)
 	if err != nil {
-		return nil, storage.Access{}, wrap("list saved queries", err)
+		return nil, domain.Access{}, wrap("list saved queries", err)
 	}
 	if found.Role == "" {
 		readable, err := s.readable(ctx, caller, found.ID)
 		if err != nil {
-			return nil, storage.Access{}, err
+			return nil, domain.Access{}, err
 		}
 		rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return len(row.Datasets.value) == 0 || !readable(row.Datasets.value) })
 	}
@@ -62,7 +62,7 @@ ORDER BY q.saved_at, q.id`, found.ID, kind)
 
 // readable returns a function that reports whether the caller may read all of some datasets
 // of a namespace.
-func (s *Store) readable(ctx context.Context, caller storage.Caller, namespaceID string) (func(ids []string) bool, error) {
+func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID string) (func(ids []string) bool, error) {
 	var known []string
 	if err := readableIDs.list(ctx, s, &known, by(caller, args{"namespace_id": namespaceID})); err != nil {
 		return nil, wrap("list readable datasets", err)
@@ -72,24 +72,24 @@ func (s *Store) readable(ctx context.Context, caller storage.Caller, namespaceID
 	}, nil
 }
 
-// VerifiedQuery implements storage.SavedQueries.
-func (s *Store) VerifiedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, question string) (string, error) {
+// VerifiedQuery implements domain.SavedQueries.
+func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
 	var query string
 	a := inNamespace(caller, in)
-	a["key"] = storage.QuestionKey(question)
+	a["key"] = domain.QuestionKey(question)
 	return query, wrap("find verified query", selectVerified.get(ctx, s, &query, a))
 }
 
-// SaveQuery implements storage.SavedQueries. A verified query replaces that of the same
+// SaveQuery implements domain.SavedQueries. A verified query replaces that of the same
 // question.
-func (s *Store) SaveQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind, query storage.SavedQuery) error {
+func (s *Store) SaveQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, query domain.SavedQuery) error {
 	return s.inOwnerTx(ctx, "save query", in.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
 		if err != nil {
 			return err
 		}
-		key := storage.QuestionKey(query.Question)
-		if kind == storage.VerifiedQuery {
+		key := domain.QuestionKey(query.Question)
+		if kind == domain.VerifiedQuery {
 			if _, err := exec(ctx, tx, `DELETE FROM saved_queries WHERE namespace_id = $1 AND kind = $2 AND question_key = $3`, found.ID, kind, key); err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ WHERE q.namespace_id = $1 AND q.kind = $2`, found.ID, kind)
 			return err
 		}
 		if saved.Count >= kind.Limit() || saved.Size+len(query.Question)+len(query.Query) > maxSavedQueries {
-			return storage.Errorf(storage.ErrTooMany, "this namespace has %d %s queries already; delete one first", saved.Count, kind)
+			return domain.Errorf(domain.ErrTooMany, "this namespace has %d %s queries already; delete one first", saved.Count, kind)
 		}
 		_, err = exec(ctx, tx, `
 INSERT INTO saved_queries (id, namespace_id, kind, title, question, question_key, query, datasets, saved_by, saved_at)
@@ -113,8 +113,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 	})
 }
 
-// DeleteSavedQuery implements storage.SavedQueries.
-func (s *Store) DeleteSavedQuery(ctx context.Context, caller storage.Caller, in storage.NamespaceRef, kind storage.SavedKind, id string) error {
+// DeleteSavedQuery implements domain.SavedQueries.
+func (s *Store) DeleteSavedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, id string) error {
 	return s.inOwnerTx(ctx, "delete saved query", in.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
 		if err != nil {

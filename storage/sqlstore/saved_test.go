@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -18,9 +18,9 @@ func TestVerifiedQuery(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, ns := newWorld(t, store), t.Context(), nsRef("alice", "ns")
 		w.create("alice", "other", "one")
-		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Viewer}))
-		w.must(w.SaveQuery(ctx, user("alice"), ns, storage.PinnedQuery, storage.SavedQuery{ID: storage.NewID(), Question: "How many cafés?", Query: "SELECT 1"}))
-		w.must(w.SaveQuery(ctx, user("alice"), ns, storage.VerifiedQuery, storage.SavedQuery{ID: storage.NewID(), Question: "How many  Cafés are there?", Query: "SELECT 2"}))
+		w.must(w.ShareDataset(ctx, user("alice"), dsRef("alice", "ns", "one"), domain.Grant{Username: "bob", Role: domain.Viewer}))
+		w.must(w.SaveQuery(ctx, user("alice"), ns, domain.PinnedQuery, domain.SavedQuery{ID: domain.NewID(), Question: "How many cafés?", Query: "SELECT 1"}))
+		w.must(w.SaveQuery(ctx, user("alice"), ns, domain.VerifiedQuery, domain.SavedQuery{ID: domain.NewID(), Question: "How many  Cafés are there?", Query: "SELECT 2"}))
 		for _, test := range []struct {
 			caller, namespace, question, want string
 		}{
@@ -32,7 +32,7 @@ func TestVerifiedQuery(t *testing.T) {
 			{"eve", "ns", "How many Cafés are there?", ""},
 		} {
 			got, err := w.VerifiedQuery(ctx, user(test.caller), nsRef("alice", test.namespace), test.question)
-			if got != test.want || (test.want == "") != errors.Is(err, storage.ErrNotFound) {
+			if got != test.want || (test.want == "") != errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v: %q, %v", test, got, err)
 			}
 		}
@@ -45,21 +45,21 @@ func TestSharableRun(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
-		question := storage.Question{Agent: "nl2ql", ConversationID: uuid.NewString(), Namespace: nsRef("alice", "ns"), Text: "How many?"}
+		question := domain.Question{Agent: "nl2ql", ConversationID: uuid.NewString(), Namespace: nsRef("alice", "ns"), Text: "How many?"}
 		run, err := sqlstoretest.Ask(ctx, w, alice, question)
 		w.must(err)
-		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrRunNotCompleted) {
+		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, domain.ErrRunNotCompleted) {
 			t.Errorf("one that runs: %v", err)
 		}
-		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)}))
+		w.must(sqlstoretest.Finish(ctx, w, alice, run.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: []byte(`{}`)}))
 		if in, err := w.SharableRun(ctx, alice, run.RunID); err != nil || in != nsRef("alice", "ns") {
 			t.Errorf("%v, %v", in, err)
 		}
 		w.attach(alice, question.ConversationID, "sales")
-		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.SharableRun(ctx, alice, run.RunID); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("with an attachment: %v", err)
 		}
-		if _, err := w.ShareRun(ctx, alice, run.RunID, nil, nil); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.ShareRun(ctx, alice, run.RunID, nil, nil); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("with an attachment: %v", err)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // grants has the SQL for the grants on namespaces or on datasets.
@@ -43,7 +43,7 @@ ON CONFLICT (dataset_id, username) DO UPDATE SET role = excluded.role`,
 type shared struct {
 	grants
 	owner  string
-	caller storage.Caller
+	caller domain.Caller
 	// find looks up its id, for its owner.
 	find func(q queryer) (id string, err error)
 }
@@ -58,14 +58,14 @@ func (s shared) findToChange(q queryer) (id string, err error) {
 	return id, err
 }
 
-func sharedNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) shared {
+func sharedNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) shared {
 	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (string, error) {
 		found, err := owned(findNamespace(ctx, q, caller, ref))
 		return found.ID, err
 	}}
 }
 
-func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) shared {
+func sharedDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) shared {
 	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (string, error) {
 		found, err := owned(findDataset(ctx, q, caller, ref))
 		return found.ID, err
@@ -76,49 +76,49 @@ func sharedDataset(ctx context.Context, caller storage.Caller, ref storage.Datas
 // is for the owner of what is shared: ErrForbidden to those who hold a grant there,
 // ErrNotFound to all others. A restricted token lists grants and changes none:
 // ErrForbidden.
-func (s *Store) NamespaceShares(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef) ([]storage.Grant, error) {
+func (s *Store) NamespaceShares(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Grant, error) {
 	return s.shares(ctx, sharedNamespace(ctx, caller, ref))
 }
 
 // ShareNamespace grants a role, in place of an earlier one.
-func (s *Store) ShareNamespace(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, grant storage.Grant) error {
+func (s *Store) ShareNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, grant domain.Grant) error {
 	return s.share(ctx, sharedNamespace(ctx, caller, ref), grant)
 }
 
 // RevokeNamespaceShare is ErrNotFound for what was not granted.
-func (s *Store) RevokeNamespaceShare(ctx context.Context, caller storage.Caller, ref storage.NamespaceRef, username string) error {
+func (s *Store) RevokeNamespaceShare(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, username string) error {
 	return s.revoke(ctx, sharedNamespace(ctx, caller, ref), username)
 }
 
 // DatasetShares is NamespaceShares for a dataset.
-func (s *Store) DatasetShares(ctx context.Context, caller storage.Caller, ref storage.DatasetRef) ([]storage.Grant, error) {
+func (s *Store) DatasetShares(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]domain.Grant, error) {
 	return s.shares(ctx, sharedDataset(ctx, caller, ref))
 }
 
 // ShareDataset is ShareNamespace for a dataset.
-func (s *Store) ShareDataset(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, grant storage.Grant) error {
+func (s *Store) ShareDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, grant domain.Grant) error {
 	return s.share(ctx, sharedDataset(ctx, caller, ref), grant)
 }
 
 // RevokeDatasetShare is RevokeNamespaceShare for a dataset.
-func (s *Store) RevokeDatasetShare(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, username string) error {
+func (s *Store) RevokeDatasetShare(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, username string) error {
 	return s.revoke(ctx, sharedDataset(ctx, caller, ref), username)
 }
 
-func (s *Store) shares(ctx context.Context, on shared) ([]storage.Grant, error) {
+func (s *Store) shares(ctx context.Context, on shared) ([]domain.Grant, error) {
 	id, err := on.find(s)
 	if err != nil {
 		return nil, wrap("find what is shared", err)
 	}
-	list := []storage.Grant{}
+	list := []domain.Grant{}
 	if err := s.SelectContext(ctx, &list, on.list, id); err != nil {
 		return nil, wrap("list shares", err)
 	}
-	slices.SortFunc(list, func(a, b storage.Grant) int { return strings.Compare(a.Username, b.Username) })
+	slices.SortFunc(list, func(a, b domain.Grant) int { return strings.Compare(a.Username, b.Username) })
 	return list, nil
 }
 
-func (s *Store) share(ctx context.Context, on shared, grant storage.Grant) error {
+func (s *Store) share(ctx context.Context, on shared, grant domain.Grant) error {
 	return s.inOwnerTx(ctx, "share", on.owner, func(tx *sqlx.Tx) error {
 		id, err := on.findToChange(tx)
 		if err != nil {
@@ -137,7 +137,7 @@ func (s *Store) revoke(ctx context.Context, on shared, username string) error {
 		}
 		n, err := exec(ctx, tx, on.revoke, id, username)
 		if err == nil && n == 0 {
-			return storage.Errorf(storage.ErrNotFound, "nothing here is shared with that user")
+			return domain.Errorf(domain.ErrNotFound, "nothing here is shared with that user")
 		}
 		return err
 	})
@@ -180,15 +180,15 @@ WHERE s.id = :share
 )
 
 // errSharing refuses a restricted token: what it shared would outlive it.
-var errSharing = storage.Errorf(storage.ErrForbidden, "a restricted token cannot share, nor end a share")
+var errSharing = domain.Errorf(domain.ErrForbidden, "a restricted token cannot share, nor end a share")
 
-var errDataChanged = storage.Errorf(storage.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
+var errDataChanged = domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
 
 type sharableRow struct {
-	Status             storage.RunStatus
+	Status             domain.RunStatus
 	CreatedAt          int64
 	Followed, Attached bool
-	storage.NamespaceRef
+	domain.NamespaceRef
 }
 
 type shareRow struct {
@@ -196,30 +196,30 @@ type shareRow struct {
 	Datasets jsonText[[]string]
 }
 
-// SharableRun implements storage.RunShares.
-func (s *Store) SharableRun(ctx context.Context, caller storage.Caller, runID string) (storage.NamespaceRef, error) {
+// SharableRun implements domain.RunShares.
+func (s *Store) SharableRun(ctx context.Context, caller domain.Caller, runID string) (domain.NamespaceRef, error) {
 	run, err := sharable(ctx, s, caller, runID)
 	return run.NamespaceRef, wrap("find run to share", err)
 }
 
-func sharable(ctx context.Context, q queryer, caller storage.Caller, runID string) (run sharableRow, err error) {
+func sharable(ctx context.Context, q queryer, caller domain.Caller, runID string) (run sharableRow, err error) {
 	err = selectSharable.get(ctx, q, &run, by(caller, args{"run": runID}))
 	switch {
 	case err != nil:
 		return run, err
 	case caller.Restricted():
 		return run, errSharing
-	case run.Status != storage.RunCompleted:
-		return run, storage.Errorf(storage.ErrRunNotCompleted, "only a completed run can be shared; this one is %s", run.Status)
+	case run.Status != domain.RunCompleted:
+		return run, domain.Errorf(domain.ErrRunNotCompleted, "only a completed run can be shared; this one is %s", run.Status)
 	case run.Name == "" || run.Attached || run.Followed:
-		return run, storage.Errorf(storage.ErrInvalid,
+		return run, domain.Errorf(domain.ErrInvalid,
 			"this answer cannot be shared: it follows other questions, or files of yours, and may repeat what they hold; ask the question in a new conversation")
 	}
 	return run, nil
 }
 
-// ShareRun implements storage.RunShares.
-func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID string, read, named []string) (id string, err error) {
+// ShareRun implements domain.RunShares.
+func (s *Store) ShareRun(ctx context.Context, caller domain.Caller, runID string, read, named []string) (id string, err error) {
 	datasets := slices.Concat(read, named)
 	err = s.inTx(ctx, "share run", func(tx *sqlx.Tx) error {
 		run, err := sharable(ctx, tx, caller, runID)
@@ -246,7 +246,7 @@ func (s *Store) ShareRun(ctx context.Context, caller storage.Caller, runID strin
 		_, err = exec(ctx, tx, `
 INSERT INTO run_shares (id, run_id, datasets, created_at)
 VALUES ($1, $2, $3, $4)
-ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(), runID, jsonText[[]string]{datasets}, s.millis())
+ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, domain.NewID(), runID, jsonText[[]string]{datasets}, s.millis())
 		if err != nil {
 			return err
 		}
@@ -257,14 +257,14 @@ ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, storage.NewID(
 	return id, err
 }
 
-// RunShare implements storage.RunShares.
-func (s *Store) RunShare(ctx context.Context, caller storage.Caller, runID string) (id string, err error) {
+// RunShare implements domain.RunShares.
+func (s *Store) RunShare(ctx context.Context, caller domain.Caller, runID string) (id string, err error) {
 	err = selectShareID.get(ctx, s, &id, by(caller, args{"run": runID}))
 	return id, wrap("find share of run", err)
 }
 
-// EndRunShare implements storage.RunShares.
-func (s *Store) EndRunShare(ctx context.Context, caller storage.Caller, runID string) error {
+// EndRunShare implements domain.RunShares.
+func (s *Store) EndRunShare(ctx context.Context, caller domain.Caller, runID string) error {
 	return s.inTx(ctx, "end share of run", func(tx *sqlx.Tx) error {
 		var share shareRow
 		if err := selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID})); err != nil {
@@ -279,36 +279,36 @@ func (s *Store) EndRunShare(ctx context.Context, caller storage.Caller, runID st
 
 type sharedRunRow struct {
 	ID, RunID, AskedBy, Agent, Question, NamespaceID string
-	storage.NamespaceRef
+	domain.NamespaceRef
 	Datasets    jsonText[[]string]
 	CreatedAt   int64
 	ResultBytes int
 }
 
 // sharedRun finds a shared run, for those who may read all its data.
-func (s *Store) sharedRun(ctx context.Context, caller storage.Caller, id string) (sharedRunRow, error) {
+func (s *Store) sharedRun(ctx context.Context, caller domain.Caller, id string) (sharedRunRow, error) {
 	var row sharedRunRow
 	if err := selectSharedRun.get(ctx, s, &row, by(caller, args{"share": id})); err != nil {
 		return row, wrap("find shared run", err)
 	}
 	readable, err := s.readable(ctx, caller, row.NamespaceID)
 	if err == nil && !readable(row.Datasets.value) {
-		err = storage.ErrNotFound
+		err = domain.ErrNotFound
 	}
 	return row, err
 }
 
-// SharedRun implements storage.RunShares.
-func (s *Store) SharedRun(ctx context.Context, caller storage.Caller, id string) (storage.SharedRun, error) {
+// SharedRun implements domain.RunShares.
+func (s *Store) SharedRun(ctx context.Context, caller domain.Caller, id string) (domain.SharedRun, error) {
 	row, err := s.sharedRun(ctx, caller, id)
-	return storage.SharedRun{
+	return domain.SharedRun{
 		ID: row.ID, AskedBy: row.AskedBy, Namespace: row.NamespaceRef, Agent: row.Agent, Question: row.Question,
 		SharedAt: fromMillis(row.CreatedAt), ResultBytes: row.ResultBytes,
 	}, err
 }
 
-// SharedResult implements storage.RunShares.
-func (s *Store) SharedResult(ctx context.Context, caller storage.Caller, id string) (json.RawMessage, error) {
+// SharedResult implements domain.RunShares.
+func (s *Store) SharedResult(ctx context.Context, caller domain.Caller, id string) (json.RawMessage, error) {
 	row, err := s.sharedRun(ctx, caller, id)
 	if err != nil {
 		return nil, err

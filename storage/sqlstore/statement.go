@@ -15,7 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/jmoiron/sqlx/reflectx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // statement is SQL whose parameters have names, such as :run. What is built from
@@ -54,7 +54,7 @@ func numberParameters(text string) (numbered string, names []string) {
 type args map[string]any
 
 // by adds the caller, as the fragments in access.go name it.
-func by(caller storage.Caller, a args) args {
+func by(caller domain.Caller, a args) args {
 	if a == nil {
 		a = args{}
 	}
@@ -63,12 +63,12 @@ func by(caller storage.Caller, a args) args {
 }
 
 // inNamespace returns the parameters of namedNamespace, for a caller.
-func inNamespace(caller storage.Caller, ref storage.NamespaceRef) args {
+func inNamespace(caller domain.Caller, ref domain.NamespaceRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Name})
 }
 
 // ofDataset returns the parameters of namedDataset, for a caller.
-func ofDataset(caller storage.Caller, ref storage.DatasetRef) args {
+func ofDataset(caller domain.Caller, ref domain.DatasetRef) args {
 	return by(caller, args{"owner": ref.Owner, "namespace": ref.Namespace, "dataset": ref.Name})
 }
 

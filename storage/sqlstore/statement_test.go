@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestParse(t *testing.T) {
@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 	if text, names := st.parsed(); text != want || !slices.Equal(names, []string{"b", "a", "caller"}) {
 		t.Errorf("got %s with %v", text, names)
 	}
-	_, values, err := st.bind(by(storage.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
+	_, values, err := st.bind(by(domain.Caller{Username: "alice"}, args{"a": 1, "b": 2, "unused": 3}))
 	if err != nil || !slices.Equal(values, []any{2, 1, "alice"}) {
 		t.Errorf("got %v, %v", values, err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -75,23 +75,23 @@ type Store struct {
 }
 
 var (
-	_ storage.Tasks        = (*Store)(nil)
-	_ storage.Hosts        = (*Store)(nil)
-	_ storage.PushConfigs  = (*Store)(nil)
-	_ storage.PushOutbox   = (*Store)(nil)
-	_ storage.Ratings      = (*Store)(nil)
-	_ storage.Uploads      = (*Store)(nil)
-	_ storage.Ingestions   = (*Store)(nil)
-	_ storage.Lake         = (*Store)(nil)
-	_ storage.Attachments  = (*Store)(nil)
-	_ storage.Leases       = (*Store)(nil)
-	_ storage.SavedQueries = (*Store)(nil)
-	_ storage.RunShares    = (*Store)(nil)
+	_ domain.Tasks        = (*Store)(nil)
+	_ domain.Hosts        = (*Store)(nil)
+	_ domain.PushConfigs  = (*Store)(nil)
+	_ domain.PushOutbox   = (*Store)(nil)
+	_ domain.Ratings      = (*Store)(nil)
+	_ domain.Uploads      = (*Store)(nil)
+	_ domain.Ingestions   = (*Store)(nil)
+	_ domain.Lake         = (*Store)(nil)
+	_ domain.Attachments  = (*Store)(nil)
+	_ domain.Leases       = (*Store)(nil)
+	_ domain.SavedQueries = (*Store)(nil)
+	_ domain.RunShares    = (*Store)(nil)
 )
 
 // Open connects to the database. It does not check the schema: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{now: cfg.Now, instance: storage.NewID(), url: cfg.DatabaseURL, observer: cfg.Observer}
+	s := &Store{now: cfg.Now, instance: domain.NewID(), url: cfg.DatabaseURL, observer: cfg.Observer}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -142,7 +142,7 @@ func (s *Store) checkFile() error {
 		err = errors.New("another file replaced it; restart the server to use that one")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: find the database's file: %w", storage.ErrUnavailable, err)
+		return fmt.Errorf("%w: find the database's file: %w", domain.ErrUnavailable, err)
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, e
 func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error {
 	n, err := exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	}
 	return err
 }
@@ -358,16 +358,16 @@ func wrap(attempt string, err error) error {
 
 // classify returns the error of a database its kind.
 func classify(err error) error {
-	var known *storage.Error
+	var known *domain.Error
 	switch {
 	case err == nil, errors.As(err, &known):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
-		return storage.ErrNotFound
+		return domain.ErrNotFound
 	case isUniqueViolation(err), isForeignKeyViolation(err):
-		return fmt.Errorf("%w: %w", storage.ErrConflict, err)
+		return fmt.Errorf("%w: %w", domain.ErrConflict, err)
 	case isUnavailable(err):
-		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", domain.ErrUnavailable, err)
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // A page of events has at most eventPageText of them, and none after the one that
@@ -101,8 +101,8 @@ func newLimited(query string) limited {
 	return all
 }
 
-// ResolveRun implements storage.Tasks.
-func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) error {
+// ResolveRun implements domain.Tasks.
+func (s *Store) ResolveRun(ctx context.Context, request *domain.RunRequest) error {
 	caller := request.Caller
 	var found struct {
 		ID      string
@@ -112,7 +112,7 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 	a := inNamespace(caller, request.Namespace)
 	a["conversation"] = request.ConversationID
 	switch {
-	case request.Namespace == storage.NamespaceRef{}:
+	case request.Namespace == domain.NamespaceRef{}:
 		err = selectNoTarget.get(ctx, s, &found, a)
 	case request.ConversationID == "" && request.Namespace.Owner == caller.Username && !caller.Restricted():
 		err = s.GetContext(ctx, &found.ID, selectOwnTarget, caller.Username, request.Namespace.Name)
@@ -120,7 +120,7 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 		err = selectRunTarget.get(ctx, s, &found, a)
 	}
 	if err == nil && found.Covered.Valid && found.Covered.Int64 == 0 {
-		err = storage.ErrNoConversation
+		err = domain.ErrNoConversation
 	}
 	if err != nil {
 		return wrap("find where to ask", err)
@@ -129,66 +129,66 @@ func (s *Store) ResolveRun(ctx context.Context, request *storage.RunRequest) err
 	return nil
 }
 
-// SentRun implements storage.Tasks.
-func (s *Store) SentRun(ctx context.Context, caller storage.Caller, agent, key string) (runID, digest string, err error) {
+// SentRun implements domain.Tasks.
+func (s *Store) SentRun(ctx context.Context, caller domain.Caller, agent, key string) (runID, digest string, err error) {
 	var found struct{ ID, Digest string }
 	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key, "since": s.messagesSince()}))
 	return found.ID, found.Digest, wrap("find the run of a message", err)
 }
 
 // messagesSince is when the oldest message that is known was sent.
-func (s *Store) messagesSince() int64 { return s.millis() - storage.MessageRetention.Milliseconds() }
+func (s *Store) messagesSince() int64 { return s.millis() - domain.MessageRetention.Milliseconds() }
 
 const taskColumns = `t.run_id, r.conversation_id, t.agent, t.state, t.open, t.snapshot, t.last_event, t.updated_at`
 
 type taskRow struct {
-	storage.Task
+	domain.Task
 	Snapshot  []byte
 	UpdatedAt int64
 }
 
-func (r taskRow) task() storage.Task {
+func (r taskRow) task() domain.Task {
 	r.Task.Snapshot, r.Task.UpdatedAt = r.Snapshot, fromMillis(r.UpdatedAt)
 	return r.Task
 }
 
 type eventRow struct {
-	storage.Event
+	domain.Event
 	Body []byte
 }
 
-func (r eventRow) event() storage.Event {
+func (r eventRow) event() domain.Event {
 	r.Event.Body = r.Body
 	return r.Event
 }
 
-// Task implements storage.Tasks.
-func (s *Store) Task(ctx context.Context, caller storage.Caller, agent, runID string, artifacts bool) (storage.Task, error) {
+// Task implements domain.Tasks.
+func (s *Store) Task(ctx context.Context, caller domain.Caller, agent, runID string, artifacts bool) (domain.Task, error) {
 	var row taskRow
 	err := selectTask.get(ctx, s, &row, by(caller, args{"run": runID, "agent": agent}))
 	if err != nil {
-		return storage.Task{}, wrap("read task", err)
+		return domain.Task{}, wrap("read task", err)
 	}
 	task := row.task()
 	if artifacts {
 		// Events do not change: those up to the task's last are what the task
 		// was read with.
 		if task.Artifacts, err = readArtifacts(ctx, s, runID, task.LastEvent); err != nil {
-			return storage.Task{}, wrap("read artifacts", err)
+			return domain.Task{}, wrap("read artifacts", err)
 		}
 	}
 	return task, nil
 }
 
-// ArtifactBytes implements storage.Tasks.
-func (s *Store) ArtifactBytes(ctx context.Context, caller storage.Caller, runID string) (int, error) {
+// ArtifactBytes implements domain.Tasks.
+func (s *Store) ArtifactBytes(ctx context.Context, caller domain.Caller, runID string) (int, error) {
 	var bytes int
 	err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID}))
 	return bytes, wrap("measure artifacts", err)
 }
 
 // readArtifacts reads what makes up the artifacts of a run that was found.
-func readArtifacts(ctx context.Context, q queryer, runID string, last int64) ([]storage.Event, error) {
+func readArtifacts(ctx context.Context, q queryer, runID string, last int64) ([]domain.Event, error) {
 	var rows []eventRow
 	err := q.SelectContext(ctx, &rows, `
 SELECT e.number, e.kind, e.body
@@ -203,14 +203,14 @@ ORDER BY e.number`, runID, last)
 	return each(rows, eventRow.event), nil
 }
 
-// Tasks implements storage.Tasks.
-func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage.TaskFilter) ([]storage.Task, int, error) {
+// Tasks implements domain.Tasks.
+func (s *Store) Tasks(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) ([]domain.Task, int, error) {
 	query, a := listTasks(caller, filter)
 	var total int
 	if err := query.count.get(ctx, s, &total, a); err != nil {
 		return nil, 0, wrap("count tasks", err)
 	}
-	var tasks []storage.Task
+	var tasks []domain.Task
 	err := s.someRows(ctx, filter.Limit, query.page, a, func(rows *sqlx.Rows) error {
 		var row taskRow
 		err := rows.StructScan(&row)
@@ -220,8 +220,8 @@ func (s *Store) Tasks(ctx context.Context, caller storage.Caller, filter storage
 	return tasks, total, wrap("list tasks", err)
 }
 
-// TaskSizes implements storage.Tasks.
-func (s *Store) TaskSizes(ctx context.Context, caller storage.Caller, filter storage.TaskFilter) ([]int, error) {
+// TaskSizes implements domain.Tasks.
+func (s *Store) TaskSizes(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) ([]int, error) {
 	query, a := listTasks(caller, filter)
 	var sizes []int
 	err := s.someRows(ctx, filter.Limit, query.sizes, a, func(rows *sqlx.Rows) error {
@@ -234,7 +234,7 @@ func (s *Store) TaskSizes(ctx context.Context, caller storage.Caller, filter sto
 }
 
 // listTasks returns the statements for a filter, and their parameters.
-func listTasks(caller storage.Caller, filter storage.TaskFilter) (taskList, args) {
+func listTasks(caller domain.Caller, filter domain.TaskFilter) (taskList, args) {
 	query := tasksOfAll
 	if filter.Agent != "" {
 		query = tasksOfAgent
@@ -267,15 +267,15 @@ func (s *Store) someRows(ctx context.Context, limit int, query limited, a args, 
 	})
 }
 
-// Events implements storage.Tasks.
-func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string, after int64) ([]storage.Event, error) {
-	var events []storage.Event
+// Events implements domain.Tasks.
+func (s *Store) Events(ctx context.Context, caller domain.Caller, runID string, after int64) ([]domain.Event, error) {
+	var events []domain.Event
 	size := 0
 	err := s.eachRow(ctx, listEvents, by(caller, args{"run": runID, "after": after}), func(rows *sqlx.Rows) error {
 		if size > eventPageBytes {
 			return errEnough
 		}
-		var event storage.Event
+		var event domain.Event
 		err := rows.Scan(&event.Number, &event.Kind, (*[]byte)(&event.Body))
 		events = append(events, event)
 		size += len(event.Body)
@@ -287,8 +287,8 @@ func (s *Store) Events(ctx context.Context, caller storage.Caller, runID string,
 	return events, wrap("read events", err)
 }
 
-// EventBytes implements storage.Tasks.
-func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID string, after int64) (bytes int, err error) {
+// EventBytes implements domain.Tasks.
+func (s *Store) EventBytes(ctx context.Context, caller domain.Caller, runID string, after int64) (bytes int, err error) {
 	err = s.eachRow(ctx, listEventBytes, by(caller, args{"run": runID, "after": after}), func(rows *sqlx.Rows) error {
 		if bytes > eventPageBytes {
 			return errEnough
@@ -301,11 +301,11 @@ func (s *Store) EventBytes(ctx context.Context, caller storage.Caller, runID str
 	return bytes, wrap("measure events", err)
 }
 
-// RecentTurns implements storage.Tasks.
-func (s *Store) RecentTurns(ctx context.Context, caller storage.Caller, conversationID string, limit int) ([]storage.Run, error) {
-	var turns []storage.Run
+// RecentTurns implements domain.Tasks.
+func (s *Store) RecentTurns(ctx context.Context, caller domain.Caller, conversationID string, limit int) ([]domain.Run, error) {
+	var turns []domain.Run
 	err := s.someRows(ctx, limit, listRecentTurns, by(caller, args{"conversation": conversationID}), func(rows *sqlx.Rows) error {
-		var turn storage.Run
+		var turn domain.Run
 		err := rows.Scan(&turn.ID, &turn.Question, &turn.Status, (*[]byte)(&turn.Result), &turn.ResultBytes)
 		turns = append(turns, turn)
 		return err

@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // resolve returns a request of a caller about a namespace of alice's, resolved.
-func (w world) resolve(caller storage.Caller, namespace, conversationID string) (storage.RunRequest, error) {
-	request := storage.RunRequest{Caller: caller,
-		Question: storage.Question{Namespace: nsRef("alice", namespace), ConversationID: conversationID}}
+func (w world) resolve(caller domain.Caller, namespace, conversationID string) (domain.RunRequest, error) {
+	request := domain.RunRequest{Caller: caller,
+		Question: domain.Question{Namespace: nsRef("alice", namespace), ConversationID: conversationID}}
 	err := w.ResolveRun(w.t.Context(), &request)
 	return request, err
 }
@@ -30,14 +30,14 @@ func TestAskIn(t *testing.T) {
 		w := newWorld(t, store)
 		w.create("alice", "other", "three")
 		ctx, alice := t.Context(), user("alice")
-		wholly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
-		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		wholly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
+		partly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
 		free := w.ask(alice, "ns", uuid.NewString(), "?").ConversationID
 		apart := w.ask(alice, "other", uuid.NewString(), "?").ConversationID
 		own := w.ask(partly, "ns", uuid.NewString(), "?").ConversationID
 
 		for name, test := range map[string]struct {
-			caller       storage.Caller
+			caller       domain.Caller
 			namespace    string
 			conversation string
 			begun        bool
@@ -48,14 +48,14 @@ func TestAskIn(t *testing.T) {
 			"begun":                      {alice, "ns", free, true, nil},
 			"begun elsewhere":            {alice, "ns", apart, true, nil},
 			"spelt differently":          {alice, "ns", strings.ToUpper(free), false, nil},
-			"no such namespace":          {alice, "none", free, false, storage.ErrNotFound},
-			"stranger":                   {user("bob"), "ns", free, false, storage.ErrNotFound},
+			"no such namespace":          {alice, "none", free, false, domain.ErrNotFound},
+			"stranger":                   {user("bob"), "ns", free, false, domain.ErrNotFound},
 			"token, new":                 {wholly, "ns", uuid.NewString(), false, nil},
 			"token, covered":             {wholly, "ns", free, true, nil},
-			"token, not covered":         {wholly, "ns", apart, false, storage.ErrNotFound},
-			"token, namespace of others": {wholly, "other", uuid.NewString(), false, storage.ErrNotFound},
+			"token, not covered":         {wholly, "ns", apart, false, domain.ErrNotFound},
+			"token, namespace of others": {wholly, "other", uuid.NewString(), false, domain.ErrNotFound},
 			"narrow token, its own":      {partly, "ns", own, true, nil},
-			"narrow token, not covered":  {partly, "ns", free, false, storage.ErrNotFound},
+			"narrow token, not covered":  {partly, "ns", free, false, domain.ErrNotFound},
 		} {
 			request, err := w.resolve(test.caller, test.namespace, test.conversation)
 			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
@@ -64,7 +64,7 @@ func TestAskIn(t *testing.T) {
 				t.Errorf("%s: got %+v", name, request)
 			}
 		}
-		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "ns", "one"), storage.Grant{Username: "bob", Role: storage.Viewer}))
+		w.must(w.ShareDataset(ctx, alice, dsRef("alice", "ns", "one"), domain.Grant{Username: "bob", Role: domain.Viewer}))
 		if request, err := w.resolve(user("bob"), "ns", free); err != nil || request.ConversationExists {
 			t.Errorf("a guest, under the id of another's conversation: %+v, %v", request, err)
 		}
@@ -79,17 +79,17 @@ func TestTasksAreTheAskers(t *testing.T) {
 		w := newWorld(t, store)
 		w.create("alice", "other", "three")
 		ctx, alice := t.Context(), user("alice")
-		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Editor}))
-		wholly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
-		partly := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
-		elsewhere := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "other"})
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Editor}))
+		wholly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
+		partly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
+		elsewhere := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "other"})
 		earlier := w.ask(alice, "ns", uuid.NewString(), "earlier")
-		w.must(w.finish(alice, earlier.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: json.RawMessage(`{}`)}))
+		w.must(w.finish(alice, earlier.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: json.RawMessage(`{}`)}))
 		run := w.ask(alice, "ns", earlier.ConversationID, "?")
 		w.must(sqlstoretest.Append(w, step(run.RunID, 0, 1)))
 
 		for name, test := range map[string]struct {
-			caller storage.Caller
+			caller domain.Caller
 			may    bool
 		}{
 			"the asker":             {alice, true},
@@ -108,7 +108,7 @@ func TestTasksAreTheAskers(t *testing.T) {
 				"event bytes": func() (int, error) {
 					bytes, err := w.EventBytes(ctx, test.caller, run.RunID, 0)
 					if err == nil && bytes == 0 {
-						err = storage.ErrNotFound
+						err = domain.ErrNotFound
 					}
 					return min(bytes, 1), err
 				},
@@ -116,7 +116,7 @@ func TestTasksAreTheAskers(t *testing.T) {
 				"turns": func() (int, error) {
 					turns, err := w.RecentTurns(ctx, test.caller, run.ConversationID, 5)
 					if err == nil && len(turns) == 0 {
-						err = storage.ErrNotFound
+						err = domain.ErrNotFound
 					}
 					return len(turns), err
 				},
@@ -125,16 +125,16 @@ func TestTasksAreTheAskers(t *testing.T) {
 				if test.may && (err != nil || n != 1) {
 					t.Errorf("%s, %s: %d, %v", name, what, n, err)
 				}
-				if !test.may && !errors.Is(err, storage.ErrNotFound) {
+				if !test.may && !errors.Is(err, domain.ErrNotFound) {
 					t.Errorf("%s, %s: got %d, %v, want not found", name, what, n, err)
 				}
 			}
-			tasks, total, err := w.Tasks(ctx, test.caller, storage.TaskFilter{Limit: 10})
+			tasks, total, err := w.Tasks(ctx, test.caller, domain.TaskFilter{Limit: 10})
 			if want := map[bool]int{true: 2}[test.may]; err != nil || len(tasks) != want || total != want {
 				t.Errorf("%s lists %d of %d tasks, want %d: %v", name, len(tasks), total, want, err)
 			}
 		}
-		if _, err := w.Task(ctx, alice, "another", run.RunID, false); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.Task(ctx, alice, "another", run.RunID, false); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a task of another agent: %v", err)
 		}
 	})
@@ -146,7 +146,7 @@ func TestTaskLists(t *testing.T) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
 		conversation := uuid.NewString()
-		var changes []storage.TaskChange
+		var changes []domain.TaskChange
 		for i := range 25 {
 			id := uuid.NewString()
 			if i%5 == 0 {
@@ -161,20 +161,20 @@ func TestTaskLists(t *testing.T) {
 		other := w.ask(alice, "ns", uuid.NewString(), "by another agent")
 
 		for name, test := range map[string]struct {
-			filter storage.TaskFilter
+			filter domain.TaskFilter
 			want   int
 		}{
-			"all":               {storage.TaskFilter{}, 26},
-			"one agent's":       {storage.TaskFilter{Agent: "nl2ql"}, 25},
-			"one conversation":  {storage.TaskFilter{Agent: "nl2ql", ConversationID: conversation}, 5},
-			"a state":           {storage.TaskFilter{State: "submitted"}, 26},
-			"no such state":     {storage.TaskFilter{State: "working"}, 0},
-			"changed then":      {storage.TaskFilter{StatusSince: before.UpdatedAt}, 26},
-			"changed since now": {storage.TaskFilter{StatusSince: time.Now().Add(time.Hour)}, 0},
-			"another agent's":   {storage.TaskFilter{Agent: other.Agent}, 1},
+			"all":               {domain.TaskFilter{}, 26},
+			"one agent's":       {domain.TaskFilter{Agent: "nl2ql"}, 25},
+			"one conversation":  {domain.TaskFilter{Agent: "nl2ql", ConversationID: conversation}, 5},
+			"a state":           {domain.TaskFilter{State: "submitted"}, 26},
+			"no such state":     {domain.TaskFilter{State: "working"}, 0},
+			"changed then":      {domain.TaskFilter{StatusSince: before.UpdatedAt}, 26},
+			"changed since now": {domain.TaskFilter{StatusSince: time.Now().Add(time.Hour)}, 0},
+			"another agent's":   {domain.TaskFilter{Agent: other.Agent}, 1},
 		} {
 			for _, limit := range []int{1, 7, 10, 25, 100} {
-				var listed []storage.Task
+				var listed []domain.Task
 				for {
 					test.filter.Limit = limit
 					page, total, err := w.Tasks(ctx, alice, test.filter)
@@ -184,7 +184,7 @@ func TestTaskLists(t *testing.T) {
 					}
 					sizes, err := w.TaskSizes(ctx, alice, test.filter)
 					w.must(err)
-					if !slices.EqualFunc(page, sizes, func(task storage.Task, size int) bool { return len(task.Snapshot) == size }) {
+					if !slices.EqualFunc(page, sizes, func(task domain.Task, size int) bool { return len(task.Snapshot) == size }) {
 						t.Errorf("%s: a page of %d, sizes %v", name, len(page), sizes)
 					}
 					listed = append(listed, page...)
@@ -193,8 +193,8 @@ func TestTaskLists(t *testing.T) {
 					}
 					test.filter.After = page[len(page)-1]
 				}
-				test.filter.After = storage.Task{}
-				inOrder := slices.IsSortedFunc(listed, func(a, b storage.Task) int {
+				test.filter.After = domain.Task{}
+				inOrder := slices.IsSortedFunc(listed, func(a, b domain.Task) int {
 					if c := b.UpdatedAt.Compare(a.UpdatedAt); c != 0 {
 						return c
 					}
@@ -248,12 +248,12 @@ func TestRecentTurns(t *testing.T) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
 		conversation := uuid.NewString()
-		w.must(w.finish(alice, w.ask(alice, "ns", uuid.NewString(), "elsewhere").RunID, storage.RunOutcome{Status: storage.RunCompleted}))
-		for i, status := range []storage.RunStatus{
-			storage.RunCompleted, storage.RunFailed, storage.RunCompleted, storage.RunCompleted, "", storage.RunCompleted, ""} {
+		w.must(w.finish(alice, w.ask(alice, "ns", uuid.NewString(), "elsewhere").RunID, domain.RunOutcome{Status: domain.RunCompleted}))
+		for i, status := range []domain.RunStatus{
+			domain.RunCompleted, domain.RunFailed, domain.RunCompleted, domain.RunCompleted, "", domain.RunCompleted, ""} {
 			last := w.ask(alice, "ns", conversation, fmt.Sprint(i))
 			if status != "" {
-				w.must(w.finish(alice, last.RunID, storage.RunOutcome{Status: status, Result: json.RawMessage(fmt.Sprint(i))}))
+				w.must(w.finish(alice, last.RunID, domain.RunOutcome{Status: status, Result: json.RawMessage(fmt.Sprint(i))}))
 			}
 		}
 		for limit, want := range map[int]string{1: "5", 3: "5 3 2", 20: "5 3 2 0"} {
@@ -261,7 +261,7 @@ func TestRecentTurns(t *testing.T) {
 			w.must(err)
 			var got []string
 			for _, turn := range turns {
-				if string(turn.Result) != turn.Question || turn.ResultBytes != 1 || turn.Status != storage.RunCompleted {
+				if string(turn.Result) != turn.Question || turn.ResultBytes != 1 || turn.Status != domain.RunCompleted {
 					t.Errorf("a turn: %+v", turn)
 				}
 				got = append(got, turn.Question)
@@ -273,8 +273,8 @@ func TestRecentTurns(t *testing.T) {
 		if turns, err := w.RecentTurns(ctx, alice, uuid.NewString(), 5); err != nil || len(turns) != 0 {
 			t.Errorf("of no conversation: %v, %v", turns, err)
 		}
-		large := json.RawMessage(`"` + strings.Repeat("x", storage.InlineResult) + `"`)
-		w.must(w.finish(alice, w.ask(alice, "ns", conversation, "large").RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: large}))
+		large := json.RawMessage(`"` + strings.Repeat("x", domain.InlineResult) + `"`)
+		w.must(w.finish(alice, w.ask(alice, "ns", conversation, "large").RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: large}))
 		turns, err := w.RecentTurns(ctx, alice, conversation, 1)
 		if w.must(err); turns[0].Result != nil || turns[0].ResultBytes != len(large) {
 			t.Errorf("with a large result: %d bytes of %d", len(turns[0].Result), turns[0].ResultBytes)

@@ -12,30 +12,30 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 type tokenRow struct {
-	storage.Token
+	domain.Token
 	CreatedAt int64
 	ExpiresAt int64
 }
 
-func (r tokenRow) token() storage.Token {
+func (r tokenRow) token() domain.Token {
 	r.Token.CreatedAt, r.Token.ExpiresAt = fromMillis(r.CreatedAt), fromMillis(r.ExpiresAt)
 	return r.Token
 }
 
 // mayManageTokens keeps a restricted token from creating one with more rights.
-func mayManageTokens(caller storage.Caller) error {
+func mayManageTokens(caller domain.Caller) error {
 	if caller.Restricted() {
-		return storage.Errorf(storage.ErrForbidden, "a restricted token cannot manage tokens")
+		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot manage tokens")
 	}
 	return nil
 }
 
 // CreateToken is ErrInvalid for a scope that the caller cannot see.
-func (s *Store) CreateToken(ctx context.Context, caller storage.Caller, token storage.NewToken) error {
+func (s *Store) CreateToken(ctx context.Context, caller domain.Caller, token domain.NewToken) error {
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
@@ -72,13 +72,13 @@ type tokenTarget struct {
 
 // tokenTargets finds what scopes mean now, so that the token does not cover what
 // gets their names later. It lists every scope that means nothing to the caller.
-func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, scopes []storage.Scope) ([]tokenTarget, error) {
-	var wrong []storage.FieldError
+func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, scopes []domain.Scope) ([]tokenTarget, error) {
+	var wrong []domain.FieldError
 	targets := make([]tokenTarget, len(scopes))
 	for i, scope := range scopes {
 		var err error
 		if targets[i], err = findTarget(ctx, tx, caller, scope); errors.Is(err, sql.ErrNoRows) {
-			wrong = append(wrong, storage.FieldError{
+			wrong = append(wrong, domain.FieldError{
 				Field: fmt.Sprintf("accessRestrictedTo[%d]", i), Message: "is not a namespace or dataset that exists and that you may see",
 			})
 		} else if err != nil {
@@ -86,39 +86,39 @@ func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, scope
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, storage.Invalid(wrong...)
+		return nil, domain.Invalid(wrong...)
 	}
 	return targets, nil
 }
 
-func findTarget(ctx context.Context, q queryer, caller storage.Caller, scope storage.Scope) (tokenTarget, error) {
+func findTarget(ctx context.Context, q queryer, caller domain.Caller, scope domain.Scope) (tokenTarget, error) {
 	if scope.Dataset == "" {
-		found, err := findNamespace(ctx, q, caller, storage.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
+		found, err := findNamespace(ctx, q, caller, domain.NamespaceRef{Owner: scope.Owner, Name: scope.Namespace})
 		return tokenTarget{namespaceID: found.ID}, err
 	}
-	found, err := findDataset(ctx, q, caller, storage.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
+	found, err := findDataset(ctx, q, caller, domain.DatasetRef{Owner: scope.Owner, Namespace: scope.Namespace, Name: scope.Dataset})
 	return tokenTarget{namespaceID: found.NamespaceID, datasetID: sql.NullString{String: found.ID, Valid: true}}, err
 }
 
 // Tokens lists the caller's, newest first.
-func (s *Store) Tokens(ctx context.Context, caller storage.Caller) ([]storage.Token, error) {
+func (s *Store) Tokens(ctx context.Context, caller domain.Caller) ([]domain.Token, error) {
 	return s.tokens(ctx, caller, "")
 }
 
 // Token returns one of the caller's tokens. A restricted token reads itself alone.
-func (s *Store) Token(ctx context.Context, caller storage.Caller, id string) (storage.Token, error) {
+func (s *Store) Token(ctx context.Context, caller domain.Caller, id string) (domain.Token, error) {
 	found, err := s.tokens(ctx, caller, id)
 	if err != nil {
-		return storage.Token{}, err
+		return domain.Token{}, err
 	}
 	if len(found) == 0 {
-		return storage.Token{}, storage.ErrNotFound
+		return domain.Token{}, domain.ErrNotFound
 	}
 	return found[0], nil
 }
 
 // tokens lists the caller's tokens, newest first, or the one with an id.
-func (s *Store) tokens(ctx context.Context, caller storage.Caller, id string) ([]storage.Token, error) {
+func (s *Store) tokens(ctx context.Context, caller domain.Caller, id string) ([]domain.Token, error) {
 	if err := mayManageTokens(caller); err != nil && (id == "" || id != caller.Restriction) {
 		return nil, err
 	}
@@ -134,23 +134,23 @@ ORDER BY created_at DESC, id DESC`
 	}
 	var scopes []struct {
 		TokenID string
-		storage.Scope
+		domain.Scope
 	}
 	if err := tokenScopes.list(ctx, s, &scopes, by(caller, args{"token": id})); err != nil {
 		return nil, wrap("read what tokens cover", err)
 	}
-	covered := map[string][]storage.Scope{}
+	covered := map[string][]domain.Scope{}
 	for _, scope := range scopes {
 		covered[scope.TokenID] = append(covered[scope.TokenID], scope.Scope)
 	}
-	return each(rows, func(row tokenRow) storage.Token {
+	return each(rows, func(row tokenRow) domain.Token {
 		row.Scopes = covered[row.ID]
 		return row.token()
 	}), nil
 }
 
 // DeleteToken revokes a token: it is refused from then on.
-func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id string) error {
+func (s *Store) DeleteToken(ctx context.Context, caller domain.Caller, id string) error {
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
@@ -161,19 +161,19 @@ func (s *Store) DeleteToken(ctx context.Context, caller storage.Caller, id strin
 
 // TokenCaller returns the caller that a token is for. ErrNotFound when there is no such token
 // of that text any more.
-func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (storage.Caller, error) {
+func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (domain.Caller, error) {
 	var row struct {
 		Owner      string
 		Hash       string
 		Restricted bool
 	}
 	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
-		return storage.Caller{}, wrap("read token", err)
+		return domain.Caller{}, wrap("read token", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
-		return storage.Caller{}, storage.ErrNotFound
+		return domain.Caller{}, domain.ErrNotFound
 	}
-	caller := storage.Caller{Username: row.Owner}
+	caller := domain.Caller{Username: row.Owner}
 	if row.Restricted {
 		caller.Restriction = id
 	}
@@ -187,7 +187,7 @@ func (s *Store) RevokedTokens(ctx context.Context, ids []string) ([]string, erro
 
 // SigningKey returns the key that something is signed with, the same on every replica, made
 // on first use.
-func (s *Store) SigningKey(ctx context.Context, purpose storage.KeyPurpose) ([]byte, error) {
+func (s *Store) SigningKey(ctx context.Context, purpose domain.KeyPurpose) ([]byte, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
@@ -20,8 +20,8 @@ func TestTokenLife(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		ctx, alice, id := t.Context(), user("alice"), uuid.NewString()
-		token := storage.NewToken{
-			Token: storage.Token{ID: id, Name: "mine", Access: storage.WriteAccess, CreatedAt: time.UnixMilli(1000).UTC(), ExpiresAt: time.UnixMilli(2000).UTC()},
+		token := domain.NewToken{
+			Token: domain.Token{ID: id, Name: "mine", Access: domain.WriteAccess, CreatedAt: time.UnixMilli(1000).UTC(), ExpiresAt: time.UnixMilli(2000).UTC()},
 			Hash:  []byte("hash"),
 		}
 		if err := store.CreateToken(ctx, alice, token); err != nil {
@@ -39,14 +39,14 @@ func TestTokenLife(t *testing.T) {
 			"a token of others":  func() error { _, err := store.Token(ctx, user("bob"), id); return err }(),
 			"deletion by others": store.DeleteToken(ctx, user("bob"), id),
 		} {
-			if !errors.Is(err, storage.ErrNotFound) {
+			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: got %v, want not found", name, err)
 			}
 		}
 		if err := store.DeleteToken(ctx, alice, id); err != nil {
 			t.Error(err)
 		}
-		if _, err := store.TokenCaller(ctx, id, []byte("hash")); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := store.TokenCaller(ctx, id, []byte("hash")); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("an ended token: got %v, want not found", err)
 		}
 	})
@@ -58,7 +58,7 @@ func TestRevokedTokens(t *testing.T) {
 		w := world{store, t}
 		var ids, revoked []string
 		for i := range 250 {
-			token := newToken(storage.ReadAccess)
+			token := newToken(domain.ReadAccess)
 			if ids = append(ids, token.ID); i%100 == 7 {
 				revoked = append(revoked, token.ID)
 				continue
@@ -84,7 +84,7 @@ func TestTokensOfOlderVersions(t *testing.T) {
 			ctx := t.Context()
 			w := world{open(t, cfg), t}
 			w.must(w.MigrateTo(ctx, 4))
-			create := func(id string, scopes ...storage.Scope) storage.Caller {
+			create := func(id string, scopes ...domain.Scope) domain.Caller {
 				w.must(w.Exec(ctx, `
 INSERT INTO tokens (id, owner, name, hash, restricted, created_at, expires_at)
 VALUES ($1, 'alice', 'old', 'ab', TRUE, 1, 2)`, id))
@@ -93,7 +93,7 @@ VALUES ($1, 'alice', 'old', 'ab', TRUE, 1, 2)`, id))
 INSERT INTO token_scopes (token_id, position, owner, namespace, dataset)
 VALUES ($1, $2, $3, $4, $5)`, id, i, scope.Owner, scope.Namespace, scope.Dataset))
 				}
-				return storage.Caller{Username: "alice", Restriction: id}
+				return domain.Caller{Username: "alice", Restriction: id}
 			}
 			for id, namespace := range map[string]string{"n1": "ns", "n2": "other"} {
 				w.must(w.Exec(ctx, `INSERT INTO namespaces (id, owner, name, created_at) VALUES ($1, 'alice', $2, 1)`, id, namespace))
@@ -106,16 +106,16 @@ VALUES ($1, $2, $3, 1, 1, 1)`, id, at[0], at[1]))
 INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
 VALUES ($1, 1, '[]', 0, 0, 1)`, id))
 			}
-			whole := create("t1", storage.Scope{Owner: "alice", Namespace: "NS"})
-			single := create("t2", storage.Scope{Owner: "alice", Namespace: "other", Dataset: "ONE"}, storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "Two"})
-			gone := create("t3", storage.Scope{Owner: "alice", Namespace: "none"}, storage.Scope{Owner: "alice", Namespace: "ns", Dataset: "three"})
+			whole := create("t1", domain.Scope{Owner: "alice", Namespace: "NS"})
+			single := create("t2", domain.Scope{Owner: "alice", Namespace: "other", Dataset: "ONE"}, domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "Two"})
+			gone := create("t3", domain.Scope{Owner: "alice", Namespace: "none"}, domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "three"})
 			w.must(w.Migrate(ctx))
-			beside := create("t4", storage.Scope{Owner: "alice", Namespace: "ns"})
+			beside := create("t4", domain.Scope{Owner: "alice", Namespace: "ns"})
 			w.create("alice", "none", "one")
 			w.create("alice", "ns", "three")
 
 			for _, test := range []struct {
-				caller storage.Caller
+				caller domain.Caller
 				want   string
 			}{
 				{whole, "alice/ns/one alice/ns/three alice/ns/two"},
@@ -129,11 +129,11 @@ VALUES ($1, 1, '[]', 0, 0, 1)`, id))
 			}
 			// They were not created with write access.
 			err := w.ClearDataset(ctx, single, dsRef("alice", "ns", "two"))
-			if !errors.Is(err, storage.ErrForbidden) {
+			if !errors.Is(err, domain.ErrForbidden) {
 				t.Errorf("clear: got %v, want forbidden", err)
 			}
-			err = w.ShareNamespace(ctx, whole, nsRef("alice", "ns"), storage.Grant{Username: "bob", Role: storage.Viewer})
-			if !errors.Is(err, storage.ErrForbidden) {
+			err = w.ShareNamespace(ctx, whole, nsRef("alice", "ns"), domain.Grant{Username: "bob", Role: domain.Viewer})
+			if !errors.Is(err, domain.ErrForbidden) {
 				t.Errorf("share: got %v, want forbidden", err)
 			}
 		})
@@ -147,7 +147,7 @@ func TestSigningKeyIsOne(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range keys {
 			group.Go(func() {
-				key, err := store.SigningKey(t.Context(), storage.KeyForTokens)
+				key, err := store.SigningKey(t.Context(), domain.KeyForTokens)
 				if err != nil {
 					t.Error(err)
 				}

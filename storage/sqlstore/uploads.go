@@ -10,7 +10,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // staleUploads is the open sessions of all users that began before $1, for retention.
@@ -24,8 +24,8 @@ const staleUploads = `
 // uploadRow is a file with its session.
 type uploadRow struct {
 	SessionID     string
-	SessionStatus storage.UploadStatus
-	storage.UploadFile
+	SessionStatus domain.UploadStatus
+	domain.UploadFile
 }
 
 const (
@@ -34,11 +34,11 @@ const (
 )
 
 // sessionOf gathers the rows of one session.
-func sessionOf(rows []uploadRow) (storage.UploadSession, error) {
+func sessionOf(rows []uploadRow) (domain.UploadSession, error) {
 	if len(rows) == 0 {
-		return storage.UploadSession{}, storage.ErrNotFound
+		return domain.UploadSession{}, domain.ErrNotFound
 	}
-	session := storage.UploadSession{ID: rows[0].SessionID, Status: rows[0].SessionStatus}
+	session := domain.UploadSession{ID: rows[0].SessionID, Status: rows[0].SessionStatus}
 	for _, row := range rows {
 		session.Files = append(session.Files, row.UploadFile)
 	}
@@ -52,13 +52,13 @@ var (
 	touchUpload      = parse(`UPDATE upload_sessions AS u SET updated_at = :now WHERE u.id = :session AND ` + ownUpload + ` RETURNING status`)
 )
 
-// MayUpload implements storage.Uploads.
-func (s *Store) MayUpload(ctx context.Context, caller storage.Caller, files int) error {
+// MayUpload implements domain.Uploads.
+func (s *Store) MayUpload(ctx context.Context, caller domain.Caller, files int) error {
 	err := mayUpload(ctx, s, caller, files)
 	return wrap("count uploads", err)
 }
 
-func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int) error {
+func mayUpload(ctx context.Context, q queryer, caller domain.Caller, files int) error {
 	if err := mayWrite(ctx, q, caller); err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func mayUpload(ctx context.Context, q queryer, caller storage.Caller, files int)
 	if err := countOpenUploads.get(ctx, q, &open, by(caller, nil)); err != nil {
 		return err
 	}
-	if open+files > storage.MaxOpenUploads {
-		return storage.Errorf(storage.ErrTooMany, "you are uploading %d files, and may upload at most %d at a time; finish or abort some: "+
-			"what is left unfinished is aborted after a day", open, storage.MaxOpenUploads)
+	if open+files > domain.MaxOpenUploads {
+		return domain.Errorf(domain.ErrTooMany, "you are uploading %d files, and may upload at most %d at a time; finish or abort some: "+
+			"what is left unfinished is aborted after a day", open, domain.MaxOpenUploads)
 	}
 	return nil
 }
 
-// CreateUploadSession implements storage.Uploads.
-func (s *Store) CreateUploadSession(ctx context.Context, caller storage.Caller, session storage.UploadSession) error {
+// CreateUploadSession implements domain.Uploads.
+func (s *Store) CreateUploadSession(ctx context.Context, caller domain.Caller, session domain.UploadSession) error {
 	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *sqlx.Tx) error {
 		if err := mayUpload(ctx, tx, caller, len(session.Files)); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (s *Store) CreateUploadSession(ctx context.Context, caller storage.Caller, 
 		_, err := exec(ctx, tx, `
 INSERT INTO upload_sessions (id, owner, restriction, status, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $5)`,
-			session.ID, caller.Username, caller.Restriction, storage.UploadPreparing, s.millis())
+			session.ID, caller.Username, caller.Restriction, domain.UploadPreparing, s.millis())
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ VALUES ($1, $2, $3, $4, $5, $5)`,
 			_, err := exec(ctx, tx, `
 INSERT INTO upload_files (id, session_id, position, filename, byte_count, part_size, upload_id, object_key, status, dataset)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-				file.ID, session.ID, i, file.Filename, file.Size, file.PartSize, file.UploadID, file.Key, storage.UploadPreparing,
+				file.ID, session.ID, i, file.Filename, file.Size, file.PartSize, file.UploadID, file.Key, domain.UploadPreparing,
 				datasetPath(file.Dataset))
 			if err != nil {
 				return err
@@ -100,29 +100,29 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 	})
 }
 
-// UploadSession implements storage.Uploads.
-func (s *Store) UploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+// UploadSession implements domain.Uploads.
+func (s *Store) UploadSession(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	session, err := readUploadSession(ctx, s, caller, id)
 	return session, wrap("read upload session", err)
 }
 
-func readUploadSession(ctx context.Context, q queryer, caller storage.Caller, id string) (storage.UploadSession, error) {
+func readUploadSession(ctx context.Context, q queryer, caller domain.Caller, id string) (domain.UploadSession, error) {
 	var rows []uploadRow
 	if err := selectUpload.list(ctx, q, &rows, by(caller, args{"session": id})); err != nil {
-		return storage.UploadSession{}, err
+		return domain.UploadSession{}, err
 	}
 	return sessionOf(rows)
 }
 
-// DatasetUpload implements storage.Uploads.
-func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref storage.DatasetRef, key string) (storage.IngestFile, error) {
+// DatasetUpload implements domain.Uploads.
+func (s *Store) DatasetUpload(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, key string) (domain.IngestFile, error) {
 	var row struct {
 		SessionID string
 		ID        string
 		Dataset   sql.NullString
 	}
 	if err := uploadByKey.get(ctx, s, &row, by(caller, args{"key": key})); err != nil {
-		return storage.IngestFile{}, wrap("find upload", err)
+		return domain.IngestFile{}, wrap("find upload", err)
 	}
 	path := datasetPath(ref)
 	isFor := row.Dataset.String == path
@@ -131,32 +131,32 @@ func (s *Store) DatasetUpload(ctx context.Context, caller storage.Caller, ref st
 		isFor = key == "uploads/"+row.ID+"-"+hex.EncodeToString(sum[:16])
 	}
 	if !isFor {
-		return storage.IngestFile{}, storage.Invalid(storage.FieldError{Field: "key",
+		return domain.IngestFile{}, domain.Invalid(domain.FieldError{Field: "key",
 			Message: "is that of an upload which was not prepared for a dataset of this name"})
 	}
-	return storage.IngestFile{SessionID: row.SessionID, FileID: row.ID}, nil
+	return domain.IngestFile{SessionID: row.SessionID, FileID: row.ID}, nil
 }
 
 // datasetPath is what upload_files.dataset holds. Names have no slash, and are
 // compared without regard to case.
-func datasetPath(ref storage.DatasetRef) string {
-	if ref == (storage.DatasetRef{}) {
+func datasetPath(ref domain.DatasetRef) string {
+	if ref == (domain.DatasetRef{}) {
 		return ""
 	}
-	return storage.NormalizeUsername(ref.Owner) + "/" + strings.ToLower(ref.Namespace+"/"+ref.Name)
+	return domain.NormalizeUsername(ref.Owner) + "/" + strings.ToLower(ref.Namespace+"/"+ref.Name)
 }
 
 // lockUploadSession reads the status of a session and locks it until the transaction ends.
-func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller storage.Caller, id string) (storage.UploadStatus, error) {
-	var status storage.UploadStatus
+func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, id string) (domain.UploadStatus, error) {
+	var status domain.UploadStatus
 	err := touchUpload.get(ctx, tx, &status, by(caller, args{"session": id, "now": s.millis()}))
 	return status, err
 }
 
-// CompleteUploadFile implements storage.Uploads.
-func (s *Store) CompleteUploadFile(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadSession, error) {
-	var session storage.UploadSession
-	var status storage.UploadStatus
+// CompleteUploadFile implements domain.Uploads.
+func (s *Store) CompleteUploadFile(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadSession, error) {
+	var session domain.UploadSession
+	var status domain.UploadStatus
 	err := s.inTx(ctx, "complete upload file", func(tx *sqlx.Tx) error {
 		if _, err := s.lockUploadSession(ctx, tx, caller, sessionID); err != nil {
 			return err
@@ -165,8 +165,8 @@ func (s *Store) CompleteUploadFile(ctx context.Context, caller storage.Caller, s
 		if err != nil {
 			return err
 		}
-		if status == storage.UploadAborted {
-			return storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+		if status == domain.UploadAborted {
+			return domain.Errorf(domain.ErrInvalid, "the upload was aborted")
 		}
 		if _, err := exec(ctx, tx, `UPDATE upload_files SET status = 'completed' WHERE id = $1`, fileID); err != nil {
 			return err
@@ -183,23 +183,23 @@ WHERE id = $1
 		session, err = readUploadSession(ctx, tx, caller, sessionID)
 		return err
 	})
-	if file, ok := session.File(fileID); ok && err == nil && status == storage.UploadPreparing {
-		s.observer.UploadsEnded(storage.UploadCompleted, 1, file.Size)
+	if file, ok := session.File(fileID); ok && err == nil && status == domain.UploadPreparing {
+		s.observer.UploadsEnded(domain.UploadCompleted, 1, file.Size)
 	}
 	return session, err
 }
 
-// AbortUploadSession implements storage.Uploads.
-func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
-	var session storage.UploadSession
+// AbortUploadSession implements domain.Uploads.
+func (s *Store) AbortUploadSession(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
+	var session domain.UploadSession
 	var files int64
 	err := s.inTx(ctx, "abort upload session", func(tx *sqlx.Tx) error {
 		status, err := s.lockUploadSession(ctx, tx, caller, id)
 		if err != nil {
 			return err
 		}
-		if status == storage.UploadCompleted {
-			return storage.Errorf(storage.ErrInvalid, "the upload is completed and cannot be aborted")
+		if status == domain.UploadCompleted {
+			return domain.Errorf(domain.ErrInvalid, "the upload is completed and cannot be aborted")
 		}
 		if files, err = abortUpload(ctx, tx, id); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (s *Store) AbortUploadSession(ctx context.Context, caller storage.Caller, i
 		return err
 	})
 	if err == nil {
-		s.observer.UploadsEnded(storage.UploadAborted, int(files), 0)
+		s.observer.UploadsEnded(domain.UploadAborted, int(files), 0)
 	}
 	return session, err
 }
@@ -223,9 +223,9 @@ func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err 
 	return files, err
 }
 
-// AbortStaleUploads implements storage.Uploads.
-func (s *Store) AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]storage.UploadSession, error) {
-	var stale []storage.UploadSession
+// AbortStaleUploads implements domain.Uploads.
+func (s *Store) AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]domain.UploadSession, error) {
+	var stale []domain.UploadSession
 	var aborted int64
 	err := s.inTx(ctx, "abort stale uploads", func(tx *sqlx.Tx) error {
 		stale, aborted = nil, 0
@@ -258,7 +258,7 @@ RETURNING id`, s.now().Add(-age).UnixMilli(), limit, s.millis())
 		return nil
 	})
 	if err == nil {
-		s.observer.UploadsEnded(storage.UploadAborted, int(aborted), 0)
+		s.observer.UploadsEnded(domain.UploadAborted, int(aborted), 0)
 	}
 	return stale, err
 }

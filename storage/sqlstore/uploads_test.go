@@ -9,18 +9,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // upload prepares a session with some files.
-func (w world) upload(caller storage.Caller, files int) storage.UploadSession {
+func (w world) upload(caller domain.Caller, files int) domain.UploadSession {
 	w.t.Helper()
-	session := storage.UploadSession{ID: uuid.NewString()}
+	session := domain.UploadSession{ID: uuid.NewString()}
 	for i := range files {
 		id := uuid.NewString()
-		session.Files = append(session.Files, storage.UploadFile{
+		session.Files = append(session.Files, domain.UploadFile{
 			ID: id, Filename: fmt.Sprint("file", i, ".csv"), Size: 20, PartSize: 8, Key: "uploads/" + id, UploadID: "u" + id})
 	}
 	w.must(w.CreateUploadSession(w.t.Context(), caller, session))
@@ -28,7 +28,7 @@ func (w world) upload(caller storage.Caller, files int) storage.UploadSession {
 }
 
 // uploaded is upload, with all files completed.
-func (w world) uploaded(caller storage.Caller, files int) storage.UploadSession {
+func (w world) uploaded(caller domain.Caller, files int) domain.UploadSession {
 	w.t.Helper()
 	session := w.upload(caller, files)
 	for _, file := range session.Files {
@@ -47,17 +47,17 @@ func TestUploadLife(t *testing.T) {
 
 		got, err := w.UploadSession(ctx, alice, session.ID)
 		w.must(err)
-		if got.Status != storage.UploadPreparing || len(got.Files) != 2 || got.Files[1].Filename != "file1.csv" || got.Files[0].UploadID == "" {
+		if got.Status != domain.UploadPreparing || len(got.Files) != 2 || got.Files[1].Filename != "file1.csv" || got.Files[0].UploadID == "" {
 			t.Errorf("prepared: %+v", got)
 		}
-		for i, want := range []storage.UploadStatus{storage.UploadPreparing, storage.UploadCompleted} {
+		for i, want := range []domain.UploadStatus{domain.UploadPreparing, domain.UploadCompleted} {
 			for range 2 { // the second time changes nothing
 				if got, err = w.CompleteUploadFile(ctx, alice, session.ID, session.Files[i].ID); err != nil || got.Status != want {
 					t.Errorf("file %d: %v, %v", i, got.Status, err)
 				}
 			}
 		}
-		if _, err := w.AbortUploadSession(ctx, alice, session.ID); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.AbortUploadSession(ctx, alice, session.ID); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("abort a completed session: %v", err)
 		}
 
@@ -67,11 +67,11 @@ func TestUploadLife(t *testing.T) {
 		for range 2 {
 			got, err = w.AbortUploadSession(ctx, alice, session.ID)
 			w.must(err)
-			if got.Status != storage.UploadAborted || got.Files[0].Status != storage.UploadCompleted || got.Files[1].Status != storage.UploadAborted {
+			if got.Status != domain.UploadAborted || got.Files[0].Status != domain.UploadCompleted || got.Files[1].Status != domain.UploadAborted {
 				t.Errorf("aborted: %+v", got)
 			}
 		}
-		if _, err := w.CompleteUploadFile(ctx, alice, session.ID, session.Files[1].ID); !errors.Is(err, storage.ErrInvalid) {
+		if _, err := w.CompleteUploadFile(ctx, alice, session.ID, session.Files[1].ID); !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("complete an aborted file: %v", err)
 		}
 	})
@@ -82,33 +82,33 @@ func TestUploadsAreTheirUsersAlone(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, alice := t.Context(), user("alice")
-		narrow := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
-		other := w.restricted("alice", storage.Scope{Owner: "alice", Namespace: "ns"})
+		narrow := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
+		other := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		free, own := w.upload(alice, 1), w.upload(narrow, 1)
 		for _, test := range []struct {
-			caller  storage.Caller
-			session storage.UploadSession
+			caller  domain.Caller
+			session domain.UploadSession
 			visible bool
 		}{
 			{alice, free, true}, {alice, own, true}, {narrow, own, true},
 			{narrow, free, false}, {other, own, false}, {user("bob"), free, false},
 		} {
 			_, err := w.UploadSession(ctx, test.caller, test.session.ID)
-			if (err == nil) != test.visible || err != nil && !errors.Is(err, storage.ErrNotFound) {
+			if (err == nil) != test.visible || err != nil && !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v reads: %v", test.caller, err)
 			}
 			if test.visible {
 				continue
 			}
-			if _, err := w.CompleteUploadFile(ctx, test.caller, test.session.ID, test.session.Files[0].ID); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := w.CompleteUploadFile(ctx, test.caller, test.session.ID, test.session.Files[0].ID); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v completes: %v", test.caller, err)
 			}
-			if _, err := w.AbortUploadSession(ctx, test.caller, test.session.ID); !errors.Is(err, storage.ErrNotFound) {
+			if _, err := w.AbortUploadSession(ctx, test.caller, test.session.ID); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%+v aborts: %v", test.caller, err)
 			}
 		}
 		// A file is found in its own session only.
-		if _, err := w.CompleteUploadFile(ctx, alice, free.ID, own.Files[0].ID); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.CompleteUploadFile(ctx, alice, free.ID, own.Files[0].ID); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a file of another session: %v", err)
 		}
 	})
@@ -124,7 +124,7 @@ func TestStaleUploadsAreAborted(t *testing.T) {
 		}
 		got, err := w.AbortStaleUploads(t.Context(), -time.Hour, 10)
 		w.must(err)
-		if len(got) != 1 || got[0].ID != stale.ID || len(got[0].Files) != 2 || got[0].Status != storage.UploadAborted {
+		if len(got) != 1 || got[0].ID != stale.ID || len(got[0].Files) != 2 || got[0].Status != domain.UploadAborted {
 			t.Errorf("stale: %+v, but %s is done", got, done.ID)
 		}
 	})
@@ -148,7 +148,7 @@ func TestCompleteOrAbort(t *testing.T) {
 				} else if _, err = w.AbortUploadSession(t.Context(), user("alice"), session.ID); err == nil {
 					aborted.Add(1)
 				}
-				if err != nil && !errors.Is(err, storage.ErrInvalid) {
+				if err != nil && !errors.Is(err, domain.ErrInvalid) {
 					t.Error(err)
 				}
 			})
@@ -163,15 +163,15 @@ func TestDatasetUpload(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
-		session := storage.UploadSession{ID: uuid.NewString()}
-		for _, ref := range []storage.DatasetRef{{Owner: "alice", Namespace: "Ns", Name: "One"}, {}} {
+		session := domain.UploadSession{ID: uuid.NewString()}
+		for _, ref := range []domain.DatasetRef{{Owner: "alice", Namespace: "Ns", Name: "One"}, {}} {
 			id := uuid.NewString()
-			session.Files = append(session.Files, storage.UploadFile{
+			session.Files = append(session.Files, domain.UploadFile{
 				ID: id, Filename: "a.csv", Size: 20, PartSize: 8, Key: "uploads/" + id, UploadID: "u" + id, Dataset: ref})
 		}
 		w.must(w.CreateUploadSession(t.Context(), user("alice"), session))
 		w.checkDatasetUploads(session)
-		if _, err := w.DatasetUpload(t.Context(), user("bob"), dsRef("alice", "ns", "one"), session.Files[0].Key); !errors.Is(err, storage.ErrNotFound) {
+		if _, err := w.DatasetUpload(t.Context(), user("bob"), dsRef("alice", "ns", "one"), session.Files[0].Key); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("somebody else's: %v", err)
 		}
 	})
@@ -179,16 +179,16 @@ func TestDatasetUpload(t *testing.T) {
 
 // checkDatasetUploads looks up a session's two files, of which the first was prepared
 // for the dataset alice/ns/one and the second for none.
-func (w world) checkDatasetUploads(session storage.UploadSession) {
+func (w world) checkDatasetUploads(session domain.UploadSession) {
 	w.t.Helper()
 	for i, file := range session.Files {
 		for _, name := range []string{"one", "ONE", "two", ""} {
 			got, err := w.DatasetUpload(w.t.Context(), user("alice"), dsRef("alice", "nS", name), file.Key)
 			if i == 0 && (name == "one" || name == "ONE") {
-				if want := (storage.IngestFile{SessionID: session.ID, FileID: file.ID}); err != nil || got != want {
+				if want := (domain.IngestFile{SessionID: session.ID, FileID: file.ID}); err != nil || got != want {
 					w.t.Errorf("the upload for %s: %+v, %v", name, got, err)
 				}
-			} else if !errors.Is(err, storage.ErrInvalid) {
+			} else if !errors.Is(err, domain.ErrInvalid) {
 				w.t.Errorf("file %d for %q: %v", i, name, err)
 			}
 		}
@@ -205,7 +205,7 @@ func TestUploadsFromBeforeTheColumn(t *testing.T) {
 			store := open(t, cfg)
 			w := world{t: t, Store: store}
 			w.must(store.MigrateTo(t.Context(), 7))
-			session := storage.UploadSession{ID: "s", Files: []storage.UploadFile{
+			session := domain.UploadSession{ID: "s", Files: []domain.UploadFile{
 				// The digest of alice/ns/one.
 				{ID: "a", Key: "uploads/a-0ba82835bb852ce8a5a1121f33382aaa"}, {ID: "b", Key: "uploads/b"},
 			}}
@@ -217,7 +217,7 @@ func TestUploadsFromBeforeTheColumn(t *testing.T) {
 			}
 			w.must(store.Migrate(t.Context()))
 			w.checkDatasetUploads(session)
-			for i, want := range []storage.UploadStatus{storage.UploadPreparing, storage.UploadCompleted} {
+			for i, want := range []domain.UploadStatus{domain.UploadPreparing, domain.UploadCompleted} {
 				got, err := store.CompleteUploadFile(t.Context(), user("alice"), "s", session.Files[i].ID)
 				if err != nil || got.Status != want || got.Files[i].Key != session.Files[i].Key {
 					t.Errorf("completed: %+v, %v", got, err)

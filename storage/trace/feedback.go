@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/retry"
-	"parley/storage"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // FeedbackConfig is the configuration of Feedback.
 type FeedbackConfig struct {
-	Records storage.Ratings
+	Records domain.Ratings
 	// Langfuse stores scores; nil for ratings in the records alone.
 	Langfuse *Langfuse
 	Log      *slog.Logger
@@ -45,9 +45,9 @@ func NewFeedback(cfg FeedbackConfig) *Feedback {
 }
 
 // Rate rates a completed run of the caller's, in place of an earlier rating. A failure of
-// the tracing store is storage.ErrTracing, and nothing is recorded. Once it has the lease,
+// the tracing store is domain.ErrTracing, and nothing is recorded. Once it has the lease,
 // it goes on when ctx ends.
-func (f *Feedback) Rate(ctx context.Context, caller storage.Caller, rating storage.Rating) error {
+func (f *Feedback) Rate(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
 	lease, err := f.acquire(ctx, caller, rating.RunID)
 	if err != nil {
 		return err
@@ -67,29 +67,29 @@ func (f *Feedback) Rate(ctx context.Context, caller storage.Caller, rating stora
 }
 
 // acquire waits for the lease to rate a run.
-func (f *Feedback) acquire(ctx context.Context, caller storage.Caller, runID string) (lease storage.RatingLease, err error) {
+func (f *Feedback) acquire(ctx context.Context, caller domain.Caller, runID string) (lease domain.RatingLease, err error) {
 	today := ""
 	if f.cfg.Langfuse != nil {
 		today = f.cfg.Now().UTC().Format(time.DateOnly)
 	}
 	policy := retry.Policy{Initial: 10 * time.Millisecond, Max: 250 * time.Millisecond, Timeout: leaseTimeout}
-	policy.Retryable = func(err error) bool { return errors.Is(err, storage.ErrConflict) }
+	policy.Retryable = func(err error) bool { return errors.Is(err, domain.ErrConflict) }
 	err = retry.Do(ctx, policy, func() (err error) {
 		lease, err = f.cfg.Records.AcquireRating(ctx, caller, runID, today, leaseTime)
 		return err
 	})
 	switch {
-	case !errors.Is(err, storage.ErrConflict):
+	case !errors.Is(err, domain.ErrConflict):
 		return lease, err
 	case ctx.Err() != nil:
 		return lease, fmt.Errorf("wait for another rating of the run: %w", ctx.Err())
 	}
-	return lease, storage.Errorf(storage.ErrUnavailable, "this run is being rated already; try again")
+	return lease, domain.Errorf(domain.ErrUnavailable, "this run is being rated already; try again")
 }
 
 // score makes this rating the only one in the tracing store, which always has one
 // meanwhile.
-func (f *Feedback) score(ctx context.Context, lease storage.RatingLease, rating storage.Rating) error {
+func (f *Feedback) score(ctx context.Context, lease domain.RatingLease, rating domain.Rating) error {
 	if f.cfg.Langfuse == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (f *Feedback) score(ctx context.Context, lease storage.RatingLease, rating 
 }
 
 // release lets others rate the run at once, before the lease expires.
-func (f *Feedback) release(ctx context.Context, lease storage.RatingLease) {
+func (f *Feedback) release(ctx context.Context, lease domain.RatingLease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := f.cfg.Records.ReleaseRating(ctx, lease); err != nil {

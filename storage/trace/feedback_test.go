@@ -13,27 +13,27 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/trace"
 	"parley/storage/trace/tracetest"
 )
 
-var alice = storage.Caller{Username: "alice"}
+var alice = domain.Caller{Username: "alice"}
 
 // completedRun returns a run of alice's that has ended as it should.
 func completedRun(t *testing.T, store *sqlstore.Store) string {
 	t.Helper()
 	ctx := t.Context()
-	if err := store.CreateDataset(ctx, alice, "shop", "d"+strings.ReplaceAll(uuid.NewString(), "-", ""), storage.Definition{}); err != nil {
+	if err := store.CreateDataset(ctx, alice, "shop", "d"+strings.ReplaceAll(uuid.NewString(), "-", ""), domain.Definition{}); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := sqlstoretest.Ask(ctx, store, alice, storage.Question{
-		ConversationID: uuid.NewString(), Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",
+	asked, err := sqlstoretest.Ask(ctx, store, alice, domain.Question{
+		ConversationID: uuid.NewString(), Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",
 	})
 	if err == nil {
-		err = sqlstoretest.Finish(ctx, store, alice, asked.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)})
+		err = sqlstoretest.Finish(ctx, store, alice, asked.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: []byte(`{}`)})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -79,11 +79,11 @@ func (r *rater) itIs(day string) {
 }
 
 func (r *rater) rate(thumbsUp bool, comment string) error {
-	return r.Rate(r.t.Context(), alice, storage.Rating{RunID: r.run, ThumbsUp: thumbsUp, Comment: comment})
+	return r.Rate(r.t.Context(), alice, domain.Rating{RunID: r.run, ThumbsUp: thumbsUp, Comment: comment})
 }
 
 // agree checks that the record and Langfuse hold one rating, the same.
-func (r *rater) agree() storage.Rating {
+func (r *rater) agree() domain.Rating {
 	r.t.Helper()
 	rating, err := r.store.Rating(r.t.Context(), alice, r.run)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestRateLocally(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		run := completedRun(t, store)
 		local := trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)})
-		for _, want := range []storage.Rating{{RunID: run, Comment: "no"}, {RunID: run, ThumbsUp: true}} {
+		for _, want := range []domain.Rating{{RunID: run, Comment: "no"}, {RunID: run, ThumbsUp: true}} {
 			if err := local.Rate(t.Context(), alice, want); err != nil {
 				t.Fatal(err)
 			}
@@ -152,10 +152,10 @@ func TestRateLocally(t *testing.T) {
 			}
 		}
 		for name, err := range map[string]error{
-			"another's run": local.Rate(t.Context(), storage.Caller{Username: "bob"}, storage.Rating{RunID: run}),
-			"no run":        local.Rate(t.Context(), alice, storage.Rating{RunID: uuid.NewString()}),
+			"another's run": local.Rate(t.Context(), domain.Caller{Username: "bob"}, domain.Rating{RunID: run}),
+			"no run":        local.Rate(t.Context(), alice, domain.Rating{RunID: uuid.NewString()}),
 		} {
-			if !errors.Is(err, storage.ErrNotFound) {
+			if !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: got %v", name, err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestRateFails(t *testing.T) {
 					t.Helper()
 					r.Behave(mode)
 					err := r.rate(false, "lost")
-					if !errors.Is(err, storage.ErrTracing) {
+					if !errors.Is(err, domain.ErrTracing) {
 						t.Fatalf("got %v", err)
 					}
 					for _, secret := range secrets {
@@ -190,7 +190,7 @@ func TestRateFails(t *testing.T) {
 					}
 				}
 				fails()
-				if _, err := store.Rating(t.Context(), alice, r.run); !errors.Is(err, storage.ErrNotFound) {
+				if _, err := store.Rating(t.Context(), alice, r.run); !errors.Is(err, domain.ErrNotFound) {
 					t.Errorf("something was recorded: %v", err)
 				}
 				r.itIs("2026-01-02")
@@ -213,7 +213,7 @@ func TestRateFails(t *testing.T) {
 	}
 }
 
-func (r *rater) feedback(records storage.Ratings, timeout time.Duration, now func() time.Time) *trace.Feedback {
+func (r *rater) feedback(records domain.Ratings, timeout time.Duration, now func() time.Time) *trace.Feedback {
 	return trace.NewFeedback(trace.FeedbackConfig{
 		Records: records, Log: slog.New(slog.DiscardHandler), Now: now,
 		Langfuse: trace.NewLangfuse(trace.LangfuseConfig{
@@ -231,7 +231,7 @@ func TestRateWhenTheOldScoreStays(t *testing.T) {
 		}
 		r.itIs("2026-01-02")
 		r.Behave(tracetest.KeepsScores)
-		if err := r.rate(false, "second"); !errors.Is(err, storage.ErrTracing) {
+		if err := r.rate(false, "second"); !errors.Is(err, domain.ErrTracing) {
 			t.Fatalf("got %v", err)
 		}
 		if got, err := store.Rating(t.Context(), alice, r.run); err != nil || got.Comment != "first" {
@@ -255,7 +255,7 @@ func TestRateAtOnce(t *testing.T) {
 		var wait sync.WaitGroup
 		for i := range 12 {
 			wait.Go(func() {
-				rating := storage.Rating{RunID: r.run, ThumbsUp: i%3 == 0, Comment: fmt.Sprint("opinion ", i)}
+				rating := domain.Rating{RunID: r.run, ThumbsUp: i%3 == 0, Comment: fmt.Sprint("opinion ", i)}
 				if err := places[i%2].Rate(t.Context(), alice, rating); err != nil {
 					t.Error(err)
 				}
@@ -273,7 +273,7 @@ func TestRateWithoutItsClient(t *testing.T) {
 		r := newRater(t, store, time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
 		feedback := r.feedback(leaving{store, cancel}, time.Minute, r.now)
-		if err := feedback.Rate(ctx, alice, storage.Rating{RunID: r.run, Comment: "bye"}); err != nil {
+		if err := feedback.Rate(ctx, alice, domain.Rating{RunID: r.run, Comment: "bye"}); err != nil {
 			t.Fatal(err)
 		}
 		if rating := r.agree(); rating.Comment != "bye" {
@@ -284,11 +284,11 @@ func TestRateWithoutItsClient(t *testing.T) {
 
 // leaving is a store whose client goes once it has the lease.
 type leaving struct {
-	storage.Ratings
+	domain.Ratings
 	cancel context.CancelFunc
 }
 
-func (l leaving) AcquireRating(ctx context.Context, caller storage.Caller, runID, today string, ttl time.Duration) (storage.RatingLease, error) {
+func (l leaving) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (domain.RatingLease, error) {
 	defer l.cancel()
 	return l.Ratings.AcquireRating(ctx, caller, runID, today, ttl)
 }

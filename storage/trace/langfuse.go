@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -48,7 +48,7 @@ func (c LangfuseConfig) TracesEndpoint() (address string, headers map[string]str
 }
 
 // Langfuse is a client of Langfuse's public interface for scores. Its failures are
-// storage.ErrTracing, and show neither keys nor Langfuse's answer.
+// domain.ErrTracing, and show neither keys nor Langfuse's answer.
 type Langfuse struct {
 	cfg    LangfuseConfig
 	client *http.Client
@@ -82,7 +82,7 @@ func traceID(runID string) string {
 // deletes them by id, later. With the day in the id it deletes no other day's.
 func scoreID(runID, day string) string { return traceID(runID) + "-" + scoreName + "-" + day }
 
-func (l *Langfuse) put(ctx context.Context, rating storage.Rating, day string) error {
+func (l *Langfuse) put(ctx context.Context, rating domain.Rating, day string) error {
 	score := scoreJSON{
 		ID: scoreID(rating.RunID, day), TraceID: traceID(rating.RunID),
 		Name: scoreName, DataType: "BOOLEAN", Comment: rating.Comment,
@@ -117,11 +117,11 @@ func refused(attempt string, status int) error {
 	case status/100 == 3:
 		reason += ": the address sends elsewhere; set the right one"
 	}
-	return fmt.Errorf("%w: %s: %d %s", storage.ErrTracing, attempt, status, reason)
+	return fmt.Errorf("%w: %s: %d %s", domain.ErrTracing, attempt, status, reason)
 }
 
 func notLangfuse(attempt string) error {
-	return fmt.Errorf("%w: %s: what answered is not Langfuse", storage.ErrTracing, attempt)
+	return fmt.Errorf("%w: %s: what answered is not Langfuse", domain.ErrTracing, attempt)
 }
 
 // call sends a request and decodes the answer. That something to delete is not found is
@@ -162,5 +162,5 @@ func unreachable(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%w: call Langfuse: %s", storage.ErrTracing, err)
+	return fmt.Errorf("%w: call Langfuse: %s", domain.ErrTracing, err)
 }

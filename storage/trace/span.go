@@ -15,7 +15,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxContent is the most bytes of a text in a span.
@@ -41,11 +41,11 @@ func kindOf(err error) string {
 	}{
 		{context.Canceled, "canceled"},
 		{context.DeadlineExceeded, "timeout"},
-		{storage.ErrNotFound, "not_found"},
-		{storage.ErrInvalid, "invalid"},
-		{storage.ErrForbidden, "forbidden"},
-		{storage.ErrConflict, "conflict"},
-		{storage.ErrUnavailable, "unavailable"},
+		{domain.ErrNotFound, "not_found"},
+		{domain.ErrInvalid, "invalid"},
+		{domain.ErrForbidden, "forbidden"},
+		{domain.ErrConflict, "conflict"},
+		{domain.ErrUnavailable, "unavailable"},
 	} {
 		if errors.Is(err, kind.err) {
 			return kind.name
@@ -68,7 +68,7 @@ func message(role, text string) string {
 	return string(encoded)
 }
 
-func truncate(text string) string { return storage.Truncate(text, maxContent) }
+func truncate(text string) string { return domain.Truncate(text, maxContent) }
 
 // runIDs gives a trace the id of its run.
 type runIDs struct{}

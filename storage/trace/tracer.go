@@ -24,7 +24,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -124,7 +124,7 @@ func tracedFrom(ctx context.Context) traced {
 
 // Run starts the root span of a run, in a trace of its own. The function that it returns
 // ends the span with the run's status.
-func (t *Tracer) Run(ctx context.Context, request storage.RunRequest) (context.Context, func(status string, err error)) {
+func (t *Tracer) Run(ctx context.Context, request domain.RunRequest) (context.Context, func(status string, err error)) {
 	if t == nil {
 		return ctx, func(string, error) {}
 	}
@@ -148,7 +148,7 @@ func (t *Tracer) Run(ctx context.Context, request storage.RunRequest) (context.C
 	}
 	return ctx, func(status string, err error) {
 		span.SetAttributes(attribute.String("parley.run.status", status))
-		if err == nil && status == string(storage.RunFailed) {
+		if err == nil && status == string(domain.RunFailed) {
 			err = errFailed
 		}
 		end(span, err)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/logtest"
-	"parley/storage"
 	"parley/storage/trace"
 	"parley/storage/trace/tracetest"
 )
@@ -40,21 +40,21 @@ func newTracer(t *testing.T, langfuse *tracetest.Langfuse, change ...func(*trace
 	return tracer, log
 }
 
-func asking() storage.RunRequest {
-	return storage.RunRequest{
+func asking() domain.RunRequest {
+	return domain.RunRequest{
 		RunID:  uuid.Must(uuid.NewV7()).String(),
 		Caller: alice,
-		Question: storage.Question{
-			Agent: "nl2ql", Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"},
+		Question: domain.Question{
+			Agent: "nl2ql", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"},
 			ConversationID: "0198c000-0000-7000-8000-000000000001", Text: "What did Mallory buy?", Provider: "openai",
 		},
 	}
 }
 
 // answered plays a run: a model writes a query that fails, then one that works.
-func answered(tracer *trace.Tracer, asked storage.RunRequest) {
+func answered(tracer *trace.Tracer, asked domain.RunRequest) {
 	ctx, endRun := tracer.Run(context.Background(), asked)
-	for _, failure := range []error{storage.Errorf(storage.ErrInvalid, "no column mallory"), nil} {
+	for _, failure := range []error{domain.Errorf(domain.ErrInvalid, "no column mallory"), nil} {
 		_, endModel := tracer.Model(ctx, "write_query")
 		endModel("gpt-oss:20b", 120, 34, nil)
 		_, endTool := tracer.Tool(ctx, "query")
@@ -118,7 +118,7 @@ func TestContent(t *testing.T) {
 	langfuse := tracetest.NewLangfuse(t)
 	tracer, _ := newTracer(t, langfuse, func(cfg *trace.TracerConfig) { cfg.Content = true })
 	asked := asking()
-	asked.Text = "Mallory? " + strings.Repeat("𝄞", storage.MaxQuestion)
+	asked.Text = "Mallory? " + strings.Repeat("𝄞", domain.MaxQuestion)
 	answered(tracer, asked)
 	closed(t, tracer)
 	spans := langfuse.Spans()
@@ -147,7 +147,7 @@ func TestFailuresInSpans(t *testing.T) {
 		"an error":        {"failed", errors.New("Mallory's secret"), "_OTHER"},
 		"canceled":        {"failed", context.Canceled, "canceled"},
 		"too long":        {"failed", fmt.Errorf("Mallory: %w", context.DeadlineExceeded), "timeout"},
-		"somebody's data": {"failed", storage.Errorf(storage.ErrNotFound, "no Mallory"), "not_found"},
+		"somebody's data": {"failed", domain.Errorf(domain.ErrNotFound, "no Mallory"), "not_found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // staleBatch is how many stale sessions are aborted at a time.
@@ -19,11 +19,11 @@ const staleBatch = 100
 
 // Objects stores the bytes: see objects.Store for the methods.
 type Objects interface {
-	Begin(ctx context.Context, key string) (storage.ObjectUpload, error)
-	PartURL(ctx context.Context, user string, upload storage.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
-	Stored(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan) ([]storage.SentPart, error)
-	Complete(ctx context.Context, upload storage.ObjectUpload, plan storage.PartPlan, parts []storage.SentPart) error
-	Abort(ctx context.Context, upload storage.ObjectUpload) error
+	Begin(ctx context.Context, key string) (domain.ObjectUpload, error)
+	PartURL(ctx context.Context, user string, upload domain.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
+	Stored(ctx context.Context, upload domain.ObjectUpload, plan domain.PartPlan) ([]domain.SentPart, error)
+	Complete(ctx context.Context, upload domain.ObjectUpload, plan domain.PartPlan, parts []domain.SentPart) error
+	Abort(ctx context.Context, upload domain.ObjectUpload) error
 	Open(ctx context.Context, key string) (body io.ReadCloser, size int64, err error)
 	Delete(ctx context.Context, key string) error
 	Sweep(ctx context.Context, before time.Time) (int, error)
@@ -33,7 +33,7 @@ type Objects interface {
 
 // Config is the configuration of Sessions.
 type Config struct {
-	Records storage.Uploads
+	Records domain.Uploads
 	Objects Objects
 	Log     *slog.Logger
 	// PartSize is the size of all parts but the last.
@@ -61,23 +61,23 @@ func New(config Config) *Sessions {
 }
 
 // Prepare begins a session. It reports the problems of all files at once.
-func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []storage.NewUpload) (sessionID string, prepared []storage.PreparedUpload, err error) {
+func (s *Sessions) Prepare(ctx context.Context, caller domain.Caller, wanted []domain.NewUpload) (sessionID string, prepared []domain.PreparedUpload, err error) {
 	if err := s.check(wanted); err != nil {
 		return "", nil, err
 	}
 	if err := s.config.Records.MayUpload(ctx, caller, len(wanted)); err != nil {
 		return "", nil, err
 	}
-	session := storage.UploadSession{ID: storage.NewID()}
+	session := domain.UploadSession{ID: domain.NewID()}
 	defer func() {
 		if err != nil {
 			s.abandon(ctx, session.Files)
 		}
 	}()
 	for _, want := range wanted {
-		file := storage.UploadFile{
-			ID: storage.NewID(), Filename: want.Filename, Size: want.Size, PartSize: s.config.PartSize,
-			Status: storage.UploadPreparing, Dataset: want.Dataset,
+		file := domain.UploadFile{
+			ID: domain.NewID(), Filename: want.Filename, Size: want.Size, PartSize: s.config.PartSize,
+			Status: domain.UploadPreparing, Dataset: want.Dataset,
 		}
 		upload, err := s.config.Objects.Begin(ctx, "uploads/"+file.ID)
 		if err != nil {
@@ -89,49 +89,49 @@ func (s *Sessions) Prepare(ctx context.Context, caller storage.Caller, wanted []
 		if err != nil {
 			return "", nil, err
 		}
-		prepared = append(prepared, storage.PreparedUpload{UploadFile: file, Parts: parts})
+		prepared = append(prepared, domain.PreparedUpload{UploadFile: file, Parts: parts})
 	}
 	return session.ID, prepared, s.config.Records.CreateUploadSession(ctx, caller, session)
 }
 
 // PartCount returns how many parts files are uploaded in.
-func (s *Sessions) PartCount(wanted []storage.NewUpload) int {
+func (s *Sessions) PartCount(wanted []domain.NewUpload) int {
 	count := 0
 	for _, want := range wanted {
-		count += storage.PartPlan{Size: want.Size, PartSize: s.config.PartSize}.Parts()
+		count += domain.PartPlan{Size: want.Size, PartSize: s.config.PartSize}.Parts()
 	}
 	return count
 }
 
-func (s *Sessions) check(wanted []storage.NewUpload) error {
+func (s *Sessions) check(wanted []domain.NewUpload) error {
 	if len(wanted) == 0 || len(wanted) > s.config.MaxFiles {
-		return storage.Invalid(storage.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
+		return domain.Invalid(domain.FieldError{Field: "filesToUpload", Message: fmt.Sprintf("must have 1 to %d files", s.config.MaxFiles)})
 	}
-	var wrong []storage.FieldError
-	limit := min(s.config.MaxSize, s.config.PartSize*storage.MaxParts)
+	var wrong []domain.FieldError
+	limit := min(s.config.MaxSize, s.config.PartSize*domain.MaxParts)
 	for i, want := range wanted {
-		if problem := storage.CheckFilename(want.Filename); problem != "" {
-			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].filename", i), Message: problem})
+		if problem := domain.CheckFilename(want.Filename); problem != "" {
+			wrong = append(wrong, domain.FieldError{Field: fmt.Sprintf("filesToUpload[%d].filename", i), Message: problem})
 		}
 		if want.Size < 1 || want.Size > limit {
-			wrong = append(wrong, storage.FieldError{Field: fmt.Sprintf("filesToUpload[%d].size", i), Message: fmt.Sprintf("must be 1 to %d bytes", limit)})
+			wrong = append(wrong, domain.FieldError{Field: fmt.Sprintf("filesToUpload[%d].size", i), Message: fmt.Sprintf("must be 1 to %d bytes", limit)})
 		}
 	}
 	if len(wrong) > 0 {
-		return storage.Invalid(wrong...)
+		return domain.Invalid(wrong...)
 	}
 	return nil
 }
 
 // Parts returns a file and its parts, to resume an upload: the received ones have an ETag,
 // the others a new address. A completed file has no parts.
-func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, []storage.UploadPart, error) {
+func (s *Sessions) Parts(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadFile, []domain.UploadPart, error) {
 	file, err := s.file(ctx, caller, sessionID, fileID)
-	if err != nil || file.Status == storage.UploadCompleted {
+	if err != nil || file.Status == domain.UploadCompleted {
 		return file, nil, err
 	}
 	stored, err := s.config.Objects.Stored(ctx, uploadOf(file), planOf(file))
-	if errors.Is(err, storage.ErrNotFound) {
+	if errors.Is(err, domain.ErrNotFound) {
 		file, err = s.recordUnrecorded(ctx, caller, sessionID, file)
 		return file, nil, err
 	}
@@ -143,9 +143,9 @@ func (s *Sessions) Parts(ctx context.Context, caller storage.Caller, sessionID, 
 }
 
 // parts returns the parts of a file, with addresses for those that are not stored.
-func (s *Sessions) parts(ctx context.Context, caller storage.Caller, file storage.UploadFile, stored []storage.SentPart) ([]storage.UploadPart, error) {
+func (s *Sessions) parts(ctx context.Context, caller domain.Caller, file domain.UploadFile, stored []domain.SentPart) ([]domain.UploadPart, error) {
 	plan := planOf(file)
-	parts := make([]storage.UploadPart, plan.Parts())
+	parts := make([]domain.UploadPart, plan.Parts())
 	for _, part := range stored {
 		parts[part.Number-1].ETag = part.ETag
 	}
@@ -162,16 +162,16 @@ func (s *Sessions) parts(ctx context.Context, caller storage.Caller, file storag
 
 // recordUnrecorded records a file whose object exists: a process made it and died before
 // it recorded it. ErrNotFound when there is none.
-func (s *Sessions) recordUnrecorded(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadFile, error) {
+func (s *Sessions) recordUnrecorded(ctx context.Context, caller domain.Caller, sessionID string, file domain.UploadFile) (domain.UploadFile, error) {
 	body, size, err := s.config.Objects.Open(ctx, file.Key)
 	if err == nil {
 		_ = body.Close()
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound), err == nil && size != file.Size:
-		return storage.UploadFile{}, storage.Errorf(storage.ErrNotFound, "upload not found, or no access")
+	case errors.Is(err, domain.ErrNotFound), err == nil && size != file.Size:
+		return domain.UploadFile{}, domain.Errorf(domain.ErrNotFound, "upload not found, or no access")
 	case err != nil:
-		return storage.UploadFile{}, err
+		return domain.UploadFile{}, err
 	}
 	session, err := s.record(context.WithoutCancel(ctx), caller, sessionID, file)
 	file, _ = session.File(file.ID)
@@ -179,23 +179,23 @@ func (s *Sessions) recordUnrecorded(ctx context.Context, caller storage.Caller, 
 }
 
 // file finds a file of a session that was not aborted.
-func (s *Sessions) file(ctx context.Context, caller storage.Caller, sessionID, fileID string) (storage.UploadFile, error) {
+func (s *Sessions) file(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadFile, error) {
 	session, err := s.config.Records.UploadSession(ctx, caller, sessionID)
 	if err != nil {
-		return storage.UploadFile{}, err
+		return domain.UploadFile{}, err
 	}
 	file, ok := session.File(fileID)
 	switch {
 	case !ok:
-		err = storage.ErrNotFound
-	case file.Status == storage.UploadAborted:
-		err = storage.Errorf(storage.ErrInvalid, "the upload was aborted")
+		err = domain.ErrNotFound
+	case file.Status == domain.UploadAborted:
+		err = domain.Errorf(domain.ErrInvalid, "the upload was aborted")
 	}
 	return file, err
 }
 
 // Session returns a session with its files.
-func (s *Sessions) Session(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+func (s *Sessions) Session(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	return s.config.Records.UploadSession(ctx, caller, id)
 }
 
@@ -207,26 +207,26 @@ func (s *Sessions) ObjectName(key string) string { return s.config.Objects.Name(
 
 // Finish makes a file of its parts and gives its session. Missing, doubled or wrong parts
 // are ErrInvalid and change nothing. It can be repeated.
-func (s *Sessions) Finish(ctx context.Context, caller storage.Caller, sessionID, fileID string, upload storage.UploadFile, parts []storage.SentPart) (storage.UploadSession, error) {
+func (s *Sessions) Finish(ctx context.Context, caller domain.Caller, sessionID, fileID string, upload domain.UploadFile, parts []domain.SentPart) (domain.UploadSession, error) {
 	file, err := s.file(ctx, caller, sessionID, fileID)
 	if err != nil {
-		return storage.UploadSession{}, err
+		return domain.UploadSession{}, err
 	}
 	if file.UploadID != upload.UploadID || file.Key != upload.Key {
-		return storage.UploadSession{}, storage.Invalid(storage.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
+		return domain.UploadSession{}, domain.Invalid(domain.FieldError{Field: "uploadId", Message: "and key must be those that the file was prepared with"})
 	}
 	// This may take longer than the client waits, which can repeat it.
 	ctx = context.WithoutCancel(ctx)
 	err = s.config.Objects.Complete(ctx, uploadOf(file), planOf(file), parts)
-	if err != nil && !(file.Status == storage.UploadCompleted && errors.Is(err, storage.ErrNotFound)) {
-		return storage.UploadSession{}, err
+	if err != nil && !(file.Status == domain.UploadCompleted && errors.Is(err, domain.ErrNotFound)) {
+		return domain.UploadSession{}, err
 	}
 	return s.record(ctx, caller, sessionID, file)
 }
 
-func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID string, file storage.UploadFile) (storage.UploadSession, error) {
+func (s *Sessions) record(ctx context.Context, caller domain.Caller, sessionID string, file domain.UploadFile) (domain.UploadSession, error) {
 	session, err := s.config.Records.CompleteUploadFile(ctx, caller, sessionID, file.ID)
-	if errors.Is(err, storage.ErrInvalid) {
+	if errors.Is(err, domain.ErrInvalid) {
 		// It was aborted meanwhile, when there was no object to remove.
 		if err := s.config.Objects.Delete(ctx, file.Key); err != nil {
 			s.config.Log.WarnContext(ctx, "aborted upload not removed", "error", err)
@@ -236,10 +236,10 @@ func (s *Sessions) record(ctx context.Context, caller storage.Caller, sessionID 
 }
 
 // Abort ends a session and removes the parts of its unfinished files.
-func (s *Sessions) Abort(ctx context.Context, caller storage.Caller, id string) (storage.UploadSession, error) {
+func (s *Sessions) Abort(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	session, err := s.config.Records.AbortUploadSession(ctx, caller, id)
 	if err != nil {
-		return storage.UploadSession{}, err
+		return domain.UploadSession{}, err
 	}
 	return session, s.removeParts(ctx, session)
 }
@@ -271,9 +271,9 @@ func (s *Sessions) AbortStale(ctx context.Context) error {
 	return err
 }
 
-func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSession) error {
+func (s *Sessions) removeParts(ctx context.Context, session domain.UploadSession) error {
 	for _, file := range session.Files {
-		if file.Status != storage.UploadAborted {
+		if file.Status != domain.UploadAborted {
 			continue
 		}
 		err := s.config.Objects.Abort(ctx, uploadOf(file))
@@ -290,7 +290,7 @@ func (s *Sessions) removeParts(ctx context.Context, session storage.UploadSessio
 
 // abandon aborts the uploads of a session that was not created. What it cannot abort is
 // swept.
-func (s *Sessions) abandon(ctx context.Context, files []storage.UploadFile) {
+func (s *Sessions) abandon(ctx context.Context, files []domain.UploadFile) {
 	for _, file := range files {
 		if err := s.config.Objects.Abort(context.WithoutCancel(ctx), uploadOf(file)); err != nil {
 			s.config.Log.WarnContext(ctx, "upload not aborted", "error", err)
@@ -298,10 +298,10 @@ func (s *Sessions) abandon(ctx context.Context, files []storage.UploadFile) {
 	}
 }
 
-func uploadOf(file storage.UploadFile) storage.ObjectUpload {
-	return storage.ObjectUpload{Key: file.Key, ID: file.UploadID}
+func uploadOf(file domain.UploadFile) domain.ObjectUpload {
+	return domain.ObjectUpload{Key: file.Key, ID: file.UploadID}
 }
 
-func planOf(file storage.UploadFile) storage.PartPlan {
-	return storage.PartPlan{Size: file.Size, PartSize: file.PartSize}
+func planOf(file domain.UploadFile) domain.PartPlan {
+	return domain.PartPlan{Size: file.Size, PartSize: file.PartSize}
 }

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/objects"
 	"parley/storage/uploads"
 )
 
 // nothingStale is for records in which every session is young.
-type nothingStale struct{ storage.Uploads }
+type nothingStale struct{ domain.Uploads }
 
-func (nothingStale) AbortStaleUploads(context.Context, time.Duration, int) ([]storage.UploadSession, error) {
+func (nothingStale) AbortStaleUploads(context.Context, time.Duration, int) ([]domain.UploadSession, error) {
 	return nil, nil
 }
 

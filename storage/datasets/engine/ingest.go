@@ -14,8 +14,8 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
 	"parley/storage/datasets/sandbox"
@@ -64,9 +64,9 @@ func openSource(ctx context.Context, request sandbox.IngestRequest) (reply sandb
 
 // refusalOf returns the reply for an error.
 func refusalOf(request sandbox.IngestRequest, err error) sandbox.IngestReply {
-	var refusal *storage.Error
+	var refusal *domain.Error
 	switch {
-	case errors.As(err, &refusal) && errors.Is(err, storage.ErrInvalid):
+	case errors.As(err, &refusal) && errors.Is(err, domain.ErrInvalid):
 		return sandbox.IngestReply{Refused: refusal.Message}
 	case request.Export.Format != "" && lacksMemory(err) && !errors.Is(err, syscall.ENOSPC):
 		return sandbox.IngestReply{Refused: sandbox.ExportNeedsMemory}
@@ -204,7 +204,7 @@ func export(ctx context.Context, db *sql.DB, request sandbox.IngestRequest) (ing
 	}
 	path, err := ingest.Export(ctx, db, request.Files, request.Columns, request.Export, request.OutDir)
 	if err != nil && limit == request.MaxBytes && strings.Contains(strings.ToLower(err.Error()), "file too large") {
-		err = storage.Errorf(storage.ErrInvalid, "the file would be larger than %d MiB; %s", limit>>20, readInParts)
+		err = domain.Errorf(domain.ErrInvalid, "the file would be larger than %d MiB; %s", limit>>20, readInParts)
 	}
 	return ingest.Result{Files: []ingest.File{{Path: path}}}, err
 }

@@ -7,7 +7,7 @@ import (
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/match"
 )
 
@@ -33,7 +33,7 @@ func uniqueNames(names []string) []string {
 
 // rowWriter turns a result's chunks into rows.
 type rowWriter struct {
-	columns []storage.Column
+	columns []domain.Column
 	keys    [][]byte
 	types   []column
 	score   int
@@ -63,7 +63,7 @@ func newRowWriter(res *duck.Result) (*rowWriter, error) {
 		w.types = append(w.types, c)
 		w.keys = append(w.keys, append(appendText(nil, key), ':'))
 		if i != w.score {
-			w.columns = append(w.columns, storage.Column{Name: key, Type: c.name})
+			w.columns = append(w.columns, domain.Column{Name: key, Type: c.name})
 		}
 	}
 	w.values = make([]appender, count)

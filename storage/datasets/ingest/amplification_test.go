@@ -12,7 +12,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -47,7 +47,7 @@ func TestAmplification(t *testing.T) {
 		}
 		out := l.folder()
 		_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, OutDir: out})
-		if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), source.Name+" is too large when decoded: ") {
+		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), source.Name+" is too large when decoded: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestFooterLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = l.run(ingest.Job{Sources: []ingest.Source{{Path: path, Name: "lie.parquet"}}})
-	if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "damaged") {
+	if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("fewer rows: %v", err)
 	}
 }

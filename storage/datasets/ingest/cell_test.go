@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -144,7 +144,7 @@ func TestReportOfSeveralFiles(t *testing.T) {
 		l.file("a.csv", "id,price\n1,$5\n2,NA\n"),
 		l.file("b.csv", "id,price\n3,$6\n,NA\nx,$7\n4,$8\n"),
 	}})
-	want := []storage.ColumnReport{
+	want := []domain.ColumnReport{
 		{Name: "id", Type: "VARCHAR", Missing: 1, Misfits: 1, MisfitLines: []int64{4}},
 		{Name: "price", Type: "BIGINT", Unit: "$", Missing: 2},
 	}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -23,7 +23,7 @@ var checks = map[*source.Format]func(r *run, ctx context.Context, in source.Inpu
 // encodingError is a refusal of text that is not UTF-8.
 type encodingError struct {
 	place   string
-	refusal *storage.Error
+	refusal *domain.Error
 }
 
 func (e *encodingError) Error() string { return e.refusal.Error() }
@@ -63,7 +63,7 @@ func (r *run) checkFormat(ctx context.Context, f *source.Format, in source.Input
 	}
 	r.files.Encoding = source.EncodingWindows1252
 	if doubtful {
-		r.files.Warnings = append(r.files.Warnings, storage.IngestWarning{Message: in.Name + ": the text is not UTF-8 and was read as windows-1252; if its letters are wrong, save the file as UTF-8"})
+		r.files.Warnings = append(r.files.Warnings, domain.IngestWarning{Message: in.Name + ": the text is not UTF-8 and was read as windows-1252; if its letters are wrong, save the file as UTF-8"})
 	}
 	return r.checkLines(ctx, f, in)
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 )
 
 // corpusOptions are the options that files of the corpus are read with.
-var corpusOptions = map[string]storage.IngestOptions{
+var corpusOptions = map[string]domain.IngestOptions{
 	"option-delimiter.csv":         {Delimiter: ":"},
 	"option-encoding.csv":          {Encoding: "windows-1252"},
 	"option-encoding-utf16.csv":    {Encoding: "utf-16"},

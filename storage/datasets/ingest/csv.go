@@ -13,8 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -72,7 +72,7 @@ func checkCSV(candidates string) func(*run, context.Context, source.Input) (*tab
 		}
 		t.report.Warnings = slices.Concat(header.warnings, warnings, t.report.Warnings)
 		if len(notes.lines) > 0 {
-			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{
 				Line:    whole.lines + int64(notes.blank) + 1,
 				Message: fmt.Sprintf("%s below the table not read: %s", source.Count(len(notes.lines), "line"), source.Excerpt(strings.Join(notes.lines, " "))),
 			})
@@ -160,13 +160,13 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 			d.report.From = forms[i]
 		}
 		decisions[i] = d
-		t.columns = append(t.columns, storage.Column{Name: name, Type: d.typ})
+		t.columns = append(t.columns, domain.Column{Name: name, Type: d.typ})
 		t.report.Columns = append(t.report.Columns, d.report)
 		t.spelled = append(t.spelled, d.spelled)
 		if d.warning == "" {
 			continue
 		}
-		w := storage.IngestWarning{Column: name, Line: d.line, Message: d.warning}
+		w := domain.IngestWarning{Column: name, Line: d.line, Message: d.warning}
 		if len(d.report.MisfitLines) > 0 {
 			w.Line = d.report.MisfitLines[0]
 		}
@@ -340,23 +340,23 @@ func unquote(field []byte) string {
 // columnNames makes distinct names of a header's fields: empty ones become
 // column_N, repeated ones get a number, long ones are cut and get a hash, and underscores that begin the
 // names of internal columns are left out. Names that differ only in case are equal.
-func columnNames(file string, fields []string) ([]string, []storage.IngestWarning, error) {
-	unique, seen := source.Names{Fold: storage.FoldColumn}, map[string]bool{}
+func columnNames(file string, fields []string) ([]string, []domain.IngestWarning, error) {
+	unique, seen := source.Names{Fold: domain.FoldColumn}, map[string]bool{}
 	for _, field := range fields {
 		unique.Reserve(field)
 	}
 	names := make([]string, len(fields))
-	var warnings []storage.IngestWarning
+	var warnings []domain.IngestWarning
 	var renamed []string
 	for i, field := range fields {
 		if !utf8.ValidString(field) {
 			return nil, nil, notUTF8(file)
 		}
-		name, isLong := field, utf8.RuneCountInString(field) > storage.MaxColumnName
+		name, isLong := field, utf8.RuneCountInString(field) > domain.MaxColumnName
 		if isLong {
 			// Numbers would depend on the order, and the next file may have another one.
-			sum := sha256.Sum256([]byte(storage.FoldColumn(field)))
-			name = storage.CutColumnName(name, fmt.Sprintf("_%x", sum[:4]))
+			sum := sha256.Sum256([]byte(domain.FoldColumn(field)))
+			name = domain.CutColumnName(name, fmt.Sprintf("_%x", sum[:4]))
 		}
 		if strings.HasPrefix(name, "__") {
 			name = strings.TrimLeft(name, "_")
@@ -367,17 +367,17 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		if err := checkColumnName(file, name); err != nil {
 			return nil, nil, err
 		}
-		if key := storage.FoldColumn(field); name != field || seen[key] {
-			name = unique.Unique(storage.CutColumnName(name, ""), "_")
+		if key := domain.FoldColumn(field); name != field || seen[key] {
+			name = unique.Unique(domain.CutColumnName(name, ""), "_")
 		} else {
 			seen[key] = true
 		}
 		names[i] = name
 		switch {
 		case strings.HasPrefix(field, "__"):
-			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
+			warnings = append(warnings, domain.IngestWarning{Column: name, Message: fmt.Sprintf("the column was named %s; names that start with __ are for internal use", quote(source.Excerpt(field)))})
 		case isLong:
-			warnings = append(warnings, storage.IngestWarning{Column: name, Message: fmt.Sprintf("the name of the column was cut: it has more than %d characters", storage.MaxColumnName)})
+			warnings = append(warnings, domain.IngestWarning{Column: name, Message: fmt.Sprintf("the name of the column was cut: it has more than %d characters", domain.MaxColumnName)})
 		case name != field:
 			renamed = append(renamed, source.Excerpt(name))
 		}
@@ -387,7 +387,7 @@ func columnNames(file string, fields []string) ([]string, []storage.IngestWarnin
 		if len(renamed) > source.MaxNamed {
 			shown += ", …"
 		}
-		warnings = append(warnings, storage.IngestWarning{Message: fmt.Sprintf("%s had no name, or one that was taken: now %s", source.Count(len(renamed), "column"), shown)})
+		warnings = append(warnings, domain.IngestWarning{Message: fmt.Sprintf("%s had no name, or one that was taken: now %s", source.Count(len(renamed), "column"), shown)})
 	}
 	return names, warnings, nil
 }
@@ -397,7 +397,7 @@ func checkColumnName(file, name string) error {
 	if !utf8.ValidString(name) {
 		return notUTF8(file)
 	}
-	if wrong := storage.CheckColumnName(name); wrong != "" {
+	if wrong := domain.CheckColumnName(name); wrong != "" {
 		return refuse("%s: the column name %s %s", file, quote(source.Excerpt(name)), wrong)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // valueKinds are sets of kinds that values of one column may have.
@@ -47,12 +47,12 @@ func startsWithData(records []csvRecord) bool {
 }
 
 // namesColumn reports whether a field is the name of a column.
-func namesColumn(fields []string, columns []storage.Column) bool {
+func namesColumn(fields []string, columns []domain.Column) bool {
 	names := make(map[string]bool, len(columns))
 	for _, c := range columns {
-		names[storage.FoldColumn(c.Name)] = true
+		names[domain.FoldColumn(c.Name)] = true
 	}
-	return slices.ContainsFunc(fields, func(field string) bool { return names[storage.FoldColumn(strings.TrimSpace(field))] })
+	return slices.ContainsFunc(fields, func(field string) bool { return names[domain.FoldColumn(strings.TrimSpace(field))] })
 }
 
 // areGrowing reports whether there are three whole numbers or more, each larger than the one before.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -24,13 +24,13 @@ type csvHeader struct {
 	block *csvBlock
 	// plain says that the header is one record, with nothing above it.
 	plain    bool
-	warnings []storage.IngestWarning
+	warnings []domain.IngestWarning
 }
 
 // readHeader finds the record that names the columns, below titles and comments,
 // unless its line is given, and joins two such records. Row 0 says that no record
 // names the columns. One with names of the dataset's columns does.
-func readHeader(in source.Input, separator byte, row *int, have []storage.Column) (h csvHeader, err error) {
+func readHeader(in source.Input, separator byte, row *int, have []domain.Column) (h csvHeader, err error) {
 	records := headRecords(in.Head, separator)
 	skip := 0
 	if _, ok := separatorLine(in.Head); ok && (row == nil || *row == 0) {
@@ -71,7 +71,7 @@ func readHeader(in source.Input, separator byte, row *int, have []storage.Column
 	h.plain = h.row == 1 && last == 0
 	h.fields = records[first].fields
 	warn := func(message string) {
-		h.warnings = append(h.warnings, storage.IngestWarning{Line: int64(h.row), Message: message})
+		h.warnings = append(h.warnings, domain.IngestWarning{Line: int64(h.row), Message: message})
 	}
 	if none && (row == nil || *row > 0) {
 		warn(fmt.Sprintf("line %d has values like the rows below it: the columns are named column_1, column_2, …; headerRow %d reads their names from it", h.row, h.row))
@@ -89,8 +89,8 @@ func readHeader(in source.Input, separator byte, row *int, have []storage.Column
 		h.fields = joinHeaderRows(h.fields, records[last].fields)
 		warn(fmt.Sprintf("two header rows were joined; headerRow %d keeps line %d as data", h.row, records[last].line+1))
 	}
-	if len(h.fields) > storage.MaxColumns {
-		return h, refuse("%s has more than %d columns", in.Name, storage.MaxColumns)
+	if len(h.fields) > domain.MaxColumns {
+		return h, refuse("%s has more than %d columns", in.Name, domain.MaxColumns)
 	}
 	for i, field := range h.fields {
 		h.fields[i] = strings.TrimSpace(field)
@@ -175,10 +175,10 @@ func headerLike(fields []string) bool {
 			continue
 		}
 		k := cellKind(f)
-		if k != kindText && !isYear(f) || names[storage.FoldColumn(f)] {
+		if k != kindText && !isYear(f) || names[domain.FoldColumn(f)] {
 			return false
 		}
-		names[storage.FoldColumn(f)] = true
+		names[domain.FoldColumn(f)] = true
 		if k == kindText {
 			texts++
 		}
@@ -221,10 +221,10 @@ func joinable(records []csvRecord) bool {
 			return false
 		case above == "" && below == kindMissing && i > 0:
 			return false
-		case i > 0 && (above == "" || named[storage.FoldColumn(above)]):
+		case i > 0 && (above == "" || named[domain.FoldColumn(above)]):
 			groups = true
 		}
-		named[storage.FoldColumn(above)] = true
+		named[domain.FoldColumn(above)] = true
 		if below == kindText && typed[i] {
 			proofs++
 		}
@@ -280,7 +280,7 @@ func joinHeaderRows(top, bottom []string) []string {
 		}
 		below := strings.TrimSpace(bottom[i])
 		fields[i] = strings.TrimSpace(group + " " + below)
-		if storage.FoldColumn(group) == storage.FoldColumn(below) {
+		if domain.FoldColumn(group) == domain.FoldColumn(below) {
 			fields[i] = group
 		}
 	}

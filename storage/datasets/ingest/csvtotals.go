@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -24,15 +24,15 @@ func isTotal(fields [][]byte) bool {
 }
 
 // rowWarnings say which rows are left out, and which look like totals.
-func rowWarnings(b *csvBlock) (warnings []storage.IngestWarning) {
+func rowWarnings(b *csvBlock) (warnings []domain.IngestWarning) {
 	if b.empty > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
+		warnings = append(warnings, domain.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
 	}
 	for _, line := range b.totals.lines {
-		warnings = append(warnings, storage.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
+		warnings = append(warnings, domain.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
 	}
 	if more := int(b.totals.count) - len(b.totals.lines); more > 0 {
-		warnings = append(warnings, storage.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
+		warnings = append(warnings, domain.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
 	}
 	return warnings
 }
@@ -94,7 +94,7 @@ func (r *run) checkTotals(ctx context.Context, in source.Input, header csvHeader
 	if err == nil {
 		var sums bool
 		if sums, err = r.hasSums(ctx, t, totals.cells); sums {
-			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{
 				Line: whole.lines + 1, Message: "the row of totals not read, so that sums do not count it again: " + source.Excerpt(strings.Join(totals.cells, " ")),
 			})
 			whole.lines += totals.lines

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -21,7 +21,7 @@ type decision struct {
 	// spelled counts the cells that spell a missing value, which are values of a text.
 	spelled int64
 	// report says how the column was read; its name is not set.
-	report storage.ColumnReport
+	report domain.ColumnReport
 	// warning says why a column is text that could be something else, if it can, or that its
 	// numbers are rounded, the first of them on a line.
 	warning string
@@ -47,7 +47,7 @@ func decide(c *columnCells, by conventions) decision {
 		d.reading, d.spelled = all[i], c.missing()-c.blank()
 		d.noteRounded(values)
 	}
-	d.report = storage.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
+	d.report = domain.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
 	return d
 }
 
@@ -62,7 +62,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		}
 	}
 	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
-	d.report = storage.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
+	d.report = domain.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
 	if typ == typeVarchar {
 		d.missing, d.report.Missing = false, c.empty+c.blank()
 		return d, 0, true
@@ -157,7 +157,7 @@ func fitsAll(r reading, groups []cellGroup) bool {
 // decideText makes a column text, and says which cells kept it from what most of
 // its cells are.
 func decideText(c *columnCells, by conventions, values []cellGroup, all []reading) decision {
-	d := decision{reading: reading{typ: typeVarchar}, blank: c.blank() > 0, report: storage.ColumnReport{Type: typeVarchar, Missing: c.empty + c.blank()}}
+	d := decision{reading: reading{typ: typeVarchar}, blank: c.blank() > 0, report: domain.ColumnReport{Type: typeVarchar, Missing: c.empty + c.blank()}}
 	seen := c.kinds()
 	switch {
 	case seen.within(numberKinds) && by.ambiguous(seen):

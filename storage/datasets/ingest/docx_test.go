@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -42,7 +42,7 @@ func TestDocumentRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.docx", test.content)}, MaxUnpacked: 1_000_000, Options: storage.IngestOptions{}})
+			_, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.docx", test.content)}, MaxUnpacked: 1_000_000, Options: domain.IngestOptions{}})
 			if got := refusal(t, err); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -63,7 +63,7 @@ func TestEncodings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, Options: storage.IngestOptions{Encoding: test.option}})
+			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, Options: domain.IngestOptions{Encoding: test.option}})
 			if got := result.Report.Encoding; got != test.encoding {
 				t.Errorf("got %s, want %s", got, test.encoding)
 			}

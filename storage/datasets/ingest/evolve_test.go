@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -85,7 +85,7 @@ func TestAppend(t *testing.T) {
 			}
 
 			// One job of both must say the same, and so must the files as one.
-			both := l.mustRun(ingest.Job{Have: first.Columns[:0], Options: storage.IngestOptions{Union: true}, Sources: []ingest.Source{
+			both := l.mustRun(ingest.Job{Have: first.Columns[:0], Options: domain.IngestOptions{Union: true}, Sources: []ingest.Source{
 				l.file("1"+name, test.first), l.file("2"+name, test.second)}})
 			if got := types(both.Columns); got != test.types {
 				t.Errorf("types of one job: got %s, want %s", got, test.types)
@@ -105,22 +105,22 @@ func TestAppendRefused(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	for _, test := range []struct {
-		have   storage.Column
+		have   domain.Column
 		source ingest.Source
 		want   string
 	}{
-		{storage.Column{Name: "A", Type: "BIGINT[]"}, l.file("1.json", `[{"a":5}]`),
+		{domain.Column{Name: "A", Type: "BIGINT[]"}, l.file("1.json", `[{"a":5}]`),
 			`1.json: column "A" holds lists so far and numbers here; no type fits both without loss; put it into another dataset`},
-		{storage.Column{Name: "a", Type: "VARCHAR[]"}, l.file("2.json", `[{"a":{"x":1}}]`),
+		{domain.Column{Name: "a", Type: "VARCHAR[]"}, l.file("2.json", `[{"a":{"x":1}}]`),
 			`2.json: column "a" holds lists so far and nested values here; no type fits both without loss; put it into another dataset`},
-		{storage.Column{Name: "a", Type: "BLOB"}, l.file("3.csv", "a\nx\n"),
+		{domain.Column{Name: "a", Type: "BLOB"}, l.file("3.csv", "a\nx\n"),
 			`3.csv: column "a" holds binary data so far and text here; no type fits both without loss; put it into another dataset`},
-		{storage.Column{Name: "a", Type: "BIGINT"}, l.parquet("4.parquet", `SELECT '\x00'::BLOB AS a`),
+		{domain.Column{Name: "a", Type: "BIGINT"}, l.parquet("4.parquet", `SELECT '\x00'::BLOB AS a`),
 			`4.parquet: column "a" holds numbers so far and binary data here; no type fits both without loss; put it into another dataset`},
-		{storage.Column{Name: "a", Type: "STRUCT(k INTEGER)"}, l.parquet("5.parquet", `SELECT {'l': 1} AS a`),
+		{domain.Column{Name: "a", Type: "STRUCT(k INTEGER)"}, l.parquet("5.parquet", `SELECT {'l': 1} AS a`),
 			`5.parquet: column "a" holds nested values so far and nested values here; no type fits both without loss; put it into another dataset`},
 	} {
-		_, err := l.run(ingest.Job{Sources: []ingest.Source{test.source}, Have: []storage.Column{test.have}})
+		_, err := l.run(ingest.Job{Sources: []ingest.Source{test.source}, Have: []domain.Column{test.have}})
 		if got := refusal(t, err); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
@@ -147,7 +147,7 @@ func TestCompactKeepsOrder(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	var files []string
-	var columns []storage.Column
+	var columns []domain.Column
 	for i := range 20 {
 		result := l.mustRun(ingest.Job{Have: columns, OutDir: filepath.Join(l.dir, "part", string(rune('a'+i))),
 			Sources: []ingest.Source{l.parquet("x.parquet", "SELECT i FROM range("+string(rune('1'+i%9))+"000) t(i)")}})
@@ -173,7 +173,7 @@ func TestCompactKeepsOrder(t *testing.T) {
 func TestAppendedColumns(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	have := []storage.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
+	have := []domain.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
 	other := []ingest.Source{l.file("x.csv", "c,d\n1,2\n")}
 	_, err := l.run(ingest.Job{Sources: other, Have: have})
 	if got, want := refusal(t, err), "x.csv has no column of the dataset, which has a, b; put it into another dataset, or read it with the option union"; got != want {
@@ -184,7 +184,7 @@ func TestAppendedColumns(t *testing.T) {
 		name, want string
 		job        ingest.Job
 	}{
-		{"all, with union", all, ingest.Job{Sources: other, Options: storage.IngestOptions{Union: true}}},
+		{"all, with union", all, ingest.Job{Sources: other, Options: domain.IngestOptions{Union: true}}},
 		{"all, in rows", all, ingest.Job{Rows: l.file("rows", `{"c":1,"d":2}`).Path}},
 		{"some", "columns added: c\ncolumns missing in this file: b", ingest.Job{Sources: []ingest.Source{l.file("y.csv", "A,c\n1,2\n")}}},
 		{"none", "", ingest.Job{Sources: []ingest.Source{l.file("z.csv", "b,a\nx,2\n")}}},
@@ -207,7 +207,7 @@ func TestAppendedAsBefore(t *testing.T) {
 		{"thousands", "BIGINT", "id;n\n7;1.250\n", "id BIGINT, n BIGINT", `{"id":7,"n":1250}`},
 		{"names of numbers", "BIGINT", "5,n\n6,7\n", "5 BIGINT, n BIGINT", `{"5":6,"n":7}`},
 	} {
-		have := []storage.Column{{Name: strings.Fields(test.columns)[0], Type: "BIGINT"}, {Name: "n", Type: test.have}}
+		have := []domain.Column{{Name: strings.Fields(test.columns)[0], Type: "BIGINT"}, {Name: "n", Type: test.have}}
 		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.name+".csv", test.file)}, Have: have})
 		if got := types(result.Columns); got != test.columns {
 			t.Errorf("%s: columns %s, want %s", test.name, got, test.columns)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -79,7 +79,7 @@ func (r *run) exactType(t *table, column string, digits digitCount) string {
 		typ, warning = typeVarchar, "the column is text: its numbers have more digits than a number can have"
 	}
 	if warning != "" {
-		t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: column, Message: warning})
+		t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: column, Message: warning})
 	}
 	return typ
 }

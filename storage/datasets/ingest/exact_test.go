@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -27,7 +27,7 @@ func TestDigitsOfDataset(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			have := []storage.Column{{Name: "a", Type: test.have}, {Name: "b", Type: "VARCHAR"}}
+			have := []domain.Column{{Name: "a", Type: test.have}, {Name: "b", Type: "VARCHAR"}}
 			result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(test.file, test.content)}, Have: have})
 			if got := result.Columns[0].Type; got != test.typ {
 				t.Errorf("type: got %s, want %s", got, test.typ)
@@ -56,7 +56,7 @@ func TestRounded(t *testing.T) {
 		{"x.csv", "a\n0.1000000000000000055511151231257827\n0.30000000000000004\n3.3333333333333335\n.50000000000000000000\n100.00000000000000000\n", "", ""},
 	} {
 		l := setup(t)
-		var options storage.IngestOptions
+		var options domain.IngestOptions
 		if test.typ != "" {
 			options.Types = map[string]string{"a": test.typ}
 		}
@@ -71,7 +71,7 @@ func TestRounded(t *testing.T) {
 func TestMissingAmongTexts(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	read := func(have []storage.Column, contents ...string) ingest.Result {
+	read := func(have []domain.Column, contents ...string) ingest.Result {
 		var sources []ingest.Source
 		for i, content := range contents {
 			sources = append(sources, l.file(fmt.Sprintf("x%d.csv", i), content))
@@ -81,7 +81,7 @@ func TestMissingAmongTexts(t *testing.T) {
 	for name, result := range map[string]ingest.Result{
 		"too many digits": read(nil, "a,b\nNA,1\n1.5,2\n12345678901234567890123456789012345.6789,3\n ,4\n"),
 		"another file":    read(nil, "a,b\nNA,1\n5,2\n", "a,b\nx,3\n,4\n"),
-		"the dataset":     read([]storage.Column{{Name: "a", Type: "VARCHAR"}}, "a,b\nNA,1\n5,2\n,3\n"),
+		"the dataset":     read([]domain.Column{{Name: "a", Type: "VARCHAR"}}, "a,b\nNA,1\n5,2\n,3\n"),
 	} {
 		if got := result.Report.Columns[0]; got.Type != "VARCHAR" || got.Missing != 1 || !strings.Contains(l.rows(result.Columns, result), `"a":"NA"`) {
 			t.Errorf("%s: %+v", name, got)
@@ -89,7 +89,7 @@ func TestMissingAmongTexts(t *testing.T) {
 	}
 	// Words for missing values alone are none in any column.
 	only := read(nil, "a\nNA\nNA\n")
-	if got := l.rows([]storage.Column{{Name: "a", Type: "BIGINT"}}, only); got != "{\"a\":null}\n{\"a\":null}" {
+	if got := l.rows([]domain.Column{{Name: "a", Type: "BIGINT"}}, only); got != "{\"a\":null}\n{\"a\":null}" {
 		t.Errorf("%s of %+v", got, only.Columns)
 	}
 }

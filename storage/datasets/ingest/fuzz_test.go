@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func FuzzSplitter(f *testing.F) {
@@ -33,7 +33,7 @@ func FuzzSplitter(f *testing.F) {
 		s := &splitter{markdown: markdown, emit: func(p []byte) { passages = append(passages, string(p)) }}
 		r := &run{}
 		if err := r.splitFile(context.Background(), strings.NewReader(text), "x", s); err != nil {
-			var refusal *storage.Error
+			var refusal *domain.Error
 			if strings.ContainsRune(text, 0) && errors.As(err, &refusal) {
 				return
 			}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -29,7 +29,7 @@ func fuzzParts(f *testing.F, name string) {
 			t.Fatal(err)
 		}
 		err := ingest.UnpackAll(context.Background(), ingest.Source{Path: path, Name: name}, dir)
-		var refusal *storage.Error
+		var refusal *domain.Error
 		if err != nil && !errors.As(err, &refusal) {
 			t.Fatalf("got %v, which is not for the owner", err)
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestHTMLTables(t *testing.T) {
@@ -26,7 +26,7 @@ func TestHTMLTables(t *testing.T) {
 	l.readsPart(source, "Visits", "land VARCHAR, 2024 Q1 BIGINT, 2024 Q2 BIGINT",
 		`{"land":"NO","2024 Q1":1,"2024 Q2":2}`+"\n"+`{"land":"NO","2024 Q1":3,"2024 Q2":4}`+"\n"+`{"land":"DE","2024 Q1":5,"2024 Q2":6}`)
 	l.readsPart(source, "inner", "a BIGINT", `{"a":1}`)
-	l.refuses(source, storage.IngestOptions{}, "page.html holds 3 tables: Cities of Europe, Visits, inner; choose one")
+	l.refuses(source, domain.IngestOptions{}, "page.html holds 3 tables: Cities of Europe, Visits, inner; choose one")
 	l.readsPart(l.file("export.xls", "<table><tr><td>a</td></tr><tr><td>1</td></tr></table>"), "", "a BIGINT", `{"a":1}`)
 	l.readsPart(l.file("latin.html", "<html><meta charset=iso-8859-1><table><tr><td>a</td></tr><tr><td>caf\xe9</td></tr></table>"), "", "a VARCHAR", `{"a":"café"}`)
 }
@@ -37,7 +37,7 @@ func TestHTMLText(t *testing.T) {
 	l.readsPart(l.file("page.html", `<html><head><title>no</title></head><body><h1>Title</h1><p>One <b>bold</b>
 	word.</p><script>no()</script><ul><li>first<li>second</ul><!-- no --><noscript>no</noscript></body></html>`), "",
 		"document VARCHAR, passage BIGINT, text VARCHAR", `{"document":"page.html","passage":1,"text":"Title\n\n\n\nOne bold word.\n\n\n\n\nfirst\nsecond"}`)
-	l.refuses(l.file("empty.html", "<html><head><title>x</title></head><body></body></html>"), storage.IngestOptions{}, "empty.html holds no table and no text")
+	l.refuses(l.file("empty.html", "<html><head><title>x</title></head><body></body></html>"), domain.IngestOptions{}, "empty.html holds no table and no text")
 }
 
 // What an attribute hides is not read, also where the end of an element is left out.
@@ -62,7 +62,7 @@ func TestHTMLRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			l.refuses(l.file("x.html", test.content), storage.IngestOptions{}, test.want)
+			l.refuses(l.file("x.html", test.content), domain.IngestOptions{}, test.want)
 		})
 	}
 }

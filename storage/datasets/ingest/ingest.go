@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -43,9 +43,9 @@ type Job struct {
 	// line. Messages name its lines "row 1" and so on.
 	Rows string
 	// Options say how the sources are read.
-	Options storage.IngestOptions
+	Options domain.IngestOptions
 	// Have is the dataset's columns now; nil when it is empty or replaced.
-	Have []storage.Column
+	Have []domain.Column
 	// OutDir is the folder for the Parquet files. Run creates it if missing,
 	// overwrites nothing in it, and leaves nothing in it when it fails. A
 	// process that dies leaves a folder whose name starts with ".ingest-".
@@ -83,18 +83,18 @@ type Result struct {
 	Files []File
 	// Columns are the dataset's columns after the job: the earlier ones in their
 	// order, with types that may be wider, then the new ones.
-	Columns []storage.Column
+	Columns []domain.Column
 	Rows    int64
 	// Report says how the sources were read.
-	Report storage.IngestReport
+	Report domain.IngestReport
 	// Profile says what the files hold, nil where it is not known, and ProfileFault why.
-	Profile      *storage.Profile
+	Profile      *domain.Profile
 	ProfileFault string
 }
 
 // Run ingests the sources of a job with DuckDB, which must be able to read the
 // sources and to write the output folder, and preserve insertion order (its
-// default). A source that breaks a rule makes it fail with a *storage.Error of
+// default). A source that breaks a rule makes it fail with a *domain.Error of
 // kind ErrInvalid whose message is meant for the source's owner; every other
 // error is a fault of ours or of the machine.
 func Run(ctx context.Context, db *sql.DB, job Job) (Result, error) {
@@ -160,7 +160,7 @@ func (r *run) start(sources []Source) error {
 type table struct {
 	// name is the source's name in messages.
 	name    string
-	columns []storage.Column
+	columns []domain.Column
 	rows    int64
 	// decoded is how many bytes the values take.
 	decoded int64
@@ -168,7 +168,7 @@ type table struct {
 	// rows cannot be chosen by number.
 	groupRows int64
 	// report says how the source was read, its columns in their order.
-	report storage.IngestReport
+	report domain.IngestReport
 	// spelled counts, by column, the cells that are missing unless the column becomes text.
 	spelled []int64
 	// read gives the SQL that reads the source: a FROM clause, and for each
@@ -281,8 +281,8 @@ func checkOrder(ctx context.Context, db *sql.DB) error {
 }
 
 // refuse returns an error for the owner of a source.
-func refuse(format string, args ...any) *storage.Error {
-	return storage.Errorf(storage.ErrInvalid, format, args...)
+func refuse(format string, args ...any) *domain.Error {
+	return domain.Errorf(domain.ErrInvalid, format, args...)
 }
 
 func sumRows(files []File) (rows int64) {

@@ -15,7 +15,7 @@ import (
 
 	_ "github.com/duckdb/duckdb-go/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/ingest/source"
 	"parley/storage/datasets/sandbox"
@@ -122,7 +122,7 @@ func (l *lake) mustRun(job ingest.Job) ingest.Result {
 }
 
 // rows reads a dataset back as the JSON of its rows, one a line.
-func (l *lake) rows(columns []storage.Column, results ...ingest.Result) string {
+func (l *lake) rows(columns []domain.Column, results ...ingest.Result) string {
 	l.t.Helper()
 	var files []string
 	for _, r := range results {
@@ -166,7 +166,7 @@ func (l *lake) query(query string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-func types(columns []storage.Column) string {
+func types(columns []domain.Column) string {
 	var out []string
 	for _, c := range columns {
 		out = append(out, c.Name+" "+c.Type)
@@ -177,8 +177,8 @@ func types(columns []storage.Column) string {
 // refusal is the message of an error that must be meant for a source's owner.
 func refusal(t testing.TB, err error) string {
 	t.Helper()
-	var known *storage.Error
-	if !errors.As(err, &known) || !errors.Is(err, storage.ErrInvalid) {
+	var known *domain.Error
+	if !errors.As(err, &known) || !errors.Is(err, domain.ErrInvalid) {
 		t.Fatalf("got %v, want a refusal", err)
 	}
 	return known.Message

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -104,8 +104,8 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	}
 	for i := range f.columns {
 		typ := r.jsonType(f, t, i, names[i])
-		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
-		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
+		t.columns = append(t.columns, domain.Column{Name: names[i], Type: typ})
+		t.report.Columns = append(t.report.Columns, domain.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
 		if f.columns[i].cells == nil {
 			f.noteMisfits(t, i)
 		}
@@ -138,7 +138,7 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 
 // names returns the names of the columns: the keys, changed as the fields of a header are in a
 // file.
-func (f *jsonFile) names(report *storage.IngestReport) (names []string, err error) {
+func (f *jsonFile) names(report *domain.IngestReport) (names []string, err error) {
 	for _, c := range f.columns {
 		names = append(names, c.name)
 	}
@@ -150,7 +150,7 @@ func (f *jsonFile) names(report *storage.IngestReport) (names []string, err erro
 
 // read returns the SQL that reads the file with the types that are wanted.
 func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
-	keys, types := make([]storage.Column, len(f.columns)), slices.Clone(want)
+	keys, types := make([]domain.Column, len(f.columns)), slices.Clone(want)
 	for i, c := range f.columns {
 		if keys[i].Name = c.name; c.nulled || c.converted != nil || c.exact {
 			types[i] = typeVarchar
@@ -184,7 +184,7 @@ func readUnlessNull(cell string, nulls []string, typ string) string {
 }
 
 // readJSON returns the SQL that reads a JSON file with the types that are wanted.
-func readJSON(path, form string, columns []storage.Column, want []string) (from string, exprs []string) {
+func readJSON(path, form string, columns []domain.Column, want []string) (from string, exprs []string) {
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = sqltext.Text(c.Name) + ": " + sqltext.Text(physical(want[i]))
@@ -350,15 +350,15 @@ func (f *jsonFile) addColumn(key string) (int, error) {
 	if f.keyBytes += len(name); f.keyBytes > source.MaxValue {
 		return 0, f.wrong(fmt.Sprintf("the keys of the rows are longer than %d bytes together", source.MaxValue))
 	}
-	i, taken := f.folded[storage.FoldColumn(name)]
+	i, taken := f.folded[domain.FoldColumn(name)]
 	switch {
 	case taken && f.columns[i].name != name:
 		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(f.columns[i].name), quote(name)))
-	case !taken && len(f.columns) == storage.MaxColumns:
-		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", storage.MaxColumns))
+	case !taken && len(f.columns) == domain.MaxColumns:
+		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", domain.MaxColumns))
 	case !taken:
 		i = len(f.columns)
-		f.folded[storage.FoldColumn(name)] = i
+		f.folded[domain.FoldColumn(name)] = i
 		f.columns = append(f.columns, jsonColumn{name: name})
 		if typ, order := f.wanted(name); typ != "" {
 			f.columns[i].cells = &columnCells{yearFirst: order == yearFirst}

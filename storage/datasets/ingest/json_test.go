@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -146,7 +146,7 @@ func TestNullValuesOfJSON(t *testing.T) {
 		Sources: []ingest.Source{l.file("x.ndjson", `{"a":1,"b":"2024-01-02","c":"x","d":[1,2],"e":{"f":1},"g":"-","h":12345678901234567890,"i":"-"}
 {"a":"-","b":"-","c":"-","d":"-","e":"\u002d","g":-999,"h":"-","i":[-999]}
 {"a":-999,"b":null,"c":"--","d":[-999],"e":-999,"g":null,"h":5,"i":["-"]}`)},
-		Options: storage.IngestOptions{NullValues: []string{"-", "-999"}},
+		Options: domain.IngestOptions{NullValues: []string{"-", "-999"}},
 	})
 	if got, want := types(result.Columns), "a BIGINT, b DATE, c VARCHAR, d BIGINT[], e JSON, g NULL, h DECIMAL(38,0), i VARCHAR[]"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
 // readsPart checks what becomes of a part of a file.
 func (l *lake) readsPart(source ingest.Source, sheet, wantTypes, wantRows string) ingest.Result {
 	l.t.Helper()
-	result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: sheet}})
+	result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}, Options: domain.IngestOptions{Sheet: sheet}})
 	if got := types(result.Columns); got != wantTypes {
 		l.t.Errorf("types of %s: got  %s\nwant %s", sheet, got, wantTypes)
 	}
@@ -33,7 +33,7 @@ func (l *lake) parts(source ingest.Source) string {
 }
 
 // refuses checks the message for a file that is refused.
-func (l *lake) refuses(source ingest.Source, options storage.IngestOptions, want string) {
+func (l *lake) refuses(source ingest.Source, options domain.IngestOptions, want string) {
 	l.t.Helper()
 	_, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: options})
 	if got := refusal(l.t, err); got != want {
@@ -83,9 +83,9 @@ func TestJSONObjectOfArrays(t *testing.T) {
 		t.Errorf("warnings: got %s, want %s", got, want)
 	}
 	l.readsPart(source, "customers", "name VARCHAR", `{"name":"Ann \"x\""}`)
-	l.refuses(source, storage.IngestOptions{}, "shop.json holds 2 tables: Orders, customers; choose one")
-	l.refuses(source, storage.IngestOptions{Sheet: "x"}, `shop.json has no table "x"; it holds Orders, customers`)
-	l.refuses(l.file("x.csv", "a\n1\n"), storage.IngestOptions{Sheet: "x"}, `x.csv is one table, so "x" cannot be chosen`)
+	l.refuses(source, domain.IngestOptions{}, "shop.json holds 2 tables: Orders, customers; choose one")
+	l.refuses(source, domain.IngestOptions{Sheet: "x"}, `shop.json has no table "x"; it holds Orders, customers`)
+	l.refuses(l.file("x.csv", "a\n1\n"), domain.IngestOptions{Sheet: "x"}, `x.csv is one table, so "x" cannot be chosen`)
 	l.readsPart(l.file("one.json", `{"next": null, "data": [{"a": 1}]}`), "", "a BIGINT", `{"a":1}`)
 }
 
@@ -117,7 +117,7 @@ func TestJSONObjectOfArraysRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			l.refuses(l.file("x.json", test.content), storage.IngestOptions{}, test.want)
+			l.refuses(l.file("x.json", test.content), domain.IngestOptions{}, test.want)
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestGeoJSON(t *testing.T) {
 		"geometry": {"type": "Point", "coordinates": [10.75, 59.91]}}`), "", "id BIGINT, name VARCHAR, geometry JSON",
 		`{"id":7,"name":"Oslo","geometry":{"type":"Point","coordinates":[10.75,59.91]}}`)
 	l.readsPart(l.file("plain.json", `{"type": "Feature", "name": "x"}`), "", "type VARCHAR, name VARCHAR", `{"type":"Feature","name":"x"}`)
-	l.refuses(l.file("none.geojson", `{"type": "FeatureCollection", "features": []}`), storage.IngestOptions{}, "none.geojson has no rows")
+	l.refuses(l.file("none.geojson", `{"type": "FeatureCollection", "features": []}`), domain.IngestOptions{}, "none.geojson has no rows")
 }
 
 // An object of columns whose rows would be too large is refused.

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -38,7 +38,7 @@ func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
 	switch {
 	case !isExact:
 		if typ == typeDouble && c.digits.rounded > 0 {
-			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: name, Message: rounded(c.digits.rounded)})
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: name, Message: rounded(c.digits.rounded)})
 		}
 		return typ
 	case c.cells != nil: // an option gives it a type

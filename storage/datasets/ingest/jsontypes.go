@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // addCell counts a value of a column that an option gives a type.
@@ -43,7 +43,7 @@ func (f *jsonFile) noteMisfits(t *table, column int) {
 	if d.report.Misfits == 0 {
 		return
 	}
-	w := storage.IngestWarning{Column: report.Name, Line: d.report.MisfitLines[0], Message: d.warning}
+	w := domain.IngestWarning{Column: report.Name, Line: d.report.MisfitLines[0], Message: d.warning}
 	if report.Misfits, report.MisfitLines = d.report.Misfits, d.report.MisfitLines; f.array || f.anonymous {
 		w.Message += fmt.Sprintf(", the first in row %d", w.Line)
 		w.Line, report.MisfitLines = 0, nil

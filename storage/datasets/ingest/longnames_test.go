@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -53,7 +53,7 @@ func TestLongNames(t *testing.T) {
 			continue
 		}
 		for i, c := range result.Columns {
-			if c.Name != want[i] || c.Type != "BIGINT" && c.Type != "INTEGER" || storage.CheckColumnName(c.Name) != "" {
+			if c.Name != want[i] || c.Type != "BIGINT" && c.Type != "INTEGER" || domain.CheckColumnName(c.Name) != "" {
 				t.Errorf("%s: column %d is %s %s", name, i, c.Name, c.Type)
 			}
 		}
@@ -74,5 +74,5 @@ func TestLongNames(t *testing.T) {
 	for i := range 18 {
 		fmt.Fprintf(&many, "{\"%d%s\":1}\n", i, strings.Repeat("k", 1<<20))
 	}
-	l.refuses(l.file("keys.ndjson", many.String()), storage.IngestOptions{}, "keys.ndjson, line 16: the keys of the rows are longer than 16777216 bytes together")
+	l.refuses(l.file("keys.ndjson", many.String()), domain.IngestOptions{}, "keys.ndjson, line 16: the keys of the rows are longer than 16777216 bytes together")
 }

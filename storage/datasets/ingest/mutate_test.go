@@ -12,8 +12,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"parley/internal/benchtest"
+	"parley/internal/domain"
 	"parley/internal/fulltest"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -148,7 +148,7 @@ func readMutations(t *testing.T, name, sample string, count int) {
 // readsOrRefuses checks that a part of a file is read or refused.
 func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	l.t.Helper()
-	var refusal *storage.Error
+	var refusal *domain.Error
 	work := filepath.Join(l.dir, "parts")
 	must(os.MkdirAll(work, 0o755))
 	names, err := ingest.Parts(l.t.Context(), source, work)
@@ -162,7 +162,7 @@ func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
 		names = []string{""}
 	}
 	name := names[i%len(names)]
-	_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, Options: storage.IngestOptions{Sheet: name}, MaxUnpacked: 10 << 20})
+	_, err = l.run(ingest.Job{Sources: []ingest.Source{source}, Options: domain.IngestOptions{Sheet: name}, MaxUnpacked: 10 << 20})
 	if err != nil && !errors.As(err, &refusal) {
 		l.t.Errorf("change %d, part %q: %v", i, name, err)
 	}

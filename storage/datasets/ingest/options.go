@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
 // checkOptions refuses options that no source can be read with.
-func checkOptions(o storage.IngestOptions) error {
+func checkOptions(o domain.IngestOptions) error {
 	if !slices.Contains([]string{"", source.EncodingUTF8, source.EncodingUTF16, source.EncodingWindows1252}, o.Encoding) {
 		return refuse("the encoding %s is not known; it can be %s, %s or %s", quote(o.Encoding), source.EncodingUTF8, source.EncodingUTF16, source.EncodingWindows1252)
 	}
@@ -23,7 +23,7 @@ func checkOptions(o storage.IngestOptions) error {
 		return refuse("the row of the header is counted from 1; 0 says that there is none")
 	}
 	for column, typ := range o.Types {
-		if typ, _ = storage.CutDateOrder(typ); !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {
+		if typ, _ = domain.CutDateOrder(typ); !slices.Contains([]string{typeBoolean, typeBigint, typeDouble, typeVarchar, typeDate, typeTime, typeTimestamp, typeInstant}, typ) && !decimalPattern.MatchString(typ) {
 			return refuse("column %s cannot have the type %s", quote(column), quote(typ))
 		}
 	}
@@ -79,7 +79,7 @@ func (r *run) wantedType(column string) string {
 // numberType returns the type of a column of numbers that the dataset has, "" without one.
 func (r *run) numberType(column string) string {
 	for _, c := range r.job.Have {
-		if storage.FoldColumn(c.Name) == storage.FoldColumn(column) && isNumber(c.Type) {
+		if domain.FoldColumn(c.Name) == domain.FoldColumn(column) && isNumber(c.Type) {
 			return c.Type
 		}
 	}
@@ -92,8 +92,8 @@ const yearFirst = "ymd"
 // wantedDate is wantedType with the order of day, month and year, "" without one.
 func (r *run) wantedDate(column string) (typ, order string) {
 	for name, typ := range r.job.Options.Types {
-		if storage.FoldColumn(name) == storage.FoldColumn(column) {
-			return storage.CutDateOrder(typ)
+		if domain.FoldColumn(name) == domain.FoldColumn(column) {
+			return domain.CutDateOrder(typ)
 		}
 	}
 	return "", ""
@@ -104,12 +104,12 @@ func (r *run) wantedDate(column string) (typ, order string) {
 func (r *run) checkTypes(tables []*table) error {
 	missing := map[string]string{}
 	for name := range r.job.Options.Types {
-		missing[storage.FoldColumn(name)] = name
+		missing[domain.FoldColumn(name)] = name
 	}
 	for _, t := range tables {
 		for i := range t.columns {
 			c := &t.columns[i]
-			delete(missing, storage.FoldColumn(c.Name))
+			delete(missing, domain.FoldColumn(c.Name))
 			typ := r.wantedType(c.Name)
 			if typ == "" || typ == c.Type {
 				continue
@@ -164,7 +164,7 @@ func (r *run) checkAppended(tables []*table) error {
 			names []string
 		}{{"columns added", added}, {"columns missing in this file", missing}} {
 			if len(of.names) > 0 {
-				t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Message: of.what + ": " + source.ListFirst(of.names)})
+				t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Message: of.what + ": " + source.ListFirst(of.names)})
 			}
 		}
 	}
@@ -172,13 +172,13 @@ func (r *run) checkAppended(tables []*table) error {
 }
 
 // without returns the names of columns that are not among others.
-func without(columns, others []storage.Column) (names []string) {
+func without(columns, others []domain.Column) (names []string) {
 	known := map[string]bool{}
 	for _, c := range others {
-		known[storage.FoldColumn(c.Name)] = true
+		known[domain.FoldColumn(c.Name)] = true
 	}
 	for _, c := range columns {
-		if !known[storage.FoldColumn(c.Name)] {
+		if !known[domain.FoldColumn(c.Name)] {
 			names = append(names, c.Name)
 		}
 	}
@@ -191,14 +191,14 @@ func checkUnits(tables []*table) error {
 	units := map[string]unit{}
 	for _, t := range tables {
 		for _, c := range t.report.Columns {
-			before, known := units[storage.FoldColumn(c.Name)]
+			before, known := units[domain.FoldColumn(c.Name)]
 			switch {
 			case c.Unit == "":
 			case known && before.name != c.Unit:
 				return refuse("column %s is in %s in %s and in %s in %s; put them into different datasets, or give the column the type text",
 					quote(c.Name), before.name, before.table, c.Unit, t.name)
 			default:
-				units[storage.FoldColumn(c.Name)] = unit{c.Unit, t.name}
+				units[domain.FoldColumn(c.Name)] = unit{c.Unit, t.name}
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 			return fmt.Errorf("check numbers: %w", err)
 		}
 		if rounded > 0 {
-			t.report.Warnings = append(t.report.Warnings, storage.IngestWarning{Column: c.Name, Message: source.Count(int(rounded), "number") + " rounded to " + typeName(wanted)})
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: c.Name, Message: source.Count(int(rounded), "number") + " rounded to " + typeName(wanted)})
 		}
 	}
 	return nil
@@ -252,22 +252,22 @@ const (
 
 // reportOf joins the reports of all sources of a job into the report of a
 // dataset's columns. What a file has as a whole is that of the first source.
-func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
+func reportOf(tables []*table, columns []domain.Column) domain.IngestReport {
 	report := tables[0].report
 	report.Columns, report.Warnings = nil, nil
-	var mixed []storage.IngestWarning
+	var mixed []domain.IngestWarning
 	at := make([]map[string]int, len(tables))
 	for n, t := range tables {
 		at[n] = make(map[string]int, len(t.columns))
 		for i, c := range t.columns {
-			at[n][storage.FoldColumn(c.Name)] = i
+			at[n][domain.FoldColumn(c.Name)] = i
 		}
 	}
 	for _, c := range columns {
-		joined := storage.ColumnReport{Name: c.Name, Type: c.Type}
+		joined := domain.ColumnReport{Name: c.Name, Type: c.Type}
 		found := false
 		for n, t := range tables {
-			i, has := at[n][storage.FoldColumn(c.Name)]
+			i, has := at[n][domain.FoldColumn(c.Name)]
 			switch {
 			case !has:
 				joined.Missing += t.rows
@@ -277,7 +277,7 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 					own.Missing -= t.spelled[i]
 				}
 				if joinColumn(&joined, own, found) {
-					mixed = append(mixed, storage.IngestWarning{Column: c.Name, Message: fmt.Sprintf("not all files have a unit with the numbers of the column; %s has %s", t.name, cmp.Or(own.Unit, "none"))})
+					mixed = append(mixed, domain.IngestWarning{Column: c.Name, Message: fmt.Sprintf("not all files have a unit with the numbers of the column; %s has %s", t.name, cmp.Or(own.Unit, "none"))})
 				}
 			}
 			found = found || has
@@ -304,16 +304,16 @@ func reportOf(tables []*table, columns []storage.Column) storage.IngestReport {
 
 // mixedTypes warns of a column of text that has not the same type in all tables. At is where they
 // have their columns, by folded name.
-func mixedTypes(tables []*table, at []map[string]int, column string) []storage.IngestWarning {
+func mixedTypes(tables []*table, at []map[string]int, column string) []domain.IngestWarning {
 	first, name := "", ""
 	for n, t := range tables {
-		i, has := at[n][storage.FoldColumn(column)]
+		i, has := at[n][domain.FoldColumn(column)]
 		switch {
 		case !has || t.columns[i].Type == typeNull:
 		case first == "":
 			first, name = t.columns[i].Type, t.name
 		case first != t.columns[i].Type:
-			return []storage.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(t.columns[i].Type), t.name)}}
+			return []domain.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(t.columns[i].Type), t.name)}}
 		}
 	}
 	return nil
@@ -322,7 +322,7 @@ func mixedTypes(tables []*table, at []map[string]int, column string) []storage.I
 // joinColumn adds the report of one source's column. Repeated says that the
 // column was in a source before it: its form is kept if the sources share it. It
 // reports whether one of them has a unit and the other none.
-func joinColumn(to *storage.ColumnReport, c storage.ColumnReport, repeated bool) (mixed bool) {
+func joinColumn(to *domain.ColumnReport, c domain.ColumnReport, repeated bool) (mixed bool) {
 	if !repeated {
 		to.From, to.Unit = c.From, c.Unit
 	}

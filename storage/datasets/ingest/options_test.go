@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	typed := func(pairs ...string) storage.IngestOptions {
-		o := storage.IngestOptions{Types: map[string]string{}}
+	typed := func(pairs ...string) domain.IngestOptions {
+		o := domain.IngestOptions{Types: map[string]string{}}
 		for i := 0; i < len(pairs); i += 2 {
 			o.Types[pairs[i]] = pairs[i+1]
 		}
@@ -20,17 +20,17 @@ func TestOptions(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, content string
-		options       storage.IngestOptions
+		options       domain.IngestOptions
 		types, rows   string
 		refusal       string
 	}{
-		{name: "delimiter", content: "a:b\n1:2,5\n", options: storage.IngestOptions{Delimiter: ":"},
+		{name: "delimiter", content: "a:b\n1:2,5\n", options: domain.IngestOptions{Delimiter: ":"},
 			types: "a BIGINT, b DOUBLE", rows: `{"a":1,"b":2.5}`},
-		{name: "header row", content: "x,y\n1,2\na,b\n3,4\n", options: storage.IngestOptions{HeaderRow: new(3)},
+		{name: "header row", content: "x,y\n1,2\na,b\n3,4\n", options: domain.IngestOptions{HeaderRow: new(3)},
 			types: "a BIGINT, b BIGINT", rows: `{"a":3,"b":4}`},
-		{name: "first header row", content: "g,,\n,b,c\n3,4,5\n", options: storage.IngestOptions{HeaderRow: new(1)},
+		{name: "first header row", content: "g,,\n,b,c\n3,4,5\n", options: domain.IngestOptions{HeaderRow: new(1)},
 			types: "g BIGINT, column_2 VARCHAR, column_3 VARCHAR", rows: `{"g":null,"column_2":"b","column_3":"c"}` + "\n" + `{"g":3,"column_2":"4","column_3":"5"}`},
-		{name: "missing values", content: "a,b,c\n1,x,NA\n99,?,5\n,99,\n", options: storage.IngestOptions{NullValues: []string{"99", "?"}},
+		{name: "missing values", content: "a,b,c\n1,x,NA\n99,?,5\n,99,\n", options: domain.IngestOptions{NullValues: []string{"99", "?"}},
 			types: "a BIGINT, b VARCHAR, c BIGINT", rows: `{"a":1,"b":"x","c":null}` + "\n" + `{"a":null,"b":null,"c":5}` + "\n" + `{"a":null,"b":null,"c":null}`},
 		{name: "text", content: "a,b\n1,NA\n2,5\n", options: typed("A", "VARCHAR", "b", "VARCHAR"),
 			types: "a VARCHAR, b VARCHAR", rows: `{"a":"1","b":"NA"}` + "\n" + `{"a":"2","b":"5"}`},
@@ -75,13 +75,13 @@ func TestOptions(t *testing.T) {
 			refusal: `there is no column "c" to give a type; x.csv has a, b`},
 		{name: "unknown type", content: "a,b\n1,2\n", options: typed("a", "int"),
 			refusal: `column "a" cannot have the type "int"`},
-		{name: "unknown encoding", content: "a,b\n1,2\n", options: storage.IngestOptions{Encoding: "ebcdic"},
+		{name: "unknown encoding", content: "a,b\n1,2\n", options: domain.IngestOptions{Encoding: "ebcdic"},
 			refusal: `the encoding "ebcdic" is not known; it can be utf-8, utf-16 or windows-1252`},
-		{name: "not UTF-8", content: "a,b\n1,\xe9\n", options: storage.IngestOptions{Encoding: "utf-8"},
+		{name: "not UTF-8", content: "a,b\n1,\xe9\n", options: domain.IngestOptions{Encoding: "utf-8"},
 			refusal: `x.csv, line 2: the text is not UTF-8; leave out the option encoding, or give another one`},
-		{name: "long delimiter", content: "a,b\n1,2\n", options: storage.IngestOptions{Delimiter: "::"},
+		{name: "long delimiter", content: "a,b\n1,2\n", options: domain.IngestOptions{Delimiter: "::"},
 			refusal: `the delimiter "::" is not one character that can separate fields`},
-		{name: "header row past the end", content: "a,b\n1,2\n", options: storage.IngestOptions{HeaderRow: new(9)},
+		{name: "header row past the end", content: "a,b\n1,2\n", options: domain.IngestOptions{HeaderRow: new(9)},
 			refusal: `x.csv: no row begins on line 9, the header row`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestTypesOfJSON(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := setup(t)
-			result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.json", test.content)}, Options: storage.IngestOptions{Types: test.types}})
+			result, err := l.run(ingest.Job{Sources: []ingest.Source{l.file("x.json", test.content)}, Options: domain.IngestOptions{Types: test.types}})
 			if test.refusal != "" {
 				if got := refusal(t, err); got != test.refusal {
 					t.Errorf("got %s, want %s", got, test.refusal)
@@ -151,7 +151,7 @@ func TestTypesOfJSON(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			columns := slices.DeleteFunc(result.Columns, func(c storage.Column) bool { return test.types[c.Name] == "" })
+			columns := slices.DeleteFunc(result.Columns, func(c domain.Column) bool { return test.types[c.Name] == "" })
 			if got := strings.ReplaceAll(l.rows(columns, result), "\n", " "); got != test.rows {
 				t.Errorf("got %s, want %s", got, test.rows)
 			}
@@ -159,11 +159,11 @@ func TestTypesOfJSON(t *testing.T) {
 	}
 	l := setup(t)
 	rows := l.file("rows", `{"a":"5"}`+"\n"+`{"a":"six"}`).Path
-	_, err := l.run(ingest.Job{Rows: rows, Options: storage.IngestOptions{Types: map[string]string{"a": "BIGINT"}}})
+	_, err := l.run(ingest.Job{Rows: rows, Options: domain.IngestOptions{Types: map[string]string{"a": "BIGINT"}}})
 	if got, want := refusal(t, err), `row 2, column "a": the cell cannot be read as integer, such as 1234; name it as a missing value, or give the column another type`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	result := l.mustRun(ingest.Job{Rows: rows, Options: storage.IngestOptions{Types: map[string]string{"a": "BIGINT"}, NullValues: []string{"six"}}})
+	result := l.mustRun(ingest.Job{Rows: rows, Options: domain.IngestOptions{Types: map[string]string{"a": "BIGINT"}, NullValues: []string{"six"}}})
 	if got, want := l.rows(result.Columns, result), `{"a":5}`+"\n"+`{"a":null}`; got != want || result.Report.Columns[0].Missing != 1 {
 		t.Errorf("got %s, want %s, %+v", got, want, result.Report)
 	}
@@ -201,7 +201,7 @@ func TestTypesOfSeveralFiles(t *testing.T) {
 		"the column is text: it is text in c.csv and integer in a.csv": {l.file("c.csv", "id,v\n3,x\n"), numbers, dates},
 		"": {numbers, l.file("d.csv", "id,v\n4,1.5\n"), l.file("e.csv", "id,v\n5,\n")},
 	} {
-		result := l.mustRun(ingest.Job{Sources: sources, Options: storage.IngestOptions{Union: true}})
+		result := l.mustRun(ingest.Job{Sources: sources, Options: domain.IngestOptions{Union: true}})
 		if got := warnings(result); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -29,8 +29,8 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 	if t.rows, t.groupRows, err = r.checkFooter(ctx, path, name); err != nil {
 		return nil, err
 	}
-	if len(raw) > storage.MaxColumns {
-		return nil, refuse("%s has more than %d columns", name, storage.MaxColumns)
+	if len(raw) > domain.MaxColumns {
+		return nil, refuse("%s has more than %d columns", name, domain.MaxColumns)
 	}
 	fields := make([]string, len(raw))
 	for i, c := range raw {
@@ -47,10 +47,10 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 		if !ok {
 			return nil, refuse("%s, column %s: values of type %s cannot be kept", name, quote(c.Name), c.Type)
 		}
-		if storage.FoldColumn(c.Name) == "file_row_number" {
+		if domain.FoldColumn(c.Name) == "file_row_number" {
 			t.groupRows = 0 // DuckDB's column of this name would be another one
 		}
-		t.columns = append(t.columns, storage.Column{Name: names[i], Type: typ})
+		t.columns = append(t.columns, domain.Column{Name: names[i], Type: typ})
 		casts[i] = cast
 	}
 	decoded, err := r.measureValues(ctx, t, from, casts)
@@ -101,7 +101,7 @@ func (r *run) readValues(ctx context.Context, t *table, from string, casts []str
 		if n == 0 {
 			t.columns[i].Type = typeNull
 		}
-		t.report.Columns = append(t.report.Columns, storage.ColumnReport{Name: t.columns[i].Name, Type: t.columns[i].Type, Missing: t.rows - n})
+		t.report.Columns = append(t.report.Columns, domain.ColumnReport{Name: t.columns[i].Name, Type: t.columns[i].Type, Missing: t.rows - n})
 	}
 	return nil
 }
@@ -148,15 +148,15 @@ func parquetType(typ, expr string) (to, cast string, ok bool) {
 }
 
 // describeColumns returns the columns of a FROM clause.
-func describeColumns(ctx context.Context, db *sql.DB, from string) ([]storage.Column, error) {
+func describeColumns(ctx context.Context, db *sql.DB, from string) ([]domain.Column, error) {
 	rows, err := db.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM "+from+")")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var columns []storage.Column
+	var columns []domain.Column
 	for rows.Next() {
-		var c storage.Column
+		var c domain.Column
 		if err := rows.Scan(&c.Name, &c.Type); err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -53,9 +53,9 @@ func TestPDF(t *testing.T) {
 	source := l.file("report.pdf", pdf([]string{"Hello world.", "Second line."}, []string{"Page two."}))
 	l.readsPart(source, "", "document VARCHAR, passage BIGINT, text VARCHAR",
 		`{"document":"report.pdf","passage":1,"text":"Hello world.\nSecond line.\n\nPage two."}`)
-	l.refuses(l.file("scan.pdf", pdf(nil)), storage.IngestOptions{},
+	l.refuses(l.file("scan.pdf", pdf(nil)), domain.IngestOptions{},
 		"scan.pdf holds no text: its pages are images; use text recognition (OCR) and send the result")
-	l.refuses(l.file("cut.pdf", "%PDF-1.4\nxyz"), storage.IngestOptions{},
+	l.refuses(l.file("cut.pdf", "%PDF-1.4\nxyz"), domain.IngestOptions{},
 		"cut.pdf is damaged: it cannot be read to its end; open it in the program that wrote it, save it again and send that")
 }
 
@@ -101,7 +101,7 @@ func TestDamagedPDF(t *testing.T) {
 		"filter.pdf":   {stream(" /Filter /NopeDecode", two), "is packed in an unknown way"},
 		"null.pdf":     {"null", "is missing"},
 	} {
-		l.refuses(l.file(name, pdfOf(pages(one, test.second)...)), storage.IngestOptions{},
+		l.refuses(l.file(name, pdfOf(pages(one, test.second)...)), domain.IngestOptions{},
 			name+" is damaged: content of its pages (object 6) "+test.want+"; open it in the program that wrote it, save it again and send that")
 	}
 	image := stream(" /Type /XObject /Subtype /Image /Width 9 /Height 9 /ColorSpace /DeviceGray /BitsPerComponent 8"+flate, "damaged")

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 const (
@@ -34,7 +34,7 @@ const (
 
 // Profile says what the columns of files of [Run] hold. It reads them a few times, and takes
 // little memory.
-func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Column) (storage.Profile, error) {
+func Profile(ctx context.Context, db *sql.DB, files []File, columns []domain.Column) (domain.Profile, error) {
 	p := profiler{ctx: ctx, db: db}
 	paths := make([]string, len(files))
 	for i, file := range files {
@@ -43,9 +43,9 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 	}
 	p.from = fromFiles(paths)
 	for _, c := range columns {
-		column := storage.ColumnProfile{Name: c.Name, Type: c.Type, Missing: p.profile.Rows}
+		column := domain.ColumnProfile{Name: c.Name, Type: c.Type, Missing: p.profile.Rows}
 		if c.Type != typeNull {
-			column.Sketch = make(storage.Sketch, storage.SketchSize)
+			column.Sketch = make(domain.Sketch, domain.SketchSize)
 		}
 		p.profile.Columns = append(p.profile.Columns, column)
 	}
@@ -56,7 +56,7 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 			run = p.copied
 		}
 		if err := run(chunk); err != nil {
-			return storage.Profile{}, fmt.Errorf("profile columns: %w", err)
+			return domain.Profile{}, fmt.Errorf("profile columns: %w", err)
 		}
 	}
 	return p.profile, nil
@@ -64,11 +64,11 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []storage.Co
 
 // columns profiles columns. Texts, which take the most time, and the others are profiled at
 // the same time: a query over few row groups uses one core.
-func (p profiler) columns(columns []storage.ColumnProfile) error {
+func (p profiler) columns(columns []domain.ColumnProfile) error {
 	if p.profile.Rows <= fewRows {
 		return p.steps(columns, p.measureAll, p.count)
 	}
-	var parts [2][]storage.ColumnProfile
+	var parts [2][]domain.ColumnProfile
 	var places [2][]int
 	for i, c := range columns {
 		part := 0
@@ -91,7 +91,7 @@ func (p profiler) columns(columns []storage.ColumnProfile) error {
 	return errors.Join(errs[:]...)
 }
 
-func (p profiler) steps(columns []storage.ColumnProfile, steps ...func([]storage.ColumnProfile) error) error {
+func (p profiler) steps(columns []domain.ColumnProfile, steps ...func([]domain.ColumnProfile) error) error {
 	for _, step := range steps {
 		if err := step(columns); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (p profiler) steps(columns []storage.ColumnProfile, steps ...func([]storage
 }
 
 // copied profiles columns in a file that has no others.
-func (p profiler) copied(columns []storage.ColumnProfile) error {
+func (p profiler) copied(columns []domain.ColumnProfile) error {
 	var names []string
 	for _, c := range columns {
 		if c.Type != typeNull {
@@ -130,7 +130,7 @@ type profiler struct {
 	// dir is where files of its own may be.
 	dir     string
 	from    string
-	profile storage.Profile
+	profile domain.Profile
 }
 
 // measured is what a query measures of a column.
@@ -144,14 +144,14 @@ type measured struct {
 }
 
 // uncounted reports whether the number of different values of a column is to be estimated.
-func (p *profiler) uncounted(c storage.ColumnProfile) bool {
+func (p *profiler) uncounted(c domain.ColumnProfile) bool {
 	return p.profile.Rows > fewRows && c.Missing < p.profile.Rows && c.Distinct == 0
 }
 
 // estimate sets how many different values there are, from the bits of a sketch.
-func (p *profiler) estimate(c *storage.ColumnProfile, found string) {
+func (p *profiler) estimate(c *domain.ColumnProfile, found string) {
 	for at, bit := range []byte(found) {
-		if group, rank := at/storage.MaxRank, byte(at%storage.MaxRank+1); bit == '1' {
+		if group, rank := at/domain.MaxRank, byte(at%domain.MaxRank+1); bit == '1' {
 			c.Sketch[group] = max(c.Sketch[group], rank)
 		}
 	}
@@ -178,19 +178,19 @@ func (p *profiler) each(selects []string, row func(*sql.Rows) error) error {
 
 // measure reads texts and nested values in a query of their own: of the others, the files
 // have what is asked for in their metadata.
-func (p *profiler) measure(columns []storage.ColumnProfile) error {
+func (p *profiler) measure(columns []domain.ColumnProfile) error {
 	if err := p.measureThose(columns, inMetadata); err != nil {
 		return err
 	}
-	return p.measureThose(columns, func(c storage.ColumnProfile) bool { return !inMetadata(c) })
+	return p.measureThose(columns, func(c domain.ColumnProfile) bool { return !inMetadata(c) })
 }
 
 // measureAll is measure in one query, for few rows.
-func (p *profiler) measureAll(columns []storage.ColumnProfile) error {
-	return p.measureThose(columns, func(storage.ColumnProfile) bool { return true })
+func (p *profiler) measureAll(columns []domain.ColumnProfile) error {
+	return p.measureThose(columns, func(domain.ColumnProfile) bool { return true })
 }
 
-func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(storage.ColumnProfile) bool) error {
+func (p *profiler) measureThose(columns []domain.ColumnProfile, chosen func(domain.ColumnProfile) bool) error {
 	var exprs []string
 	var dest []any
 	found := make([]measured, len(columns))
@@ -199,18 +199,18 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 			continue
 		}
 		x, m := sqltext.Name(c.Name), &found[i]
-		kind := storage.KindOf(c.Type)
+		kind := domain.KindOf(c.Type)
 		exprs = append(exprs, fmt.Sprintf("count(%s)", x))
 		dest = append(dest, &m.values)
-		if kind != storage.KindOther {
+		if kind != domain.KindOther {
 			exprs = append(exprs, shortText("min("+x+")"), shortText("max("+x+")"))
 			dest = append(dest, &m.min, &m.max)
 		}
 		switch kind {
-		case storage.KindNumber, storage.KindTime:
+		case domain.KindNumber, domain.KindTime:
 			exprs = append(exprs, number(c, "min("+x+")"), number(c, "max("+x+")"))
 			dest = append(dest, &m.from, &m.to)
-		case storage.KindText:
+		case domain.KindText:
 			exprs = append(exprs, "min(length("+x+"))", "max(length("+x+"))", "avg(length("+x+"))")
 			dest = append(dest, &m.shortest, &m.longest, &m.averageLength)
 		}
@@ -237,10 +237,10 @@ func (p *profiler) measureThose(columns []storage.ColumnProfile, chosen func(sto
 
 // shortText returns the SQL for the beginning of a value as text.
 func shortText(expr string) string {
-	return fmt.Sprintf("left(CAST(%s AS VARCHAR), %d)", expr, storage.MaxProfileValue)
+	return fmt.Sprintf("left(CAST(%s AS VARCHAR), %d)", expr, domain.MaxProfileValue)
 }
 
-func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
+func (m *measured) fill(c *domain.ColumnProfile, rows int64) {
 	c.Missing = rows - m.values
 	if m.values == 0 {
 		return
@@ -249,20 +249,20 @@ func (m *measured) fill(c *storage.ColumnProfile, rows int64) {
 		c.Min, c.Max = &m.min.String, &m.max.String
 	}
 	if m.from.Valid && m.to.Valid && !math.IsInf(m.to.Float64-m.from.Float64, 0) {
-		c.Histogram = &storage.Histogram{From: m.from.Float64, To: m.to.Float64}
+		c.Histogram = &domain.Histogram{From: m.from.Float64, To: m.to.Float64}
 	}
 	c.Distinct = fewValues(*c)
 	if c.Histogram != nil { // its bins may reach beyond the greatest value
-		c.Histogram = storage.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
+		c.Histogram = domain.NewHistogram(c.Type, c.Histogram.From, c.Histogram.To)
 	}
 	if m.averageLength.Valid {
-		c.Length = &storage.Lengths{Min: m.shortest.Int64, Max: m.longest.Int64, Average: m.averageLength.Float64}
+		c.Length = &domain.Lengths{Min: m.shortest.Int64, Max: m.longest.Int64, Average: m.averageLength.Float64}
 	}
 }
 
 // fewValues returns how many different values there can be at most, where the range of whole
 // numbers and days says that they are few enough to be counted; 0 otherwise.
-func fewValues(c storage.ColumnProfile) int64 {
+func fewValues(c domain.ColumnProfile) int64 {
 	var width float64
 	switch {
 	case c.Type == typeBoolean:
@@ -282,7 +282,7 @@ func fewValues(c storage.ColumnProfile) int64 {
 
 // spread counts the values of numbers and times in bins, and estimates how many different
 // ones there are, of all columns in one query.
-func (p *profiler) spread(columns []storage.ColumnProfile) error {
+func (p *profiler) spread(columns []domain.ColumnProfile) error {
 	var exprs []string
 	var dest []any
 	counts, found := make([]sql.NullString, len(columns)), make([]sql.NullString, len(columns))
@@ -318,7 +318,7 @@ func (p *profiler) spread(columns []storage.ColumnProfile) error {
 }
 
 // bins returns the SQL for how many values there are in each bin of a column's histogram.
-func bins(c storage.ColumnProfile) string {
+func bins(c domain.ColumnProfile) string {
 	bounds := make([]string, len(c.Histogram.Counts))
 	for bin := range bounds {
 		bounds[bin] = fmt.Sprintf("'%g'::DOUBLE", lastOf(c.Type, c.Histogram, bin))
@@ -326,15 +326,15 @@ func bins(c storage.ColumnProfile) string {
 	return fmt.Sprintf("CAST(map_values(histogram(%s, [%s])) AS VARCHAR)", number(c, sqltext.Name(c.Name)), strings.Join(bounds, ", "))
 }
 
-func hasLongTexts(c storage.ColumnProfile) bool {
+func hasLongTexts(c domain.ColumnProfile) bool {
 	return c.Length != nil && c.Length.Average > longText
 }
 
 // top counts the values of columns that have not too many different ones.
-func (p *profiler) top(columns []storage.ColumnProfile) error {
+func (p *profiler) top(columns []domain.ColumnProfile) error {
 	var selects []string
 	for i, c := range columns {
-		if kind := storage.KindOf(c.Type); kind == storage.KindOther || c.Missing == p.profile.Rows || c.Distinct > topDistinct || hasLongTexts(c) {
+		if kind := domain.KindOf(c.Type); kind == domain.KindOther || c.Missing == p.profile.Rows || c.Distinct > topDistinct || hasLongTexts(c) {
 			continue
 		}
 		x := sqltext.Name(c.Name)
@@ -343,11 +343,11 @@ func (p *profiler) top(columns []storage.ColumnProfile) error {
 			folded = "count(*) OVER () - (SELECT count(DISTINCT lower(trim(x))) FROM g)"
 		}
 		selects = append(selects, fmt.Sprintf("(WITH g AS MATERIALIZED (SELECT %s AS x, count(*) AS n%s WHERE %s IS NOT NULL GROUP BY x) SELECT %d AS at, %s AS v, n, count(*) OVER () AS d, %s FROM g ORDER BY n DESC, x LIMIT %d)",
-			x, p.from, x, i, shortText("x"), folded, storage.MaxTop))
+			x, p.from, x, i, shortText("x"), folded, domain.MaxTop))
 	}
 	return p.each(selects, func(rows *sql.Rows) error {
 		var at int
-		var value storage.ValueCount
+		var value domain.ValueCount
 		var distinct, alike int64
 		if err := rows.Scan(&at, &value.Value, &value.Count, &distinct, &alike); err != nil {
 			return err

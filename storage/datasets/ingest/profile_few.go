@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 // fewRows is how many rows are counted value by value, which is faster than to ask for each
@@ -19,7 +19,7 @@ const fewRows = 1000
 // count counts the values of all columns in one query, in which each row gives a value of each
 // column. It fills the bins, too. Long texts have queries of their own: the list of values of a
 // row would hold them all in memory.
-func (p *profiler) count(columns []storage.ColumnProfile) error {
+func (p *profiler) count(columns []domain.ColumnProfile) error {
 	var values, selects []string
 	for i, c := range columns {
 		if c.Missing == p.profile.Rows {
@@ -41,7 +41,7 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 	err := p.each(selects, func(rows *sql.Rows) error {
 		var at int
 		var h uint64
-		var value storage.ValueCount
+		var value domain.ValueCount
 		var n sql.NullFloat64
 		if err := rows.Scan(&at, &h, &value.Value, &n, &value.Count); err != nil {
 			return err
@@ -51,11 +51,11 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 		if c.Histogram != nil && n.Valid {
 			addToBin(c, n.Float64, value.Count)
 		}
-		if h%storage.SketchSample == 0 {
-			group, rank := h>>5%storage.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
+		if h%domain.SketchSample == 0 {
+			group, rank := h>>5%domain.SketchSize, byte(bits.TrailingZeros64(h>>13|1<<31)+1)
 			c.Sketch[group] = max(c.Sketch[group], rank)
 		}
-		if storage.KindOf(c.Type) != storage.KindOther {
+		if domain.KindOf(c.Type) != domain.KindOther {
 			c.Top = append(c.Top, value)
 		}
 		return nil
@@ -69,14 +69,14 @@ func (p *profiler) count(columns []storage.ColumnProfile) error {
 			}
 			c.Alike = int64(len(c.Top) - len(folded))
 		}
-		slices.SortFunc(c.Top, func(a, b storage.ValueCount) int { return a.Compare(storage.KindOf(c.Type), b) })
-		c.Top = slices.Clip(c.Top[:min(len(c.Top), storage.MaxTop)])
+		slices.SortFunc(c.Top, func(a, b domain.ValueCount) int { return a.Compare(domain.KindOf(c.Type), b) })
+		c.Top = slices.Clip(c.Top[:min(len(c.Top), domain.MaxTop)])
 	}
 	return err
 }
 
 // addToBin counts a value in the first bin whose greatest value is not below it.
-func addToBin(c *storage.ColumnProfile, value float64, count int64) {
+func addToBin(c *domain.ColumnProfile, value float64, count int64) {
 	counts := c.Histogram.Counts
 	counts[sort.Search(len(counts)-1, func(bin int) bool { return value <= lastOf(c.Type, c.Histogram, bin) })] += count
 }

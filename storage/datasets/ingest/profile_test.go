@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
-func (l *lake) profile(result ingest.Result) storage.Profile {
+func (l *lake) profile(result ingest.Result) domain.Profile {
 	l.t.Helper()
 	profile, err := ingest.Profile(l.t.Context(), l.db, result.Files, result.Columns)
 	if err != nil {
@@ -42,7 +42,7 @@ func TestProfile(t *testing.T) {
 	got := map[string]string{}
 	for i := range profile.Columns {
 		c := profile.Columns[i]
-		if i > 0 && c.Type != "NULL" && len(c.Sketch) != storage.SketchSize {
+		if i > 0 && c.Type != "NULL" && len(c.Sketch) != domain.SketchSize {
 			t.Errorf("%s: a sketch of %d bytes", c.Name, len(c.Sketch))
 		}
 		c.Sketch, c.Top = nil, c.Top[:min(len(c.Top), 2)]
@@ -68,7 +68,7 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	for name, distinct := range map[string]int64{"id": 1000, "long": 1, "nan": 2, "exact": 1000, "nothing": 0} {
-		at := slices.IndexFunc(profile.Columns, func(c storage.ColumnProfile) bool { return c.Name == name })
+		at := slices.IndexFunc(profile.Columns, func(c domain.ColumnProfile) bool { return c.Name == name })
 		if got := profile.Columns[at].Distinct; got != distinct {
 			t.Errorf("%s: %d different values, want %d", name, got, distinct)
 		}
@@ -104,7 +104,7 @@ func TestProfileOfManyColumns(t *testing.T) {
 func TestProfileOfFewRows(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	rows := func(times int) storage.Profile {
+	rows := func(times int) domain.Profile {
 		return l.profile(l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet(fmt.Sprint(times, ".parquet"), fmt.Sprintf(`
 			SELECT i %% 13 - 6 AS few, i * 37 %% 1009 AS whole, (i * 7919 %% 1000) / 7.0 AS part, CAST((i * 31 %% 97) / 8 AS DECIMAL(12,3)) AS exact, CAST(i * 31 %% 97 AS DECIMAL(18,0)) AS exact_whole,
 				(i * 7919 %% 1000) * 1e300 AS huge, 9007199254740990 + i AS wide, DATE '1969-12-01' + CAST(i * 11 %% 90 AS INTEGER) AS day,

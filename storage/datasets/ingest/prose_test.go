@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -56,14 +56,14 @@ func TestText(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		made, err := Text(t.Context(), Source{Path: path, Name: test.name}, storage.IngestOptions{}, dir, 4<<20)
+		made, err := Text(t.Context(), Source{Path: path, Name: test.name}, domain.IngestOptions{}, dir, 4<<20)
 		var text []byte
 		if made != "" {
 			text, _ = os.ReadFile(made)
 		}
 		switch {
 		case test.wrong != "":
-			if !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), test.wrong) {
+			if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), test.wrong) {
 				t.Errorf("%s: %v", test.name, err)
 			}
 		case err != nil || strings.TrimSpace(string(text)) != strings.TrimSpace(test.want):

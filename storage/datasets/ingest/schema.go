@@ -8,25 +8,25 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 	"parley/storage/datasets/ingest/source"
 )
 
 // evolve returns the columns of a dataset with the tables added to it: its own in
 // their order and spelling, then the new ones. A column of different types gets
 // one that holds both, or the table is refused.
-func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
+func evolve(have []domain.Column, tables []*table) ([]domain.Column, error) {
 	columns := slices.Clone(have)
 	index := map[string]int{}
 	for i, c := range columns {
-		index[storage.FoldColumn(c.Name)] = i
+		index[domain.FoldColumn(c.Name)] = i
 	}
 	for _, t := range tables {
 		for _, c := range t.columns {
-			i, known := index[storage.FoldColumn(c.Name)]
+			i, known := index[domain.FoldColumn(c.Name)]
 			if !known {
-				index[storage.FoldColumn(c.Name)] = len(columns)
+				index[domain.FoldColumn(c.Name)] = len(columns)
 				columns = append(columns, c)
 				continue
 			}
@@ -43,17 +43,17 @@ func evolve(have []storage.Column, tables []*table) ([]storage.Column, error) {
 			columns[i].Type = typeJSON
 		}
 	}
-	if len(columns) > storage.MaxColumns {
-		return nil, refuse("the dataset would have %d columns; the limit is %d", len(columns), storage.MaxColumns)
+	if len(columns) > domain.MaxColumns {
+		return nil, refuse("the dataset would have %d columns; the limit is %d", len(columns), domain.MaxColumns)
 	}
 	return columns, nil
 }
 
 // retyped says which columns of a dataset get another type: they come first in columns.
-func retyped(have, columns []storage.Column) (warnings []storage.IngestWarning) {
+func retyped(have, columns []domain.Column) (warnings []domain.IngestWarning) {
 	for i, before := range have {
 		if now := columns[i].Type; before.Type != now && before.Type != typeNull && before.Type != typeEmptyList {
-			warnings = append(warnings, storage.IngestWarning{Column: before.Name, Message: fmt.Sprintf("the column is %s from now on, in all rows; it was %s", typeName(now), typeName(before.Type))})
+			warnings = append(warnings, domain.IngestWarning{Column: before.Name, Message: fmt.Sprintf("the column is %s from now on, in all rows; it was %s", typeName(now), typeName(before.Type))})
 		}
 	}
 	return warnings
@@ -191,14 +191,14 @@ func convert(expr, from, to string) string {
 }
 
 // number returns the SQL for values of a column as numbers, NULL where they are not finite.
-func number(c storage.ColumnProfile, x string) string {
-	switch storage.KindOf(c.Type) {
-	case storage.KindNumber:
+func number(c domain.ColumnProfile, x string) string {
+	switch domain.KindOf(c.Type) {
+	case domain.KindNumber:
 		if c.Type == typeDouble || c.Type == "FLOAT" {
 			return fmt.Sprintf("CASE WHEN isfinite(%s) THEN CAST(%s AS DOUBLE) END", x, x)
 		}
 		return fmt.Sprintf("CAST(%s AS DOUBLE)", x)
-	case storage.KindTime:
+	case domain.KindTime:
 		return fmt.Sprintf("CASE WHEN isfinite(TRY_CAST(%s AS TIMESTAMP)) THEN epoch(TRY_CAST(%s AS TIMESTAMP)) END", x, x)
 	}
 	return "CAST(NULL AS DOUBLE)"
@@ -206,8 +206,8 @@ func number(c storage.ColumnProfile, x string) string {
 
 // hash returns the SQL for the hash of a column's values. Numbers of different types that are
 // equal have one.
-func hash(c storage.ColumnProfile) string {
-	if storage.KindOf(c.Type) == storage.KindNumber {
+func hash(c domain.ColumnProfile) string {
+	if domain.KindOf(c.Type) == domain.KindNumber {
 		return fmt.Sprintf("hash(CAST(%s AS DOUBLE))", sqltext.Name(c.Name))
 	}
 	return fmt.Sprintf("hash(%s)", sqltext.Name(c.Name))
@@ -215,38 +215,38 @@ func hash(c storage.ColumnProfile) string {
 
 // sketch returns the SQL for a column's sketch: of each hash of the sample, the bit of its group
 // and rank.
-func sketch(c storage.ColumnProfile) string {
+func sketch(c domain.ColumnProfile) string {
 	h := hash(c)
 	// The trailing zeros of v are the ones in v xor (v-1), less one.
 	v := fmt.Sprintf("((%s >> 13) | 2147483648::UBIGINT)", h)
 	return fmt.Sprintf("CAST(bitstring_agg(CASE WHEN %s & %d = 0 THEN CAST((%s >> 5) & 255 AS INTEGER) * 32 + CAST(bit_count(xor(%s, %s - 1::UBIGINT)) AS INTEGER) - 1 END, 0, %d) AS VARCHAR)",
-		h, storage.SketchSample-1, h, v, v, storage.SketchSize*storage.MaxRank-1)
+		h, domain.SketchSample-1, h, v, v, domain.SketchSize*domain.MaxRank-1)
 }
 
 // inMetadata reports whether files have the count and the bounds of a column in their metadata.
-func inMetadata(c storage.ColumnProfile) bool {
-	kind := storage.KindOf(c.Type)
-	return kind == storage.KindNumber || kind == storage.KindTime || c.Type == typeBoolean
+func inMetadata(c domain.ColumnProfile) bool {
+	kind := domain.KindOf(c.Type)
+	return kind == domain.KindNumber || kind == domain.KindTime || c.Type == typeBoolean
 }
 
 // lastOf returns the greatest value of a bin: DuckDB's bins have it. The last bin has no end, as
 // bounds of large numbers are rounded.
-func lastOf(typ string, h *storage.Histogram, bin int) float64 {
+func lastOf(typ string, h *domain.Histogram, bin int) float64 {
 	if bin == len(h.Counts)-1 {
 		return math.Inf(1)
 	}
 	_, next := h.Bin(bin)
-	if step := storage.BinStep(typ); step > 0 {
+	if step := domain.BinStep(typ); step > 0 {
 		return max(next-step, h.From)
 	}
 	return math.Nextafter(next, h.From)
 }
 
 // AlikeTexts warns of texts that are different groups, and the same to filters.
-func AlikeTexts(p storage.Profile) (warnings []storage.IngestWarning) {
+func AlikeTexts(p domain.Profile) (warnings []domain.IngestWarning) {
 	for _, c := range p.Columns {
 		if c.Alike > 0 {
-			warnings = append(warnings, storage.IngestWarning{Column: c.Name, Message: source.Count(int(c.Alike), "value") + " different from others only in case or blanks: groups count them apart, filters do not"})
+			warnings = append(warnings, domain.IngestWarning{Column: c.Name, Message: source.Count(int(c.Alike), "value") + " different from others only in case or blanks: groups count them apart, filters do not"})
 		}
 	}
 	return warnings

@@ -6,7 +6,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -140,7 +140,7 @@ func TestNotes(t *testing.T) {
 		"a,b\n1,2\n\nSource\n3,4\n":   "x.csv, line 4: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 		"a,b\n1,\"2\n\nSource\"\n5\n": "x.csv, line 5: the row has 1 field, not 2; delete a line that is not part of the table, or put an empty line above notes at the end",
 	} {
-		l.refuses(l.file("x.csv", content), storage.IngestOptions{}, want)
+		l.refuses(l.file("x.csv", content), domain.IngestOptions{}, want)
 	}
 	l.reads("word.csv", "a,b\n1,2\n\nx,\n", "a VARCHAR, b BIGINT", `{"a":"1","b":2}`+"\n"+`{"a":"x","b":null}`)
 	l.reads("number.csv", "a,b\n1,2\n\n3,\n", "a BIGINT, b BIGINT", `{"a":1,"b":2}`+"\n"+`{"a":3,"b":null}`)

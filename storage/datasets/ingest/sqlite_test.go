@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // database makes an SQLite file.
@@ -43,11 +43,11 @@ func TestSQLite(t *testing.T) {
 		`{"id":1,"day":"2024-02-29","price":2.0,"ok":1,"note":"a \"b\"","picture":"AP8=","code":"007"}`+"\n"+
 			`{"id":2,"day":null,"price":2.5,"ok":0,"note":"","picture":null,"code":"8"}`)
 	l.readsPart(source, "customers", "name VARCHAR", `{"name":"Ann"}`)
-	l.refuses(source, storage.IngestOptions{}, "shop.db holds 2 tables: customers, the orders; choose one")
-	l.refuses(l.file("empty.sqlite", database(t, "CREATE TABLE a (b)")), storage.IngestOptions{}, "empty.sqlite holds no table and no text")
-	l.refuses(l.file("latin.db", database(t, "CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('x'), (CAST(x'e9' AS TEXT))")), storage.IngestOptions{},
+	l.refuses(source, domain.IngestOptions{}, "shop.db holds 2 tables: customers, the orders; choose one")
+	l.refuses(l.file("empty.sqlite", database(t, "CREATE TABLE a (b)")), domain.IngestOptions{}, "empty.sqlite holds no table and no text")
+	l.refuses(l.file("latin.db", database(t, "CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('x'), (CAST(x'e9' AS TEXT))")), domain.IngestOptions{},
 		`the table "a", row 2, column "b": the text is not UTF-8; convert it and send the file again`)
-	l.refuses(l.file("text.db", "a,b\n1,2\n"), storage.IngestOptions{}, "text.db is not an SQLite file")
+	l.refuses(l.file("text.db", "a,b\n1,2\n"), domain.IngestOptions{}, "text.db is not an SQLite file")
 }
 
 func TestSQLiteDamaged(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSQLiteDamaged(t *testing.T) {
 	l := setup(t)
 	whole := database(t, `CREATE TABLE a (b TEXT); WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO a SELECT 'some text ' || i FROM n`)
 	const again = "it cannot be read to its end; open it in the program that wrote it, save it again and send that"
-	l.refuses(l.file("x.db", whole[:3*4096]), storage.IngestOptions{}, "x.db is damaged: "+again)
-	l.refuses(l.file("x.db", whole[:4*4096]+strings.Repeat("\xff", 4096)+whole[5*4096:]), storage.IngestOptions{}, "x.db (a) is damaged: "+again)
-	l.refuses(l.file("x.db", whole[:100]), storage.IngestOptions{}, "x.db is damaged: "+again)
+	l.refuses(l.file("x.db", whole[:3*4096]), domain.IngestOptions{}, "x.db is damaged: "+again)
+	l.refuses(l.file("x.db", whole[:4*4096]+strings.Repeat("\xff", 4096)+whole[5*4096:]), domain.IngestOptions{}, "x.db (a) is damaged: "+again)
+	l.refuses(l.file("x.db", whole[:100]), domain.IngestOptions{}, "x.db is damaged: "+again)
 }

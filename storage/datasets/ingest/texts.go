@@ -14,12 +14,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest/source"
 )
 
 // passageColumns are the columns of a text's passages.
-var passageColumns = []storage.Column{
+var passageColumns = []domain.Column{
 	{Name: "document", Type: typeVarchar},
 	{Name: "passage", Type: typeBigint},
 	{Name: "text", Type: typeVarchar},
@@ -279,7 +279,7 @@ func (s *splitter) finish() {
 // and gives its path: plain text and Markdown, checked as for passages, a document, or a page
 // or an archive that holds no table. For a source that holds a table the path is "". It
 // refuses a text of more than limit bytes, unpacked. Errors are as those of [Run].
-func Text(ctx context.Context, from Source, options storage.IngestOptions, dir string, limit int64) (string, error) {
+func Text(ctx context.Context, from Source, options domain.IngestOptions, dir string, limit int64) (string, error) {
 	work, err := os.MkdirTemp(dir, ".ingest-*")
 	if err != nil {
 		return "", fmt.Errorf("create work folder: %w", err)

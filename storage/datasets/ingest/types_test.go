@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -200,7 +200,7 @@ func TestDigitsOfAdditions(t *testing.T) {
 		t.Errorf("got %s: %s", types(second.Columns), got)
 	}
 	l.reads("c.csv", "a,b\n9007199254740993,\"1,234,567\"\n5,9007199254740993\n", "a BIGINT, b BIGINT", `{"a":9007199254740993,"b":1234567}`+"\n"+`{"a":5,"b":9007199254740993}`)
-	wanted := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "price\n12345678901234567.89\n")}, Options: storage.IngestOptions{Types: map[string]string{"price": "DOUBLE"}}})
+	wanted := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("a.csv", "price\n12345678901234567.89\n")}, Options: domain.IngestOptions{Types: map[string]string{"price": "DOUBLE"}}})
 	if got := types(wanted.Columns); got != "price DOUBLE" {
 		t.Errorf("got %s", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/domain"
 	"parley/internal/fulltest"
-	"parley/storage"
 	"parley/storage/datasets/ingest"
 )
 
@@ -194,17 +194,17 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
 	_, err := l.run(ingest.Job{Sources: []ingest.Source{{Path: filepath.Join(l.dir, "missing"), Name: "x.csv"}}})
-	if err == nil || errors.Is(err, storage.ErrInvalid) {
+	if err == nil || errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("missing file: got %v", err)
 	}
 	pattern := l.file("x.csv", "a\n1\n")
 	_, err = l.run(ingest.Job{Sources: []ingest.Source{{Path: pattern.Path + "*", Name: "x.csv"}}})
-	if err == nil || errors.Is(err, storage.ErrInvalid) {
+	if err == nil || errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("pattern: got %v", err)
 	}
 	l.exec("SET preserve_insertion_order = false")
 	_, err = l.run(ingest.Job{Sources: []ingest.Source{pattern}})
-	if err == nil || errors.Is(err, storage.ErrInvalid) {
+	if err == nil || errors.Is(err, domain.ErrInvalid) {
 		t.Errorf("rows in any order: got %v", err)
 	}
 	l.exec("SET preserve_insertion_order = true")

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/fsync"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 // Limits of a row group: the writer holds some of them in memory, each of them a few times.
@@ -42,7 +42,7 @@ FROM parquet_metadata(`+listOf(files)+")").Scan(&rows, &bytes)
 // Query returns the SQL that reads files of Run or Compact, in their order, as the
 // rows of a dataset with these columns, by the contract in the package's
 // description.
-func Query(files []string, columns []storage.Column) string {
+func Query(files []string, columns []domain.Column) string {
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
 		switch name := sqltext.Name(c.Name); c.Type {
@@ -75,7 +75,7 @@ func fromFiles(paths []string) string {
 // Compact writes the rows of files, in their order, into one file in outDir,
 // named compact.parquet. Columns are the dataset's. When it fails it leaves
 // nothing.
-func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, outDir string) (File, error) {
+func Compact(ctx context.Context, db *sql.DB, files []string, columns []domain.Column, outDir string) (File, error) {
 	work, err := os.MkdirTemp(outDir, ".ingest-*")
 	if err != nil {
 		return File{}, fmt.Errorf("create work folder: %w", err)
@@ -111,14 +111,14 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []storage.
 
 // Export writes the rows of files, in their order, into one file in outDir, and gives its
 // path. Columns are the dataset's.
-func Export(ctx context.Context, db *sql.DB, files []string, columns []storage.Column, as storage.Download, outDir string) (string, error) {
+func Export(ctx context.Context, db *sql.DB, files []string, columns []domain.Column, as domain.Download, outDir string) (string, error) {
 	// Every reader of Parquet understands the defaults: version 1, compressed by Snappy.
 	group, err := groupOfFiles(ctx, db, files)
 	if err != nil {
 		return "", fmt.Errorf("export: %w", err)
 	}
 	query, options := Query(files, columns), fmt.Sprintf("FORMAT parquet, ROW_GROUP_SIZE %d", group)
-	if as.Format == storage.DownloadCSV {
+	if as.Format == domain.DownloadCSV {
 		query, options = csvRows(query, columns, as.EscapeFormulas), "FORMAT csv, HEADER"
 	}
 	path := filepath.Join(outDir, "export."+string(as.Format))
@@ -139,7 +139,7 @@ var isFormula = regexp.MustCompile(formulaText).MatchString
 
 // csvRows returns the SQL for the rows of a query as CSV has them: nested values are JSON,
 // binary ones base64.
-func csvRows(query string, columns []storage.Column, escapeFormulas bool) string {
+func csvRows(query string, columns []domain.Column, escapeFormulas bool) string {
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
 		expr, header := sqltext.Name(c.Name), c.Name
@@ -163,7 +163,7 @@ func csvRows(query string, columns []storage.Column, escapeFormulas bool) string
 }
 
 // write writes the tables to Parquet files.
-func (r *run) write(ctx context.Context, tables []*table, columns []storage.Column) ([]File, error) {
+func (r *run) write(ctx context.Context, tables []*table, columns []domain.Column) ([]File, error) {
 	path := filepath.Join(r.files.Dir, "rows.parquet")
 	var want, bytes int64
 	for _, t := range tables {
@@ -232,23 +232,23 @@ func (r *run) split(ctx context.Context, path string, rows, group int64) ([]File
 }
 
 // selectTables returns the SQL for the rows of all tables, in order.
-func selectTables(tables []*table, columns []storage.Column, group int64, sequential bool) string {
+func selectTables(tables []*table, columns []domain.Column, group int64, sequential bool) string {
 	var selects []string
 	for _, t := range tables {
 		want := make([]string, len(t.columns))
 		own := map[string]int{}
 		for j, c := range t.columns {
-			own[storage.FoldColumn(c.Name)] = j
+			own[domain.FoldColumn(c.Name)] = j
 		}
 		for _, c := range columns {
-			if j, ok := own[storage.FoldColumn(c.Name)]; ok {
+			if j, ok := own[domain.FoldColumn(c.Name)]; ok {
 				want[j] = c.Type
 			}
 		}
 		from, exprs := t.read(want, sequential)
 		var list []string
 		for k, c := range columns {
-			j, ok := own[storage.FoldColumn(c.Name)]
+			j, ok := own[domain.FoldColumn(c.Name)]
 			switch {
 			case c.Type == typeNull && (k > 0 || hasValues(columns)):
 			case ok:
@@ -281,8 +281,8 @@ func (t *table) sliced(group int64) bool {
 
 // hasValues reports whether some column has values. A Parquet file has at least
 // one column: the first, where none has values.
-func hasValues(columns []storage.Column) bool {
-	return slices.ContainsFunc(columns, func(c storage.Column) bool { return c.Type != typeNull })
+func hasValues(columns []domain.Column) bool {
+	return slices.ContainsFunc(columns, func(c domain.Column) bool { return c.Type != typeNull })
 }
 
 // copyTo writes a query's rows to a file. Level 1 of zstd with the encodings of

@@ -11,7 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -69,8 +69,8 @@ func TestWorkbookSheets(t *testing.T) {
 	if got, want := warnings(result), "shop.xlsx: hidden sheets are not read: Secret"; got != want {
 		t.Errorf("warnings: got %s, want %s", got, want)
 	}
-	l.refuses(source, storage.IngestOptions{}, "shop.xlsx holds 2 tables: Orders, Customers; choose one")
-	l.refuses(source, storage.IngestOptions{Sheet: "Secret"}, `shop.xlsx has no table "Secret"; it holds Orders, Customers`)
+	l.refuses(source, domain.IngestOptions{}, "shop.xlsx holds 2 tables: Orders, Customers; choose one")
+	l.refuses(source, domain.IngestOptions{Sheet: "Secret"}, `shop.xlsx has no table "Secret"; it holds Orders, Customers`)
 }
 
 func TestWorkbookValues(t *testing.T) {
@@ -146,43 +146,43 @@ func TestWorkbookLayout(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name        string
-		options     storage.IngestOptions
+		options     domain.IngestOptions
 		fill        func(f *excelize.File)
 		types, rows string
 		warnings    string
 	}{
-		{"titles", storage.IngestOptions{}, func(f *excelize.File) {
+		{"titles", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"Sales of 2024"}, nil, []any{"made by", "Ann"}, nil, []any{nil, "city", "people", "area"}, []any{nil, "Oslo", 1, 2}, nil, []any{nil, "Bonn", 2, nil})
 			must(f.MergeCell("Sheet1", "A1", "D1"))
 		}, "city VARCHAR, people BIGINT, area BIGINT", `{"city":"Oslo","people":1,"area":2}` + "\n" + `{"city":"Bonn","people":2,"area":null}`, "x.xlsx (Sheet1): the header is in row 5; 2 rows above it not read"},
-		{"merged cells", storage.IngestOptions{}, func(f *excelize.File) {
+		{"merged cells", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"land", "city"}, []any{"NO", "Oslo"}, []any{nil, "Bergen"}, []any{"DE", "Bonn"})
 			must(f.MergeCell("Sheet1", "A2", "A3"))
 		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, "the column is text: 1 cell of 3 cannot be read as boolean"},
-		{"groups of columns", storage.IngestOptions{}, func(f *excelize.File) {
+		{"groups of columns", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"name", "2023", nil, "2024", nil}, []any{nil, "Q1", "Q2", "Q1", "Q2"}, []any{"a", 1, 2, 3, 4}, []any{"b", 5, 6, 7, 8})
 			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))
 		}, "name VARCHAR, 2023 Q1 BIGINT, 2023 Q2 BIGINT, 2024 Q1 BIGINT, 2024 Q2 BIGINT",
 			`{"name":"a","2023 Q1":1,"2023 Q2":2,"2024 Q1":3,"2024 Q2":4}` + "\n" + `{"name":"b","2023 Q1":5,"2023 Q2":6,"2024 Q1":7,"2024 Q2":8}`, "x.xlsx (Sheet1): two header rows were joined"},
-		{"a header row that is given", storage.IngestOptions{HeaderRow: new(3)}, func(f *excelize.File) {
+		{"a header row that is given", domain.IngestOptions{HeaderRow: new(3)}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"x", "y"}, []any{"units", "m"}, []any{"a", "b"}, []any{1, 2})
 		}, "a BIGINT, b BIGINT", `{"a":1,"b":2}`, "x.xlsx (Sheet1): the header is in row 3; 2 rows above it not read"},
-		{"no header row", storage.IngestOptions{HeaderRow: new(0)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "x"}, []any{2, "y"}) },
+		{"no header row", domain.IngestOptions{HeaderRow: new(0)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "x"}, []any{2, "y"}) },
 			"column_1 BIGINT, column_2 VARCHAR", `{"column_1":1,"column_2":"x"}` + "\n" + `{"column_1":2,"column_2":"y"}`, ""},
-		{"a first row of values", storage.IngestOptions{}, func(f *excelize.File) {
+		{"a first row of values", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{1, "Ann", 3.5}, []any{2, "Bob", 4.5}, []any{3, "Cy", 5.5})
 		}, "column_1 BIGINT, column_2 VARCHAR, column_3 DOUBLE", `{"column_1":1,"column_2":"Ann","column_3":3.5}` + "\n" + `{"column_1":2,"column_2":"Bob","column_3":4.5}` + "\n" + `{"column_1":3,"column_2":"Cy","column_3":5.5}`,
 			"line 1 has values like the rows below it: the columns are named column_1, column_2, …; headerRow 1 reads their names from it"},
-		{"a first row of values that names the columns", storage.IngestOptions{HeaderRow: new(1)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "Ann"}, []any{2, "Bob"}) },
+		{"a first row of values that names the columns", domain.IngestOptions{HeaderRow: new(1)}, func(f *excelize.File) { sheet(f, "Sheet1", []any{1, "Ann"}, []any{2, "Bob"}) },
 			"1 BIGINT, Ann VARCHAR", `{"1":2,"Ann":"Bob"}`, ""},
-		{"years", storage.IngestOptions{}, func(f *excelize.File) {
+		{"years", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"land", 2023, 2024}, []any{"NO", 5, 7}, []any{"FR", 8, 9})
 		},
 			"land VARCHAR, 2023 BIGINT, 2024 BIGINT", `{"land":"NO","2023":5,"2024":7}` + "\n" + `{"land":"FR","2023":8,"2024":9}`, ""},
-		{"texts with separators", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
+		{"texts with separators", domain.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a;b"}, []any{"1;2"}, []any{"3;4"}) },
 			"a;b VARCHAR", `{"a;b":"1;2"}` + "\n" + `{"a;b":"3;4"}`, ""},
-		{"one column", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},
-		{"a value without a name", storage.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
+		{"one column", domain.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a"}, []any{1}, []any{2}) }, "a BIGINT", `{"a":1}` + "\n" + `{"a":2}`, ""},
+		{"a value without a name", domain.IngestOptions{}, func(f *excelize.File) { sheet(f, "Sheet1", []any{"a", "b"}, []any{1, 2}, []any{2, 3, 4}) },
 			"a BIGINT, b BIGINT, column_3 BIGINT", `{"a":1,"b":2,"column_3":null}` + "\n" + `{"a":2,"b":3,"column_3":4}`, "1 column had no name, or one that was taken: now column_3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
 // described returns the columns of a report, with their forms and units.
-func described(report storage.IngestReport) string {
+func described(report domain.IngestReport) string {
 	var out []string
 	for _, c := range report.Columns {
 		text := c.Name + " " + c.Type

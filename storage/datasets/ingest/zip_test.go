@@ -8,7 +8,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -48,7 +48,7 @@ func TestArchive(t *testing.T) {
 	l.readsPart(source, "Book Two", "b BIGINT", `{"b":2}`)
 	l.readsPart(source, "packed", "p BIGINT, q BIGINT", `{"p":1,"q":2}`)
 	l.readsPart(source, "readme", "document VARCHAR, passage BIGINT, text VARCHAR", `{"document":"README.md","passage":1,"text":"# Read me"}`)
-	l.refuses(source, storage.IngestOptions{}, "data.zip holds 5 tables: orders, book Sheet1, book Two, orders 2, packed; choose one")
+	l.refuses(source, domain.IngestOptions{}, "data.zip holds 5 tables: orders, book Sheet1, book Two, orders 2, packed; choose one")
 	l.readsPart(l.file("one.zip", archive(t, "a.csv", "a\n1\n", "a.txt", "about it")), "", "a BIGINT", `{"a":1}`)
 	l.readsPart(l.file("book.zip", archive(t, "book.xlsx", workbook)), "two", "b BIGINT", `{"b":2}`)
 	l.readsPart(l.file("texts.zip", archive(t, "a.txt", "One.", "b.md", "Two.")), "", "document VARCHAR, passage BIGINT, text VARCHAR",

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/sqlcheck"
 )
 
@@ -17,7 +17,7 @@ type Engine interface {
 	// Parse gives the tree of a statement.
 	Parse(ctx context.Context, sql string) ([]byte, error)
 	// Query checks and runs a statement that gives one row. Invalid statements are
-	// storage.ErrInvalid. The row of a lasting one depends on the data alone, and may be
+	// domain.ErrInvalid. The row of a lasting one depends on the data alone, and may be
 	// remembered.
 	Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error)
 	// Print gives a statement of a tree, which may differ from it in meaning.
@@ -33,7 +33,7 @@ type Guarded struct {
 }
 
 // Guard guards a statement, whose tree has been checked. A statement that is refused is
-// storage.ErrInvalid with the reason. It asks the engine nothing about a statement without a
+// domain.ErrInvalid with the reason. It asks the engine nothing about a statement without a
 // join.
 func Guard(ctx context.Context, root map[string]any, tables []sqlcheck.Table, engine Engine) (Guarded, error) {
 	known := make(map[string]sqlcheck.Table, len(tables))
@@ -164,7 +164,7 @@ func (g *guard) query(in scope, sql string, parts map[string]any, lasting bool, 
 
 // unknown makes errUnknown of a statement that is not valid.
 func unknown(err error) error {
-	if errors.Is(err, storage.ErrInvalid) {
+	if errors.Is(err, domain.ErrInvalid) {
 		return fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	return err
@@ -189,7 +189,7 @@ func (g *guard) print(root node) (string, error) {
 		return "", err
 	}
 	if !sqlcheck.SameTree(tree, root) {
-		return "", storage.Errorf(storage.ErrInvalid, "%s", cannotRewrite)
+		return "", domain.Errorf(domain.ErrInvalid, "%s", cannotRewrite)
 	}
 	return sql, nil
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/sqlcheck"
 )
 
@@ -14,7 +14,7 @@ type scope struct {
 	// with are the definitions of WITH that it sees, as they are in the tree, and named the
 	// columns of each by its name in lower case; nil where they are not known.
 	with  []any
-	named map[string][]storage.Column
+	named map[string][]domain.Column
 }
 
 // scopedSelect is a SELECT and what it can read from.
@@ -52,9 +52,9 @@ func selectsIn(query node, in scope) []scopedSelect {
 }
 
 // with1 returns the scope with one more name from WITH.
-func (s scope) with1(name string, definition any, columns []storage.Column) scope {
+func (s scope) with1(name string, definition any, columns []domain.Column) scope {
 	s.with = append(slices.Clip(s.with), definition)
-	named := map[string][]storage.Column{name: columns}
+	named := map[string][]domain.Column{name: columns}
 	for other, columns := range s.named {
 		if other != name {
 			named[other] = columns
@@ -65,7 +65,7 @@ func (s scope) with1(name string, definition any, columns []storage.Column) scop
 }
 
 // columnsOf returns the columns of a node of FROM; nil where they are not known.
-func (s scope) columnsOf(n node) []storage.Column {
+func (s scope) columnsOf(n node) []domain.Column {
 	switch n["type"] {
 	case "BASE_TABLE":
 		name := strings.ToLower(text(n["table_name"]))
@@ -85,14 +85,14 @@ func (s scope) columnsOf(n node) []storage.Column {
 }
 
 // outputs returns the columns of a query's result; nil where they are not known.
-func (s scope) outputs(query node) []storage.Column {
+func (s scope) outputs(query node) []domain.Column {
 	if query["type"] == "SET_OPERATION_NODE" && query["setop_type"] != "UNION_BY_NAME" && len(list(object(query["cte_map"])["map"])) == 0 {
 		return s.outputs(object(query["left"]))
 	}
 	if query["type"] != "SELECT_NODE" || len(list(object(query["cte_map"])["map"])) > 0 {
 		return nil
 	}
-	var columns []storage.Column
+	var columns []domain.Column
 	for _, v := range list(query["select_list"]) {
 		item := object(v)
 		name := text(item["alias"])
@@ -112,7 +112,7 @@ func (s scope) outputs(query node) []storage.Column {
 			continue
 		}
 		// An expression without a name has one that nobody writes.
-		columns = append(columns, storage.Column{Name: name})
+		columns = append(columns, domain.Column{Name: name})
 	}
 	return columns
 }
@@ -129,7 +129,7 @@ func plainStar(n node) bool {
 }
 
 // renamed returns columns with other names for the first of them.
-func renamed(columns []storage.Column, aliases any) []storage.Column {
+func renamed(columns []domain.Column, aliases any) []domain.Column {
 	if columns == nil || len(list(aliases)) == 0 {
 		return columns
 	}

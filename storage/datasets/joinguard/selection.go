@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // relation is a dataset, a name from WITH or a subquery in FROM.
@@ -12,7 +12,7 @@ type relation struct {
 	node node
 	// name is the alias, or else the name, in lower case; title is what people call it.
 	name, title string
-	columns     []storage.Column
+	columns     []domain.Column
 	// derived says that it is no dataset.
 	derived bool
 	// nullable says that an outer join may add rows without it.
@@ -24,7 +24,7 @@ type relation struct {
 }
 
 func (r *relation) has(column string) bool {
-	return slices.ContainsFunc(r.columns, func(c storage.Column) bool { return strings.EqualFold(c.Name, column) })
+	return slices.ContainsFunc(r.columns, func(c domain.Column) bool { return strings.EqualFold(c.Name, column) })
 }
 
 // edge says that rows of two relations match where two expressions, each over one of them,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/locale"
-	"parley/storage"
 )
 
 const cannotRewrite = "the joins of this query repeat rows that it aggregates, and it cannot be rewritten; aggregate each dataset in a subquery before the join"
@@ -74,14 +74,14 @@ func (g *guard) repeats(s *selection, a aggregate) (string, error) {
 // refusal says why an aggregate is refused.
 func refusal(s *selection, a aggregate, others set) error {
 	of, by := s.tables(a.of), s.tables(s.repeating(others))
-	return storage.Errorf(storage.ErrInvalid, "%s takes the same row of %s several times, once for each row of %s that matches it. "+
+	return domain.Errorf(domain.ErrInvalid, "%s takes the same row of %s several times, once for each row of %s that matches it. "+
 		"If each row of %s should count once, aggregate it before the join or use EXISTS in place of the join; "+
 		"if it should count for each row of %s, join in a subquery and aggregate the rows of that", a.call(), of, by, of, by)
 }
 
 // refusePairs says why a count of the rows of a join is refused.
 func refusePairs(s *selection, a aggregate) error {
-	return storage.Errorf(storage.ErrInvalid, "%s takes every combination of matching rows of %s, so that rows count several times; "+
+	return domain.Errorf(domain.ErrInvalid, "%s takes every combination of matching rows of %s, so that rows count several times; "+
 		"aggregate each dataset in a subquery before the join, or count the rows of one: count(DISTINCT …)", a.call(), s.tables(s.all()))
 }
 

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -28,15 +28,15 @@ type IngestRequest struct {
 	Jobs    int
 	Sources []ingest.Source
 	Rows    string
-	Options storage.IngestOptions
-	Have    []storage.Column
+	Options domain.IngestOptions
+	Have    []domain.Column
 	OutDir  string
 	// Files, with these columns, are merged into one.
 	Files   []string
-	Columns []storage.Column
+	Columns []domain.Column
 	// Export, if it has a format, writes the rows of the files into one file of at most
 	// MaxBytes instead.
-	Export   storage.Download
+	Export   domain.Download
 	MaxBytes int64
 	// ListParts asks for the names of the parts of the first source.
 	ListParts bool
@@ -316,7 +316,7 @@ func checkFile(dir string, file ingest.File) error {
 
 // checkColumns refuses columns that do not continue the earlier ones, and invalid types,
 // since types become part of SQL.
-func checkColumns(have, columns []storage.Column) error {
+func checkColumns(have, columns []domain.Column) error {
 	if len(columns) == 0 || len(columns) < len(have) {
 		return fmt.Errorf("%d columns, where there were %d", len(columns), len(have))
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
 
@@ -31,7 +31,7 @@ func checkProfile(made ingest.Result) error {
 	return nil
 }
 
-func checkColumnProfile(c storage.ColumnProfile, rows int64) error {
+func checkColumnProfile(c domain.ColumnProfile, rows int64) error {
 	isCount := func(n int64) bool { return n >= 0 && n <= rows }
 	texts := []string{c.Unit}
 	for _, text := range []*string{c.Min, c.Max} {
@@ -46,12 +46,12 @@ func checkColumnProfile(c storage.ColumnProfile, rows int64) error {
 		}
 	}
 	for _, text := range texts {
-		if utf8.RuneCountInString(text) > storage.MaxProfileValue || !utf8.ValidString(text) {
+		if utf8.RuneCountInString(text) > domain.MaxProfileValue || !utf8.ValidString(text) {
 			return fmt.Errorf("the text %.200q", text)
 		}
 	}
 	if h := c.Histogram; h != nil {
-		if len(h.Counts) > storage.HistogramBins || h.To < h.From || math.IsInf(h.To-h.From, 0) {
+		if len(h.Counts) > domain.HistogramBins || h.To < h.From || math.IsInf(h.To-h.From, 0) {
 			return fmt.Errorf("%d bins from %g to %g", len(h.Counts), h.From, h.To)
 		}
 		for _, count := range h.Counts {
@@ -61,14 +61,14 @@ func checkColumnProfile(c storage.ColumnProfile, rows int64) error {
 		}
 	}
 	for _, rank := range c.Sketch {
-		if rank > storage.MaxRank {
+		if rank > domain.MaxRank {
 			return fmt.Errorf("the rank %d", rank)
 		}
 	}
 	switch {
-	case !isCount(c.Missing), !isCount(c.Distinct), len(c.Top) > storage.MaxTop:
+	case !isCount(c.Missing), !isCount(c.Distinct), len(c.Top) > domain.MaxTop:
 		return fmt.Errorf("%d missing, %d different, %d counted", c.Missing, c.Distinct, len(c.Top))
-	case len(c.Sketch) != 0 && len(c.Sketch) != storage.SketchSize:
+	case len(c.Sketch) != 0 && len(c.Sketch) != domain.SketchSize:
 		return fmt.Errorf("a sketch of %d bytes", len(c.Sketch))
 	case c.Length != nil && (c.Length.Min < 0 || c.Length.Max < c.Length.Min):
 		return fmt.Errorf("lengths from %d to %d", c.Length.Min, c.Length.Max)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Bounds of a report, far beyond real ones.
@@ -17,9 +17,9 @@ const (
 
 // checkReport refuses a report that an honest worker does not make. What it says is shown
 // to people only.
-func checkReport(report storage.IngestReport) error {
+func checkReport(report domain.IngestReport) error {
 	switch {
-	case len(report.Columns) > storage.MaxColumns:
+	case len(report.Columns) > domain.MaxColumns:
 		return fmt.Errorf("a report of %d columns", len(report.Columns))
 	case len(report.Warnings) > maxWarnings:
 		return fmt.Errorf("%d warnings", len(report.Warnings))

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // The frames between the server and a query worker. A worker sends a handshake,
@@ -28,7 +28,7 @@ type Table struct {
 	// Name is the dataset's; queries find it without regard to case.
 	Name string
 	// Columns are in order, with DuckDB's names of their types.
-	Columns []storage.Column
+	Columns []domain.Column
 	// Files are absolute paths of Parquet files, none for an empty dataset. Workers of a
 	// root server have another user: the files, not their folders, must be readable by all.
 	Files []string
@@ -106,14 +106,14 @@ const (
 func (f *Fault) Error() string { return string(f.Kind) + ": " + f.Message }
 
 // Is makes FaultQuery an ErrInvalid.
-func (f *Fault) Is(target error) bool { return target == storage.ErrInvalid && f.Kind == FaultQuery }
+func (f *Fault) Is(target error) bool { return target == domain.ErrInvalid && f.Kind == FaultQuery }
 
 // ReplyHead comes first in a reply; the rows follow it.
 type ReplyHead struct {
-	Fault     *Fault           `json:"fault,omitempty"`
-	Tree      string           `json:"tree,omitempty"`
-	Columns   []storage.Column `json:"columns,omitempty"`
-	Truncated bool             `json:"truncated,omitempty"`
+	Fault     *Fault          `json:"fault,omitempty"`
+	Tree      string          `json:"tree,omitempty"`
+	Columns   []domain.Column `json:"columns,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"`
 	// Total counts the rows of a truncated result; 0 if that took too long.
 	Total int64 `json:"total,omitempty"`
 	// InMemory names tables of the request whose rows the worker has in memory.

@@ -16,7 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // StartQuery starts a query worker and opens DuckDB in it. It sets the request's limits and
@@ -30,7 +30,7 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 		p.Kill()
 		if Gone(err) {
 			// No query has caused this.
-			return nil, fmt.Errorf("%w: a worker ended at its start: %v: %s", storage.ErrUnavailable, err, p.CrashReport())
+			return nil, fmt.Errorf("%w: a worker ended at its start: %v: %s", domain.ErrUnavailable, err, p.CrashReport())
 		}
 		return nil, err
 	}

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/datasetstest"
 )
 
 // wideTable is a table with many columns, for the validator alone.
 func wideTable(columns int) Table {
-	t := Table{Name: "wide", Columns: make([]storage.Column, columns)}
+	t := Table{Name: "wide", Columns: make([]domain.Column, columns)}
 	for i := range t.Columns {
-		t.Columns[i] = storage.Column{Name: fmt.Sprintf("c%d", i), Type: "BIGINT"}
+		t.Columns[i] = domain.Column{Name: fmt.Sprintf("c%d", i), Type: "BIGINT"}
 	}
 	return t
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/waittest"
-	"parley/storage"
 )
 
 // nestedQuery reads a table under many names in queries nested in each other;
@@ -44,7 +44,7 @@ func nestedQuery(table string, levels, relations, references int) string {
 func TestWideQueriesAreChecked(t *testing.T) {
 	t.Parallel()
 	p := newParser(t)
-	wide := []Table{wideTable(storage.MaxColumns)}
+	wide := []Table{wideTable(domain.MaxColumns)}
 	allButLast := strings.Repeat("c0,", 9_000)
 	columns := make([]string, 1_900)
 	for i := range columns {

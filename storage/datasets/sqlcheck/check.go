@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // MaxSQL bounds a statement, in bytes.
@@ -17,11 +17,11 @@ const MaxSQL = 64 << 10
 func CheckRequest(sql string, tables []Table) error {
 	switch {
 	case strings.TrimSpace(sql) == "":
-		return storage.Errorf(storage.ErrInvalid, "the query is empty")
+		return domain.Errorf(domain.ErrInvalid, "the query is empty")
 	case len(sql) > MaxSQL:
-		return storage.Errorf(storage.ErrInvalid, "the query is %d bytes long; at most %d are allowed", len(sql), MaxSQL)
+		return domain.Errorf(domain.ErrInvalid, "the query is %d bytes long; at most %d are allowed", len(sql), MaxSQL)
 	case !utf8.ValidString(sql) || strings.ContainsRune(sql, 0):
-		return storage.Errorf(storage.ErrInvalid, "the query must be UTF-8 text without NUL")
+		return domain.Errorf(domain.ErrInvalid, "the query must be UTF-8 text without NUL")
 	}
 	seen := map[string]bool{}
 	for _, t := range tables {
@@ -52,7 +52,7 @@ func Check(ctx context.Context, sql string, tables []Table, parse func(sql strin
 	if scored == "" {
 		return checked, nil
 	}
-	if tree, err = parse(scored); err != nil && !errors.Is(err, storage.ErrInvalid) {
+	if tree, err = parse(scored); err != nil && !errors.Is(err, domain.ErrInvalid) {
 		return Checked{}, err
 	}
 	if err == nil && SameTree(tree, want) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/datasetstest"
 )
 
@@ -22,9 +22,9 @@ func (p *parser) check(sql string, tables []Table) (Checked, error) {
 
 // plainTables are the tables that statements are checked against.
 func plainTables() []Table {
-	columns := func(names ...string) (all []storage.Column) {
+	columns := func(names ...string) (all []domain.Column) {
 		for _, name := range names {
-			all = append(all, storage.Column{Name: name, Type: "VARCHAR"})
+			all = append(all, domain.Column{Name: name, Type: "VARCHAR"})
 		}
 		return all
 	}

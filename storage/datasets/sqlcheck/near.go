@@ -3,8 +3,8 @@ package sqlcheck
 import (
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/near"
-	"parley/storage"
 )
 
 const (
@@ -13,7 +13,7 @@ const (
 	// maxNamed is how many sources of a query a message names.
 	maxNamed = 5
 	// maxCandidates is how many names are compared for near misses.
-	maxCandidates = storage.MaxColumns
+	maxCandidates = domain.MaxColumns
 )
 
 // didYouMean is the end of a message about a name that does not exist: near

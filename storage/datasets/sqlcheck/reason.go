@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 var (
@@ -37,7 +37,7 @@ func Reason(message string) string {
 	message = strings.ReplaceAll(message, "memory.main.", "")
 	message = pathInside.ReplaceAllString(message, "…")
 	message = strings.Join(strings.Fields(strings.ToValidUTF8(message, "?")), " ")
-	message = storage.Truncate(message, maxReason)
+	message = domain.Truncate(message, maxReason)
 	if message == "" {
 		return "the query engine cannot run this query"
 	}

@@ -9,14 +9,14 @@ import (
 	"io"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Table is a table that statements may read.
 type Table struct {
 	// Name is found without regard to case.
 	Name    string
-	Columns []storage.Column
+	Columns []domain.Column
 }
 
 // Checked is a statement that may run.
@@ -47,7 +47,7 @@ const (
 
 // Validate checks a statement's syntax tree, from DuckDB's json_serialize_sql, against the
 // tables. It refuses every kind of node that it does not know. The error is a
-// storage.ErrInvalid with the reason, or the cause of ctx.
+// domain.ErrInvalid with the reason, or the cause of ctx.
 func Validate(ctx context.Context, tree []byte, tables []Table) (checked Checked, err error) {
 	// A decoded tree takes ten times its length.
 	if len(tree) > MaxTree || bytes.Count(tree, []byte(`"class":`)) > maxNodes {
@@ -98,8 +98,8 @@ func DecodeTree(tree []byte) (map[string]any, error) {
 // maxRefusal bounds a reason, in bytes: it has names from the query.
 const maxRefusal = 1_000
 
-func refusal(format string, args ...any) *storage.Error {
-	return storage.Errorf(storage.ErrInvalid, "%s", storage.Truncate(fmt.Sprintf(format, args...), maxRefusal))
+func refusal(format string, args ...any) *domain.Error {
+	return domain.Errorf(domain.ErrInvalid, "%s", domain.Truncate(fmt.Sprintf(format, args...), maxRefusal))
 }
 
 // stop is the value of a panic that ends a check.

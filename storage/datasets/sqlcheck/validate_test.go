@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/datasets/datasetstest"
 )
 
@@ -50,7 +50,7 @@ func TestReasons(t *testing.T) {
 		"SELECT id FROM orders WHERE id = (SELECT oder_id FROM \"order-items.v2\")": "column `oder_id` does not exist in `order-items.v2`; did you mean `order_id`?",
 	} {
 		_, err := p.check(sql, plainTables())
-		if err == nil || err.Error() != want || !errors.Is(err, storage.ErrInvalid) {
+		if err == nil || err.Error() != want || !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%s:\n got %v\nwant %s", sql, err, want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestValidatorHolds(t *testing.T) {
 	tables := plainTables()
 	for _, sql := range datasetstest.Trespasses {
 		_, err := p.check(sql, tables)
-		if !errors.Is(err, storage.ErrInvalid) {
+		if !errors.Is(err, domain.ErrInvalid) {
 			t.Errorf("%s: not refused: %v", sql, err)
 			continue
 		}

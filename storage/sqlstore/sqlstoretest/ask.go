@@ -4,23 +4,23 @@ import (
 	"context"
 	"encoding/json"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Holder is the host that holds the runs of Ask.
 const Holder = "test"
 
 // Append appends a change and waits until it is written, or not.
-func Append(log storage.Tasks, change storage.TaskChange) error {
+func Append(log domain.Tasks, change domain.TaskChange) error {
 	done := make(chan error, 1)
 	log.Append(change, func(err error) { done <- err })
 	return <-done
 }
 
 // Start is the change that makes a run for a question, without an event.
-func Start(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.TaskChange, error) {
-	request := &storage.RunRequest{RunID: storage.NewID(), Caller: caller, Question: question}
-	return storage.TaskChange{
+func Start(ctx context.Context, log domain.Tasks, caller domain.Caller, question domain.Question) (domain.TaskChange, error) {
+	request := &domain.RunRequest{RunID: domain.NewID(), Caller: caller, Question: question}
+	return domain.TaskChange{
 		RunID:    request.RunID,
 		Start:    request,
 		Holder:   Holder,
@@ -30,21 +30,21 @@ func Start(ctx context.Context, log storage.Tasks, caller storage.Caller, questi
 }
 
 // Ask makes a run that answers a question.
-func Ask(ctx context.Context, log storage.Tasks, caller storage.Caller, question storage.Question) (storage.RunRequest, error) {
+func Ask(ctx context.Context, log domain.Tasks, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
 	start, err := Start(ctx, log, caller, question)
 	if err != nil {
-		return storage.RunRequest{}, err
+		return domain.RunRequest{}, err
 	}
 	return *start.Start, Append(log, start)
 }
 
 // Finish ends one of the caller's runs.
-func Finish(ctx context.Context, log storage.Tasks, caller storage.Caller, runID string, outcome storage.RunOutcome) error {
+func Finish(ctx context.Context, log domain.Tasks, caller domain.Caller, runID string, outcome domain.RunOutcome) error {
 	task, err := log.Task(ctx, caller, "", runID, false)
 	if err != nil {
 		return err
 	}
-	return Append(log, storage.TaskChange{
+	return Append(log, domain.TaskChange{
 		RunID:    runID,
 		After:    task.LastEvent,
 		State:    string(outcome.Status),

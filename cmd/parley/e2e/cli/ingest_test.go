@@ -19,8 +19,8 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/cmd/parley/internal/apiclient"
+	"parley/internal/domain"
 	"parley/internal/s3test"
-	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )
@@ -302,7 +302,7 @@ func (i *ingester) hourAgo() *objects.Folder {
 		i.t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	secret, err := store.SigningKey(i.t.Context(), storage.KeyForUploads)
+	secret, err := store.SigningKey(i.t.Context(), domain.KeyForUploads)
 	if err != nil {
 		i.t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Client is a user of a running server.
@@ -203,7 +203,7 @@ func RPCBody(method, params string) string {
 
 // Message has the parameters of a question over A2A, with more members of the message.
 func Message(members string) string {
-	return `{"message":{"messageId":"` + storage.NewID() + `","role":"ROLE_USER","parts":[{"text":"How many orders are there?"}],` + members + `}}`
+	return `{"message":{"messageId":"` + domain.NewID() + `","role":"ROLE_USER","parts":[{"text":"How many orders are there?"}],` + members + `}}`
 }
 
 // Asked is a run.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/domain"
 	"parley/internal/golden"
 	"parley/internal/waittest"
-	"parley/storage"
 )
 
 // Probe is a question to an agent and the expected events.
@@ -167,7 +167,7 @@ func (f *Fallible) post(agent, method string, params any, header ...string) (*ht
 // QuestionParams are the parameters of a question about the shop over A2A.
 func QuestionParams(text string) Object {
 	return Object{"message": Object{
-		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
+		"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}, "metadata": Object{"namespace": "shop"},
 	}}
 }
 

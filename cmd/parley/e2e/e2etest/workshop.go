@@ -4,7 +4,7 @@ import (
 	"maps"
 	"net/http"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // WhichDate is a question about the work orders of [Client.NewWorkshop] that has two
@@ -48,7 +48,7 @@ func (c Client) NewSales() {
 // context, if either is set.
 func (c Client) Say(agent, text string, members Object) string {
 	c.T.Helper()
-	message := Object{"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}}
+	message := Object{"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}}
 	maps.Copy(message, members)
 	status, answer := c.Post(c.Token, "/api/v1/a2a/"+agent, ToJSON(Object{
 		"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": Object{"message": message},

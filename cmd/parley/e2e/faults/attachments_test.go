@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // TestAttachmentSurvivesKill kills the server while it makes a dataset of a file: as soon as
@@ -36,7 +36,7 @@ func TestAttachmentSurvivesKill(t *testing.T) {
 				"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": e2etest.Object{
 					"configuration": e2etest.Object{"returnImmediately": true},
 					"message": e2etest.Object{
-						"messageId": storage.NewID(), "contextId": moment, "role": "ROLE_USER",
+						"messageId": domain.NewID(), "contextId": moment, "role": "ROLE_USER",
 						"parts": []e2etest.Object{{"text": "How many people are there?"}, {"raw": file, "filename": "people.csv"}},
 					},
 				},

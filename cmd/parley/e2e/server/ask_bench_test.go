@@ -21,7 +21,7 @@ import (
 
 	"parley/cmd/parley/e2e/e2etest"
 	"parley/internal/benchtest"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // askQuestions are asked in turns: figures of all, of groups, of some, and the
@@ -132,7 +132,7 @@ func (s askBench) fill(path string, rows, datasets int) {
 func (s askBench) answer(question int) (query string, err error) {
 	request, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.URL+"/api/v1/a2a/nl2ql", strings.NewReader(fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":%q,"role":"ROLE_USER",
-		"parts":[{"text":%q}],"metadata":{"namespace":"alice/shop"}}}}`, storage.NewID(), askQuestions[question])))
+		"parts":[{"text":%q}],"metadata":{"namespace":"alice/shop"}}}}`, domain.NewID(), askQuestions[question])))
 	if err != nil {
 		return "", err
 	}

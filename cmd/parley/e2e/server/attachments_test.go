@@ -16,7 +16,7 @@ import (
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const salesCSV = "region,amount\nnorth,10\nsouth,20\nnorth,5\n"
@@ -119,7 +119,7 @@ func TestAttachmentFormats(t *testing.T) {
 	}
 	// By gRPC.
 	question := &a2apb.SendMessageRequest{Tenant: "nl2ql", Message: &a2apb.Message{
-		MessageId: storage.NewID(), Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{
+		MessageId: domain.NewID(), Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{
 			{Content: &a2apb.Part_Text{Text: "How many sales are there?"}},
 			{Content: &a2apb.Part_Raw{Raw: []byte(salesCSV)}, Filename: "sales.csv"},
 		},

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/domain"
 	"parley/internal/fulltest"
-	"parley/storage"
 )
 
 const (
@@ -273,7 +273,7 @@ func (v *victim) askOne(name string) {
 		owner, inner = "self", namespace
 	}
 	message := func(contextID string) string {
-		question := e2etest.Object{"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "What is there?"}},
+		question := e2etest.Object{"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "What is there?"}},
 			"metadata": e2etest.Object{"namespace": namespace, "provider": "ollama", "model": name}}
 		if contextID != "" {
 			question["contextId"] = contextID

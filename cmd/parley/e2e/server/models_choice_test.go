@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // naming does jobs, and puts the model's name into the rows.
@@ -99,7 +99,7 @@ func choosing(method string, choice e2etest.Object) string {
 		metadata[key] = value
 	}
 	return e2etest.ToJSON(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": method, "params": e2etest.Object{"message": e2etest.Object{
-		"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": goodQuestion}}, "metadata": metadata}}})
+		"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": goodQuestion}}, "metadata": metadata}}})
 }
 
 // questionWith is a question by REST, in the named field, that chooses a model.

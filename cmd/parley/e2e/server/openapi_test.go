@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"parley/cmd/parley/e2e/e2etest"
+	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage"
 )
 
 // maxBody is how large bodies may be on the server of TestOpenAPI.
@@ -375,7 +375,7 @@ func (d *described) begin() (run string) {
 	}
 	d.call("alice callAgent 200", example("send"), set(e2etest.Object{"params": e2etest.Object{
 		"message": e2etest.Object{
-			"messageId": storage.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "How many orders are there?"}},
+			"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []e2etest.Object{{"text": "How many orders are there?"}},
 			"metadata": e2etest.Object{"namespace": "shop"},
 		},
 		"configuration": e2etest.Object{"returnImmediately": true},

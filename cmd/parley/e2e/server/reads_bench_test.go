@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/benchtest"
+	"parley/internal/domain"
 	"parley/internal/pgtest"
-	"parley/storage"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 
@@ -42,21 +42,21 @@ func largeConversation(b *testing.B, dir, url string, turns int) (conversation, 
 		b.Fatal(err)
 	}
 	store := sqlstoretest.Open(b, sqlstore.Config{DatabaseURL: url, Path: filepath.Join(data, "parley.db")})
-	alice := storage.Caller{Username: "alice"}
+	alice := domain.Caller{Username: "alice"}
 	conversation = uuid.NewString()
-	if err := store.CreateDataset(b.Context(), alice, "shop", "orders", storage.Definition{}); err != nil {
+	if err := store.CreateDataset(b.Context(), alice, "shop", "orders", domain.Definition{}); err != nil {
 		b.Fatal(err)
 	}
 	result := json.RawMessage(`{"response":"` + strings.Repeat("0123456789", 100_000) + `","steps":[]}`)
 	for range turns {
-		run, err := sqlstoretest.Ask(b.Context(), store, alice, storage.Question{
-			ConversationID: conversation, Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "How many?"})
+		run, err := sqlstoretest.Ask(b.Context(), store, alice, domain.Question{
+			ConversationID: conversation, Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "How many?"})
 		if err == nil && runID == "" {
 			runID = run.RunID
 			err = sqlstoretest.Append(store, largeArtifact(runID))
 		}
 		if err == nil {
-			err = sqlstoretest.Finish(b.Context(), store, alice, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+			err = sqlstoretest.Finish(b.Context(), store, alice, run.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: result})
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -69,11 +69,11 @@ func largeConversation(b *testing.B, dir, url string, turns int) (conversation, 
 }
 
 // largeArtifact is an artifact of 10 MB, the first event of a run.
-func largeArtifact(runID string) storage.TaskChange {
+func largeArtifact(runID string) domain.TaskChange {
 	body := `{"artifactUpdate":{"artifact":{"artifactId":"large","parts":[{"text":"` + strings.Repeat("0123456789", 1_000_000) + `"}]}}}`
-	return storage.TaskChange{
+	return domain.TaskChange{
 		RunID: runID, Holder: sqlstoretest.Holder, State: "working", Snapshot: json.RawMessage(`{}`),
-		Events: []storage.Event{{Number: 1, Kind: storage.EventArtifact, Body: json.RawMessage(body)}},
+		Events: []domain.Event{{Number: 1, Kind: domain.EventArtifact, Body: json.RawMessage(body)}},
 	}
 }
 

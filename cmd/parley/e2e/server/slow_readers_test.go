@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 
@@ -33,16 +33,16 @@ func TestSlowReadersBlockNobody(t *testing.T) {
 	var paths [5]string
 	result := json.RawMessage(`{"response":"` + strings.Repeat("x", 20<<20) + `","steps":[]}`)
 	for i := range paths {
-		caller, conversation := storage.Caller{Username: fmt.Sprint("user", i)}, uuid.NewString()
+		caller, conversation := domain.Caller{Username: fmt.Sprint("user", i)}, uuid.NewString()
 		paths[i] = "/api/v1/query/conversations/" + conversation
-		err := store.CreateDataset(t.Context(), caller, "shop", "orders", storage.Definition{})
+		err := store.CreateDataset(t.Context(), caller, "shop", "orders", domain.Definition{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		run, err := sqlstoretest.Ask(t.Context(), store, caller, storage.Question{ConversationID: conversation,
-			Namespace: storage.NamespaceRef{Owner: caller.Username, Name: "shop"}, Agent: "assistant", Text: "How many?"})
+		run, err := sqlstoretest.Ask(t.Context(), store, caller, domain.Question{ConversationID: conversation,
+			Namespace: domain.NamespaceRef{Owner: caller.Username, Name: "shop"}, Agent: "assistant", Text: "How many?"})
 		if err == nil {
-			err = sqlstoretest.Finish(t.Context(), store, caller, run.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: result})
+			err = sqlstoretest.Finish(t.Context(), store, caller, run.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: result})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"parley/cmd/parley/e2e/e2etest"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/trace/tracetest"
@@ -30,19 +30,19 @@ func haveRun(t *testing.T, dir string, env []string) string {
 			cfg.DatabaseURL = url
 		}
 	}
-	ctx, alice := t.Context(), storage.Caller{Username: "alice"}
+	ctx, alice := t.Context(), domain.Caller{Username: "alice"}
 	store, err := sqlstore.Open(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked storage.RunRequest
-	if err = store.CreateDataset(ctx, alice, "shop", "orders", storage.Definition{}); err == nil {
-		asked, err = sqlstoretest.Ask(ctx, store, alice, storage.Question{
-			ConversationID: uuid.NewString(), Namespace: storage.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",
+	var asked domain.RunRequest
+	if err = store.CreateDataset(ctx, alice, "shop", "orders", domain.Definition{}); err == nil {
+		asked, err = sqlstoretest.Ask(ctx, store, alice, domain.Question{
+			ConversationID: uuid.NewString(), Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",
 		})
 	}
 	if err == nil {
-		err = sqlstoretest.Finish(ctx, store, alice, asked.RunID, storage.RunOutcome{Status: storage.RunCompleted, Result: []byte(`{}`)})
+		err = sqlstoretest.Finish(ctx, store, alice, asked.RunID, domain.RunOutcome{Status: domain.RunCompleted, Result: []byte(`{}`)})
 	}
 	if err := errors.Join(err, store.Close()); err != nil {
 		t.Fatal(err)

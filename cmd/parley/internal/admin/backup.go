@@ -19,8 +19,8 @@ import (
 	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/fsync"
-	"parley/storage"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )
@@ -168,7 +168,7 @@ func (b *backup) create(ctx context.Context) error {
 		if err == nil {
 			return b.verify(ctx)
 		}
-		if !errors.Is(err, storage.ErrNotFound) || ctx.Err() != nil {
+		if !errors.Is(err, domain.ErrNotFound) || ctx.Err() != nil {
 			return err
 		}
 		if attempt == backupAttempts {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -39,7 +39,7 @@ type Ingestion struct {
 		Name      string    `json:"name"`
 		Mode      string    `json:"mode"`
 		CreatedAt time.Time `json:"createdAt"`
-		storage.IngestReport
+		domain.IngestReport
 	} `json:"attributes"`
 }
 
@@ -53,7 +53,7 @@ type IngestOptions struct {
 	// Name is shown in lists, "" for the names of the files.
 	Name string
 	// Options say how the files are read.
-	Options storage.IngestOptions
+	Options domain.IngestOptions
 }
 
 // StartIngestion starts the ingestion of an upload into a dataset, given by its path:
@@ -70,7 +70,7 @@ func (c *Client) StartIngestion(ctx context.Context, dataset string, upload Uplo
 	if options.Name != "" {
 		body["name"] = options.Name
 	}
-	if !options.Options.Equal(storage.IngestOptions{}) {
+	if !options.Options.Equal(domain.IngestOptions{}) {
 		body["options"] = options.Options
 	}
 	if err := c.CallWithRetry(ctx, http.MethodPost, "/data"+dataset+"/ingest", body, nil); err != nil {

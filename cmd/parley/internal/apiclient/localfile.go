@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // LocalFile is an open file to upload.
@@ -67,7 +67,7 @@ func OpenFile(name string) (*LocalFile, error) {
 	case info.Size() == 0:
 		return nil, fmt.Errorf("%s is empty", name)
 	}
-	if problem := storage.CheckFilename(filepath.Base(name)); problem != "" {
+	if problem := domain.CheckFilename(filepath.Base(name)); problem != "" {
 		return nil, fmt.Errorf("the name of %s %s", name, problem)
 	}
 	path, err := filepath.Abs(name)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // FilePreview is what an ingestion would make of a file.
@@ -20,16 +20,16 @@ type FilePreview struct {
 
 // TablePreview is a table of a file.
 type TablePreview struct {
-	Name     string                  `json:"name"`
-	Columns  []ColumnPreview         `json:"columns"`
-	Rows     []json.RawMessage       `json:"rows"`
-	RowCount int64                   `json:"rowCount"`
-	Warnings []storage.IngestWarning `json:"warnings"`
+	Name     string                 `json:"name"`
+	Columns  []ColumnPreview        `json:"columns"`
+	Rows     []json.RawMessage      `json:"rows"`
+	RowCount int64                  `json:"rowCount"`
+	Warnings []domain.IngestWarning `json:"warnings"`
 }
 
 // ColumnPreview is a column of a table, with some of its first values.
 type ColumnPreview struct {
-	storage.ColumnReport
+	domain.ColumnReport
 	Examples []json.RawMessage `json:"examples"`
 }
 

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Ref names a dataset, or a namespace where Name is empty.
@@ -18,7 +18,7 @@ var errRef = errors.New("must be NAMESPACE/NAME, or OWNER/NAMESPACE/NAME for ano
 func ParseDataset(text string) (Ref, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) == 2 {
-		parts = append([]string{storage.Self}, parts...)
+		parts = append([]string{domain.Self}, parts...)
 	}
 	if len(parts) != 3 || parts[0] == "" || parts[2] == "" {
 		return Ref{}, errRef
@@ -29,20 +29,20 @@ func ParseDataset(text string) (Ref, error) {
 
 // Check validates the names.
 func (r Ref) Check() error {
-	if problem := storage.CheckUsername(storage.NormalizeUsername(r.Owner)); !r.Own() && problem != "" {
+	if problem := domain.CheckUsername(domain.NormalizeUsername(r.Owner)); !r.Own() && problem != "" {
 		return errors.New("has the owner '" + r.Owner + "', which " + problem)
 	}
-	if problem := storage.CheckName(r.Namespace); problem != "" {
+	if problem := domain.CheckName(r.Namespace); problem != "" {
 		return errors.New("has the namespace '" + r.Namespace + "', which " + problem)
 	}
-	if problem := storage.CheckName(r.Name); r.Name != "" && problem != "" {
+	if problem := domain.CheckName(r.Name); r.Name != "" && problem != "" {
 		return errors.New("has the name '" + r.Name + "', which " + problem)
 	}
 	return nil
 }
 
 // Own reports whether it belongs to the user.
-func (r Ref) Own() bool { return storage.NormalizeUsername(r.Owner) == storage.Self }
+func (r Ref) Own() bool { return domain.NormalizeUsername(r.Owner) == domain.Self }
 
 // Path returns its path in the interface, below that of an operation.
 func (r Ref) Path(operation string) string {

@@ -16,8 +16,8 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
+	"parley/internal/domain"
 	"parley/internal/near"
-	"parley/storage"
 )
 
 // Ask is `parley ask QUESTION`.
@@ -110,8 +110,8 @@ func readText(argument string, from io.Reader) (string, error) {
 const maxAttached = 64 << 20
 
 func (a *Ask) files(c *command.Checker) (read []apiclient.AttachedFile) {
-	if len(a.Attach) > storage.MaxMessageAttachments {
-		c.Refuse("attach", "can name at most %d files", storage.MaxMessageAttachments)
+	if len(a.Attach) > domain.MaxMessageAttachments {
+		c.Refuse("attach", "can name at most %d files", domain.MaxMessageAttachments)
 		return nil
 	}
 	files, err := apiclient.OpenFiles(a.Attach)
@@ -163,7 +163,7 @@ func (s *askSession) chooseNamespace(ctx context.Context, text string) error {
 // isNamed reports whether the text of a question names a namespace.
 func isNamed(text, namespace string) bool {
 	owner, name, _ := strings.Cut(namespace, "/")
-	_, ok := storage.FindAddress(storage.Caller{Username: owner}, text, []storage.NamespaceRef{{Owner: owner, Name: name}})
+	_, ok := domain.FindAddress(domain.Caller{Username: owner}, text, []domain.NamespaceRef{{Owner: owner, Name: name}})
 	return ok
 }
 

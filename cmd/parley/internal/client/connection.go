@@ -12,7 +12,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // connectionSettings name the server that a command calls, and the user.
@@ -68,8 +68,8 @@ func (s connectionSettings) user() (u tokenUser) {
 
 // is reports whether a name is the user's.
 func (u tokenUser) is(name string) bool {
-	own := storage.NormalizeUsername(cmp.Or(u.Preferred, u.Subject))
-	return own != "" && own == storage.NormalizeUsername(name)
+	own := domain.NormalizeUsername(cmp.Or(u.Preferred, u.Subject))
+	return own != "" && own == domain.NormalizeUsername(name)
 }
 
 // shortNamespace returns a namespace without its owner if that is the user.

@@ -15,7 +15,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // rowsQuery returns the parameters for the first rows of a dataset.
@@ -60,7 +60,7 @@ func (r *Rename) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		c.Add("DATASET " + err.Error())
 	}
-	if problem := storage.CheckName(r.Name); problem != "" {
+	if problem := domain.CheckName(r.Name); problem != "" {
 		c.Add("NAME " + problem)
 	}
 	client, err := r.connect(c)

@@ -16,7 +16,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Datasets is `parley datasets [WHICH]`.
@@ -85,10 +85,10 @@ func dataPaths(which string) (paths []string, err error) {
 	}
 	switch len(parts) {
 	case 1:
-		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0]}, "/schema", "/datasets")
+		try(apiclient.Ref{Owner: domain.Self, Namespace: parts[0]}, "/schema", "/datasets")
 	case 2:
 		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1]}, "/schema", "/datasets")
-		try(apiclient.Ref{Owner: storage.Self, Namespace: parts[0], Name: parts[1]}, "/data", "")
+		try(apiclient.Ref{Owner: domain.Self, Namespace: parts[0], Name: parts[1]}, "/data", "")
 	case 3:
 		try(apiclient.Ref{Owner: parts[0], Namespace: parts[1], Name: parts[2]}, "/data", "")
 	}
@@ -111,7 +111,7 @@ type datasetEntry struct {
 type datasetView struct {
 	Dataset  datasetEntry
 	Metadata struct {
-		Columns          []storage.Column
+		Columns          []domain.Column
 		RowCount         int64
 		DataDescription  *string
 		SchemaDefinition map[string]string
@@ -191,7 +191,7 @@ func (v datasetView) columns() console.Table {
 		table.Columns = append(table.Columns, console.Column{Name: "description"})
 	}
 	for _, column := range v.Metadata.Columns {
-		table.Rows = append(table.Rows, []string{column.Name, storage.TypeWord(column.Type), v.Metadata.SchemaDefinition[column.Name]})
+		table.Rows = append(table.Rows, []string{column.Name, domain.TypeWord(column.Type), v.Metadata.SchemaDefinition[column.Name]})
 	}
 	return table
 }

@@ -11,7 +11,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Ingest is `parley ingest FILE… --dataset NAMESPACE/NAME` or `--namespace NAMESPACE`.
@@ -34,7 +34,7 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
 	noWait, asJSON, dryRun := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON), c.Bool("dry-run", i.DryRun)
 	refs := i.refs(c)
-	if mode := storage.IngestMode(i.Mode); mode != storage.IngestAppend && mode != storage.IngestReplace {
+	if mode := domain.IngestMode(i.Mode); mode != domain.IngestAppend && mode != domain.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
 	}
 	options := i.options(c)
@@ -96,7 +96,7 @@ type ingestJob struct {
 	env     command.Env
 	ref     apiclient.Ref
 	mode    string
-	options storage.IngestOptions
+	options domain.IngestOptions
 	files   []*apiclient.LocalFile
 	state   stateFile
 	// taken are the names of the command's datasets, in lower case.

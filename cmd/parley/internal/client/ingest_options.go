@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"parley/cmd/parley/internal/command"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // ingestFlags say how files are read, where that is not to be detected.
@@ -21,8 +21,8 @@ type ingestFlags struct {
 // optionFlags names the flags of options.
 var optionFlags = map[string]string{"headerRow": "header-row", "nullValues": "null", "types": "retype"}
 
-func (f ingestFlags) options(c *command.Checker) storage.IngestOptions {
-	options := storage.IngestOptions{
+func (f ingestFlags) options(c *command.Checker) domain.IngestOptions {
+	options := domain.IngestOptions{
 		Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, NullValues: f.Null, Union: c.Bool("union", f.Union),
 	}
 	if f.HeaderRow != "" {

@@ -9,7 +9,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // preview uploads the files and prints what an ingestion would make of them. The upload is
@@ -53,7 +53,7 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 	w := j.env.Stdout
 	for _, table := range preview.Tables {
 		fmt.Fprintf(w, "%s: %s, %s, %s\n", console.Line(file), console.Line(table.Name), plural(int(table.RowCount), "row"), plural(len(table.Columns), "column"))
-		report := storage.IngestReport{Encoding: preview.Encoding, Warnings: table.Warnings}
+		report := domain.IngestReport{Encoding: preview.Encoding, Warnings: table.Warnings}
 		columns := console.Table{Columns: []console.Column{{Name: "column"}, {Name: "type"}, {Name: "missing", Right: true}, {Name: "examples"}}}
 		for _, column := range table.Columns {
 			report.Columns = append(report.Columns, column.ColumnReport)
@@ -64,7 +64,7 @@ func (j *ingestJob) printPreview(file string, preview apiclient.FilePreview) err
 				}
 				examples += string(example)
 			}
-			columns.Rows = append(columns.Rows, []string{column.Name, storage.TypeWord(column.Type), fmt.Sprint(column.Missing), examples})
+			columns.Rows = append(columns.Rows, []string{column.Name, domain.TypeWord(column.Type), fmt.Sprint(column.Missing), examples})
 		}
 		printReport(j.env.Stderr, report)
 		if len(columns.Rows) == 0 {

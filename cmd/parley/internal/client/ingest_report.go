@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // printReport prints what of a file was not read plainly, a line each.
-func printReport(w io.Writer, report storage.IngestReport) {
+func printReport(w io.Writer, report domain.IngestReport) {
 	if report.Encoding != "" && report.Encoding != "utf-8" {
 		fmt.Fprintf(w, "read as %s\n", console.Line(report.Encoding))
 	}
 	for _, column := range report.Columns {
-		if slices.ContainsFunc(report.Warnings, func(w storage.IngestWarning) bool { return isMisfitWarning(w, column) }) {
+		if slices.ContainsFunc(report.Warnings, func(w domain.IngestWarning) bool { return isMisfitWarning(w, column) }) {
 			column.Misfits = 0
 		}
 		if notes := columnNotes(column); notes != "" {
@@ -37,7 +37,7 @@ func printReport(w io.Writer, report storage.IngestReport) {
 
 // isMisfitWarning reports whether a warning is about the cells that did not fit a column: it
 // names the line of the first one.
-func isMisfitWarning(w storage.IngestWarning, c storage.ColumnReport) bool {
+func isMisfitWarning(w domain.IngestWarning, c domain.ColumnReport) bool {
 	first := int64(0)
 	if len(c.MisfitLines) > 0 {
 		first = c.MisfitLines[0]
@@ -46,7 +46,7 @@ func isMisfitWarning(w storage.IngestWarning, c storage.ColumnReport) bool {
 }
 
 // columnNotes says what a column became, "" when its cells were read as they are.
-func columnNotes(c storage.ColumnReport) string {
+func columnNotes(c domain.ColumnReport) string {
 	var notes []string
 	if c.From != "" {
 		notes = append(notes, "read from "+c.From)
@@ -64,5 +64,5 @@ func columnNotes(c storage.ColumnReport) string {
 	if len(notes) == 0 {
 		return ""
 	}
-	return storage.TypeWord(c.Type) + ", " + strings.Join(notes, ", ")
+	return domain.TypeWord(c.Type) + ", " + strings.Join(notes, ", ")
 }

@@ -11,7 +11,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/datadir"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // stateLife is how long the state of an upload is kept: longer than servers keep one.
@@ -24,7 +24,7 @@ type stateFile string
 // newStateFile names the state of a command: by user, dataset, mode, options and files. A
 // changed file has another state. The server does not count: it can have several addresses,
 // and another one does not know the ids.
-func newStateFile(user tokenUser, ref apiclient.Ref, mode string, options storage.IngestOptions, files []*apiclient.LocalFile) (stateFile, error) {
+func newStateFile(user tokenUser, ref apiclient.Ref, mode string, options domain.IngestOptions, files []*apiclient.LocalFile) (stateFile, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder for caches: %w", err)

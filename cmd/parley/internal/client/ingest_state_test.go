@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/internal/apiclient"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // TestIngestState is each user's own, whichever token that is.
@@ -13,7 +13,7 @@ func TestIngestState(t *testing.T) {
 	t.Parallel()
 	state := func(claims string) stateFile {
 		token := "x." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".y"
-		file, err := newStateFile(connectionSettings{Token: token}.user(), apiclient.Ref{Owner: "self", Namespace: "shop", Name: "big"}, "append", storage.IngestOptions{}, nil)
+		file, err := newStateFile(connectionSettings{Token: token}.user(), apiclient.Ref{Owner: "self", Namespace: "shop", Name: "big"}, "append", domain.IngestOptions{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

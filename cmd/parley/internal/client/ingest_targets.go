@@ -14,7 +14,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // target is a dataset and the files whose rows it gets.
@@ -41,12 +41,12 @@ func (i *Ingest) refs(c *command.Checker) []apiclient.Ref {
 	}
 	owner, namespace, found := strings.Cut(i.Namespace, "/")
 	if !found {
-		owner, namespace = storage.Self, i.Namespace
+		owner, namespace = domain.Self, i.Namespace
 	}
 	files := map[string]string{}
 	refs := make([]apiclient.Ref, len(i.Files))
 	for at, file := range i.Files {
-		refs[at] = apiclient.Ref{Owner: owner, Namespace: namespace, Name: storage.DatasetName(filepath.Base(file))}
+		refs[at] = apiclient.Ref{Owner: owner, Namespace: namespace, Name: domain.DatasetName(filepath.Base(file))}
 		if err := refs[at].Check(); err != nil {
 			c.Refuse("namespace", "%v", err)
 			return nil
@@ -133,7 +133,7 @@ func (j *ingestJob) runTables(ctx context.Context, description string, noWait, a
 // tableName returns the dataset of a table a name that no other table or file of the command
 // has.
 func (j *ingestJob) tableName(table string) string {
-	name := storage.UniqueName(storage.TableName(j.ref.Name, table), func(name string) bool { return j.taken[strings.ToLower(name)] })
+	name := domain.UniqueName(domain.TableName(j.ref.Name, table), func(name string) bool { return j.taken[strings.ToLower(name)] })
 	j.taken[strings.ToLower(name)] = true
 	return name
 }

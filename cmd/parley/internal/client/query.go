@@ -16,7 +16,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Query is `parley query SQL`.
@@ -52,7 +52,7 @@ func (q *Query) Run(ctx context.Context, env command.Env) error {
 	}
 	owner, name, found := strings.Cut(namespace, "/")
 	if !found {
-		owner, name = storage.Self, namespace
+		owner, name = domain.Self, namespace
 	}
 	body := map[string]string{"username": owner, "namespace": name, "query": sql}
 	if as.onScreen(env) {

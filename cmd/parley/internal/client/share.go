@@ -12,7 +12,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Share is `parley share WHAT [USER]`.
@@ -27,8 +27,8 @@ type Share struct {
 
 // shareEntry is a share in a list.
 type shareEntry struct {
-	Username string       `json:"username"`
-	Role     storage.Role `json:"role"`
+	Username string      `json:"username"`
+	Role     domain.Role `json:"role"`
 	// Dataset is "" for a share of what was asked about.
 	Dataset string `json:"dataset,omitempty"`
 }
@@ -47,9 +47,9 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	case s.User == nil:
 		err = listShares(ctx, client, env, what, format)
 	case revoke:
-		err = client.Call(ctx, http.MethodDelete, path, shareEntry{Username: *s.User, Role: storage.Role(s.Role)}, nil)
+		err = client.Call(ctx, http.MethodDelete, path, shareEntry{Username: *s.User, Role: domain.Role(s.Role)}, nil)
 	default:
-		err = client.Call(ctx, http.MethodPost, path, shareEntry{Username: *s.User, Role: storage.Role(s.Role)}, nil)
+		err = client.Call(ctx, http.MethodPost, path, shareEntry{Username: *s.User, Role: domain.Role(s.Role)}, nil)
 	}
 	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
 		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
@@ -72,7 +72,7 @@ func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 		parts = parts[1:]
 	}
 	namespace, name := parts[0], strings.Join(parts[1:], "/")
-	what := apiclient.Ref{Owner: storage.Self, Namespace: namespace, Name: name}
+	what := apiclient.Ref{Owner: domain.Self, Namespace: namespace, Name: name}
 	err := what.Check()
 	if len(parts) > 1 && name == "" {
 		err = errors.New("has no name after the /") // and does not mean the whole namespace
@@ -80,7 +80,7 @@ func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 	if err != nil {
 		c.Add("WHAT must be NAMESPACE or NAMESPACE/NAME; it " + err.Error())
 	}
-	if role := storage.Role(s.Role); role != storage.Viewer && role != storage.Editor {
+	if role := domain.Role(s.Role); role != domain.Viewer && role != domain.Editor {
 		c.Refuse("role", "must be viewer or editor, not %q", s.Role)
 	}
 	if s.User != nil {
@@ -161,11 +161,11 @@ func datasetShares(ctx context.Context, client *apiclient.Client, namespace apic
 
 // done describes the change.
 func (s *Share) done(what apiclient.Ref, revoke bool) string {
-	user := storage.NormalizeUsername(*s.User)
+	user := domain.NormalizeUsername(*s.User)
 	switch {
 	case revoke:
 		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)
-	case s.Role == string(storage.Editor):
+	case s.Role == string(domain.Editor):
 		return fmt.Sprintf("%s can read and change %s now.", user, what)
 	default:
 		return fmt.Sprintf("%s can read %s now.", user, what)

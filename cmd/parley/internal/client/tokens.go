@@ -12,7 +12,7 @@ import (
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Tokens is `parley tokens`.
@@ -154,9 +154,9 @@ func readTarget(c *command.Checker, text string) tokenTarget {
 	parts := strings.Split(text, "/")
 	switch {
 	case len(parts) == 1 && parts[0] != "":
-		return tokenTarget{storage.Self, parts[0], ""}
+		return tokenTarget{domain.Self, parts[0], ""}
 	case len(parts) == 2 && parts[0] != "" && parts[1] != "":
-		return tokenTarget{storage.Self, parts[0], parts[1]}
+		return tokenTarget{domain.Self, parts[0], parts[1]}
 	case len(parts) == 3 && parts[0] != "" && parts[1] != "":
 		return tokenTarget{parts[0], parts[1], parts[2]}
 	}

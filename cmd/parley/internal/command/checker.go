@@ -9,7 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // UsageError lists every problem with the settings and arguments of a command.
@@ -95,7 +95,7 @@ func (c *Checker) number(flag, text string, least int) int {
 // Confidence parses the least confidence of an answer.
 func (c *Checker) Confidence(flag, text string) *float64 {
 	least, err := strconv.ParseFloat(text, 64)
-	if err != nil || storage.CheckConfidence(least) != "" {
+	if err != nil || domain.CheckConfidence(least) != "" {
 		c.Refuse(flag, "must be a number from 0 to 1, not %q", text)
 	}
 	return &least
@@ -129,7 +129,7 @@ func (c *Checker) PublicURL(flag, text string) {
 
 // Username checks the argument USER.
 func (c *Checker) Username(name string) {
-	if problem := storage.CheckUsername(storage.NormalizeUsername(name)); problem != "" {
+	if problem := domain.CheckUsername(domain.NormalizeUsername(name)); problem != "" {
 		c.Add("USER " + problem)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/demo/sample"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // sampleLoader loads the sample through the public interface.
@@ -35,7 +35,7 @@ func (l sampleLoader) load(ctx context.Context) error {
 			}
 		}
 		for _, dataset := range space.Datasets {
-			if err := loadSample(ctx, client, apiclient.Ref{Owner: storage.Self, Namespace: space.Name, Name: dataset.Name}, dataset); err != nil {
+			if err := loadSample(ctx, client, apiclient.Ref{Owner: domain.Self, Namespace: space.Name, Name: dataset.Name}, dataset); err != nil {
 				return fmt.Errorf("load %s/%s: %w", space.Name, dataset.Name, err)
 			}
 			done++

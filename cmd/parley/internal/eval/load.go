@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/cmd/parley/internal/apiclient"
+	"parley/internal/domain"
 	"parley/llm/eval"
-	"parley/storage"
 )
 
 // suiteTable is a table of a suite and where it goes.
@@ -32,7 +32,7 @@ type suiteTable struct {
 func (t suiteTable) String() string { return t.namespace + "/" + t.Name }
 
 func (t suiteTable) ref() apiclient.Ref {
-	return apiclient.Ref{Owner: storage.Self, Namespace: t.namespace, Name: t.Name}
+	return apiclient.Ref{Owner: domain.Self, Namespace: t.namespace, Name: t.Name}
 }
 
 // suiteLabel is the prefix of the labels of a suite.
@@ -40,12 +40,12 @@ func suiteLabel(suite *eval.Suite) string { return "parley eval " + suite.Name +
 
 // tablesOf lists the tables of a namespace, with their labels.
 func tablesOf(suite *eval.Suite, space eval.Namespace) ([]suiteTable, error) {
-	if problem := storage.CheckName(space.Name); problem != "" {
+	if problem := domain.CheckName(space.Name); problem != "" {
 		return nil, fmt.Errorf("the name of the namespace %q %s", space.Name, problem)
 	}
 	var tables []suiteTable
 	for _, table := range space.Tables {
-		if problem := storage.CheckName(table.Name); problem != "" {
+		if problem := domain.CheckName(table.Name); problem != "" {
 			return nil, fmt.Errorf("the name of the table %q of %s %s", table.Name, space.Name, problem)
 		}
 		sum, err := fileSum(table.Path)

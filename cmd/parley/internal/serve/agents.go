@@ -15,10 +15,10 @@ import (
 	"parley/agents/nl2ql"
 	"parley/cards"
 	"parley/cmd/parley/internal/command"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/trace"
 )
@@ -164,7 +164,7 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 		// The streams of nl2ql have four events, the first of them a status.
 		OmitSubmitted: name == cards.NL2QLName,
 		Card:          describe,
-		ExtendedCard: func(ctx context.Context, caller storage.Caller, baseURL string) (*a2a.AgentCard, error) {
+		ExtendedCard: func(ctx context.Context, caller domain.Caller, baseURL string) (*a2a.AgentCard, error) {
 			found, err := h.examples.Of(ctx, caller)
 			if err != nil {
 				return nil, fmt.Errorf("find examples: %w", err)
@@ -175,7 +175,7 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			}
 			return cards.WithExamples(describe(baseURL), examples)
 		},
-		NamespaceCard: func(ctx context.Context, caller storage.Caller, baseURL string, namespace storage.NamespaceRef) (*a2a.AgentCard, error) {
+		NamespaceCard: func(ctx context.Context, caller domain.Caller, baseURL string, namespace domain.NamespaceRef) (*a2a.AgentCard, error) {
 			datasets, err := h.examples.Datasets(ctx, caller, namespace)
 			if err != nil {
 				return nil, fmt.Errorf("describe namespace: %w", err)
@@ -186,9 +186,9 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 			}
 			return cards.ForNamespace(describe(baseURL), namespace.String(), skills), nil
 		},
-		Check: func(question storage.Question) error {
+		Check: func(question domain.Question) error {
 			if _, err := h.models.Jobs(question.Provider, question.Model); err != nil {
-				return storage.Errorf(storage.ErrInvalid, "%v", err)
+				return domain.Errorf(domain.ErrInvalid, "%v", err)
 			}
 			return nil
 		},
@@ -198,8 +198,8 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	}
 }
 
-func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
-	return func(ctx context.Context, request storage.RunRequest) (context.Context, func(*a2a.Task, error)) {
+func traced(tracer *trace.Tracer) func(context.Context, domain.RunRequest) (context.Context, func(*a2a.Task, error)) {
+	return func(ctx context.Context, request domain.RunRequest) (context.Context, func(*a2a.Task, error)) {
 		ctx, end := tracer.Run(ctx, request)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))
@@ -208,14 +208,14 @@ func traced(tracer *trace.Tracer) func(context.Context, storage.RunRequest) (con
 	}
 }
 
-func statusOf(task *a2a.Task) storage.RunStatus {
+func statusOf(task *a2a.Task) domain.RunStatus {
 	switch state := task.Status.State; {
 	case state == a2a.TaskStateCompleted:
-		return storage.RunCompleted
+		return domain.RunCompleted
 	case state.Terminal():
-		return storage.RunFailed
+		return domain.RunFailed
 	}
-	return storage.RunRunning
+	return domain.RunRunning
 }
 
 // closeHost leaves the runs that have not ended to another process.

@@ -8,7 +8,7 @@ import (
 
 	"parley/cards"
 	"parley/cmd/parley/internal/command"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 )
 
@@ -63,7 +63,7 @@ func readCardKey(path string) (cards.Key, error) {
 func openSigner(ctx context.Context, cfg cardConfig, store *sqlstore.Store) (*cards.Signer, error) {
 	keys := cfg.keys
 	if len(keys) == 0 {
-		secret, err := store.SigningKey(ctx, storage.KeyForCards)
+		secret, err := store.SigningKey(ctx, domain.KeyForCards)
 		if err != nil {
 			return nil, fmt.Errorf("read the key of agent cards: %w", err)
 		}

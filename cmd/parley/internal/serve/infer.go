@@ -8,9 +8,9 @@ import (
 	"log/slog"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/llm"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/datasets"
 )
 
@@ -20,27 +20,27 @@ type describer struct{ models *llm.Models }
 var _ rest.Describer = describer{}
 
 // Describe implements rest.Describer.
-func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current storage.Definition, provider, model string) (storage.Definition, error) {
+func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
 	jobs, err := d.models.Jobs(provider, model)
 	if err != nil {
-		return storage.Definition{}, fmt.Errorf("choose a model: %w", err)
+		return domain.Definition{}, fmt.Errorf("choose a model: %w", err)
 	}
 	chosen, ok := jobs.(llm.Describer)
 	if !ok {
-		return storage.Definition{}, fmt.Errorf("%T describes nothing", jobs)
+		return domain.Definition{}, fmt.Errorf("%T describes nothing", jobs)
 	}
 	task := llm.DescribeTask{Sample: sample, Fields: llm.FieldsOf(sample, current.Schema)}
 	if len(task.Fields) > llm.MaxFields {
-		return storage.Definition{}, storage.Invalid(storage.FieldError{Field: "sample", Message: fmt.Sprintf("must have at most %d different fields", llm.MaxFields)})
+		return domain.Definition{}, domain.Invalid(domain.FieldError{Field: "sample", Message: fmt.Sprintf("must have at most %d different fields", llm.MaxFields)})
 	}
 	if current.Description != nil {
 		task.Description = *current.Description
 	}
 	found, err := chosen.Describe(ctx, task)
 	if err != nil {
-		return storage.Definition{}, modelError(err)
+		return domain.Definition{}, modelError(err)
 	}
-	definition := storage.Definition{Description: &found.Text, Schema: map[string]string{}}
+	definition := domain.Definition{Description: &found.Text, Schema: map[string]string{}}
 	for _, field := range found.Fields {
 		definition.Schema[field.Name] = field.Description
 	}
@@ -48,14 +48,14 @@ func (d describer) Describe(ctx context.Context, sample []json.RawMessage, curre
 }
 
 // CheckModel implements rest.Describer.
-func (d describer) CheckModel(provider, model string) (wrong []storage.FieldError) {
+func (d describer) CheckModel(provider, model string) (wrong []domain.FieldError) {
 	if _, err := d.models.Jobs(provider, model); err == nil {
 		return nil
 	}
 	there := strings.Join(d.models.Names(), ", ")
 	for _, field := range []struct{ name, text string }{{"provider", provider}, {"model", model}} {
 		if field.text != "" {
-			wrong = append(wrong, storage.FieldError{Field: field.name, Message: fmt.Sprintf("%q is not set here; there is %s", field.text, there)})
+			wrong = append(wrong, domain.FieldError{Field: field.name, Message: fmt.Sprintf("%q is not set here; there is %s", field.text, there)})
 		}
 	}
 	return wrong
@@ -74,7 +74,7 @@ func extractor(models *llm.Models) datasets.Extract {
 	return func(ctx context.Context, piece datasets.Piece) ([]json.RawMessage, error) {
 		task := llm.ExtractTask{Document: piece.Document, Text: piece.Text, Fields: llm.FieldsOf(nil, piece.Definition.Schema)}
 		if len(task.Fields) > llm.MaxFields {
-			return nil, storage.Errorf(storage.ErrInvalid, "schemaDefinition has more than %d fields", llm.MaxFields)
+			return nil, domain.Errorf(domain.ErrInvalid, "schemaDefinition has more than %d fields", llm.MaxFields)
 		}
 		if piece.Definition.Description != nil {
 			task.Description = *piece.Definition.Description
@@ -89,5 +89,5 @@ func modelError(err error) error {
 	if !errors.Is(err, llm.ErrUnavailable) && !errors.Is(err, llm.ErrNoAnswer) {
 		return err
 	}
-	return fmt.Errorf("%w: %v", storage.Errorf(storage.ErrUnavailable, "%v", err), slog.AnyValue(err).Resolve())
+	return fmt.Errorf("%w: %v", domain.Errorf(domain.ErrUnavailable, "%v", err), slog.AnyValue(err).Resolve())
 }

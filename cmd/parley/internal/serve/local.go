@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"parley/internal/auth"
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // Local returns a server with these settings alone, without those of the environment,
@@ -33,8 +33,8 @@ func LocalUser() string {
 	if err != nil {
 		return ""
 	}
-	name := storage.NormalizeUsername(who.Username)
-	if storage.CheckUsername(name) != "" {
+	name := domain.NormalizeUsername(who.Username)
+	if domain.CheckUsername(name) != "" {
 		return ""
 	}
 	return name

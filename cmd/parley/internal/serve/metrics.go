@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/objects"
 )
@@ -96,7 +96,7 @@ func loadMetrics(b base) collector {
 			switch state {
 			case string(a2a.TaskStateSubmitted):
 				waiting += count
-			case storage.StateInputRequired, storage.StateAuthRequired:
+			case domain.StateInputRequired, domain.StateAuthRequired:
 				asking += count
 			default:
 				working += count
@@ -105,8 +105,8 @@ func loadMetrics(b base) collector {
 		s.gauge(openRuns, waiting, "waiting")
 		s.gauge(openRuns, working, "working")
 		s.gauge(openRuns, asking, "asking")
-		s.gauge(openIngestions, load.Ingestions[storage.IngestionPending], "queued")
-		s.gauge(openIngestions, load.Ingestions[storage.IngestionProcessing], "running")
+		s.gauge(openIngestions, load.Ingestions[domain.IngestionPending], "queued")
+		s.gauge(openIngestions, load.Ingestions[domain.IngestionProcessing], "running")
 	}
 }
 

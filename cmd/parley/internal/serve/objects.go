@@ -13,9 +13,9 @@ import (
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/baseurl"
+	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/rest"
-	"parley/storage"
 	"parley/storage/datasets"
 	"parley/storage/objects"
 	"parley/storage/uploads"
@@ -68,11 +68,11 @@ func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions 
 // datasetFiles are the methods of datasets.Objects that differ for a bucket and a folder.
 type datasetFiles interface {
 	Put(ctx context.Context, key, path string) error
-	Hold(ctx context.Context, files []storage.DataFile) ([]string, func(), error)
-	Ready(files []storage.DataFile) ([]string, func(), bool)
-	Check(ctx context.Context, files []storage.DataFile) error
-	Verify(ctx context.Context, files []storage.DataFile) error
-	Compare(ctx context.Context, files []storage.DataFile) error
+	Hold(ctx context.Context, files []domain.DataFile) ([]string, func(), error)
+	Ready(files []domain.DataFile) ([]string, func(), bool)
+	Check(ctx context.Context, files []domain.DataFile) error
+	Verify(ctx context.Context, files []domain.DataFile) error
+	Compare(ctx context.Context, files []domain.DataFile) error
 }
 
 var _ datasets.Objects = (*objectStore)(nil)
@@ -98,7 +98,7 @@ func openObjects(ctx context.Context, cfg config, b base) (*objectStore, error) 
 	if cfg.objects.bucket != nil {
 		return openBucket(cfg, b)
 	}
-	secret, err := b.store.SigningKey(ctx, storage.KeyForUploads)
+	secret, err := b.store.SigningKey(ctx, domain.KeyForUploads)
 	if err != nil {
 		return nil, err
 	}

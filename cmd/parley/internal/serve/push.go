@@ -11,9 +11,9 @@ import (
 	"parley/a2aserver/push"
 	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
+	"parley/internal/domain"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
-	"parley/storage"
 )
 
 // minEncryptionKey is the shortest key, in bytes.
@@ -94,6 +94,6 @@ func encryptionKeys(ctx context.Context, cfg config, b base) (keys [][]byte, err
 		}
 		keys = append(keys, key)
 	}
-	stored, err := b.store.SigningKey(ctx, storage.KeyForPush)
+	stored, err := b.store.SigningKey(ctx, domain.KeyForPush)
 	return append(keys, stored), err
 }

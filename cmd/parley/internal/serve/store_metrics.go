@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"parley/cards"
-	"parley/storage"
+	"parley/internal/domain"
 	"parley/storage/sqlstore"
 )
 
@@ -57,12 +57,12 @@ func newStoreMetrics(registry *prometheus.Registry) *storeMetrics {
 		}),
 		events:        counter("parley_log_events_total", "Events written to the log."),
 		runsStarted:   counters("parley_runs_started_total", "Runs started.", "agent", cards.NL2QLName, cards.AssistantName),
-		runsEnded:     counters("parley_runs_ended_total", "Runs ended, by what they came to.", "outcome", string(storage.RunCompleted), string(storage.RunFailed), string(storage.RunExpired)),
+		runsEnded:     counters("parley_runs_ended_total", "Runs ended, by what they came to.", "outcome", string(domain.RunCompleted), string(domain.RunFailed), string(domain.RunExpired)),
 		takeovers:     counter("parley_run_takeovers_total", "Runs that this process took over from one that had died."),
-		ingestions:    counters("parley_ingestions_ended_total", "Ingestions ended, by what they came to.", "outcome", string(storage.IngestionCompleted), string(storage.IngestionFailed)),
+		ingestions:    counters("parley_ingestions_ended_total", "Ingestions ended, by what they came to.", "outcome", string(domain.IngestionCompleted), string(domain.IngestionFailed)),
 		ingestedRows:  counter("parley_ingested_rows_total", "Rows that ingestions added."),
 		ingestedBytes: counter("parley_ingested_bytes_total", "Bytes of uploaded files that ingestions read."),
-		uploads:       counters("parley_uploads_ended_total", "Uploaded files, by what became of them.", "outcome", string(storage.UploadCompleted), string(storage.UploadAborted)),
+		uploads:       counters("parley_uploads_ended_total", "Uploaded files, by what became of them.", "outcome", string(domain.UploadCompleted), string(domain.UploadAborted)),
 		uploadedBytes: counter("parley_uploaded_bytes_total", "Bytes of uploaded files."),
 	}
 	for _, operation := range operations {
@@ -89,7 +89,7 @@ func (m *storeMetrics) Batch(runs, events int) {
 func (m *storeMetrics) RunStarted(agent string) { m.runsStarted.WithLabelValues(agent).Inc() }
 
 // RunEnded implements sqlstore.Observer.
-func (m *storeMetrics) RunEnded(status storage.RunStatus) {
+func (m *storeMetrics) RunEnded(status domain.RunStatus) {
 	m.runsEnded.WithLabelValues(string(status)).Inc()
 }
 
@@ -97,14 +97,14 @@ func (m *storeMetrics) RunEnded(status storage.RunStatus) {
 func (m *storeMetrics) RunsClaimed(count int) { m.takeovers.Add(float64(count)) }
 
 // IngestionEnded implements sqlstore.Observer.
-func (m *storeMetrics) IngestionEnded(status storage.IngestionStatus, rows, bytes int64) {
+func (m *storeMetrics) IngestionEnded(status domain.IngestionStatus, rows, bytes int64) {
 	m.ingestions.WithLabelValues(string(status)).Inc()
 	m.ingestedRows.Add(float64(rows))
 	m.ingestedBytes.Add(float64(bytes))
 }
 
 // UploadsEnded implements sqlstore.Observer.
-func (m *storeMetrics) UploadsEnded(status storage.UploadStatus, files int, bytes int64) {
+func (m *storeMetrics) UploadsEnded(status domain.UploadStatus, files int, bytes int64) {
 	m.uploads.WithLabelValues(string(status)).Add(float64(files))
 	m.uploadedBytes.Add(float64(bytes))
 }

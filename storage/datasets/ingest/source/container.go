@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -24,7 +24,7 @@ type Container struct {
 	parts []Part
 	names Names
 	// Warnings are about what of the file is not read.
-	Warnings []storage.IngestWarning
+	Warnings []domain.IngestWarning
 	// release frees what the parts need; it may be nil.
 	release func()
 }
@@ -154,7 +154,7 @@ func (r *Reader) OpenPart(ctx context.Context, p Part) (in Input, err error) {
 		r.unpacked += limit - limited.left
 		return err
 	})
-	var refusal *storage.Error
+	var refusal *domain.Error
 	if errors.Is(err, errTooLarge) && !errors.As(err, &refusal) {
 		err = refuseTooLarge(p.In.Name, limit)
 	}

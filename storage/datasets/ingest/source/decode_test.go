@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func TestDecodedLimit(t *testing.T) {
@@ -46,7 +46,7 @@ func TestUnpackedTogether(t *testing.T) {
 	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); err != nil || r.unpacked != minDecoded-30_000+20_002 {
 		t.Errorf("the first: %d, %v", r.unpacked, err)
 	}
-	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); !errors.Is(err, storage.ErrInvalid) || !strings.Contains(err.Error(), "more than 9998 bytes") {
+	if _, err := r.decode(t.Context(), path, "x.csv.gz", zipped.Bytes()); !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "more than 9998 bytes") {
 		t.Errorf("the second: %v", err)
 	}
 }

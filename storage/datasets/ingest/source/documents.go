@@ -18,7 +18,7 @@ import (
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // openDocument returns the text of a Word document: its paragraphs, with the headings as
@@ -257,7 +257,7 @@ func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 		}
 		return checkPDF(ctx, in.Name, content, limit)
 	})
-	var damage *storage.Error
+	var damage *domain.Error
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -31,7 +31,7 @@ type grid struct {
 	// headerRow is the number of the header from 1, 0 without one, and warnings say what is
 	// above it, once it was written.
 	headerRow int
-	warnings  []storage.IngestWarning
+	warnings  []domain.IngestWarning
 	// guessed says that the first row is taken for the header, and nothing else was possible.
 	guessed bool
 	// formats are how cells show their numbers, by their styles; marked says that numbers with
@@ -73,8 +73,8 @@ func (g *grid) count(row int, cells []string) {
 // that messages name the rows of the sheet. Columns without a value are left out.
 // HeaderRow, unless nil, is the number of the header from 1, 0 for none.
 func (g *grid) writeCSV(out io.Writer, headerRow *int) error {
-	if len(g.last) > storage.MaxColumns {
-		return refuse("%s has more than %d columns", g.name, storage.MaxColumns)
+	if len(g.last) > domain.MaxColumns {
+		return refuse("%s has more than %d columns", g.name, domain.MaxColumns)
 	}
 	var covered int
 	for _, m := range g.merges {
@@ -168,7 +168,7 @@ func (g *grid) eachRow(headerRow *int, start func(first []gridRow, header, joine
 // noteAbove says what is above the header: rows that are not read, and one that is joined to it.
 func (g *grid) noteAbove(header, joined int) {
 	warn := func(message string) {
-		g.warnings = append(g.warnings, storage.IngestWarning{Line: int64(g.headerRow), Message: g.name + ": " + message})
+		g.warnings = append(g.warnings, domain.IngestWarning{Line: int64(g.headerRow), Message: g.name + ": " + message})
 	}
 	above := header
 	if joined >= 0 {

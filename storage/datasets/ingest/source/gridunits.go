@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // totals are words that begin a row of totals.
@@ -150,15 +150,15 @@ func (g *grid) note(units []columnUnits, columns []int, names []string) {
 			if plain.count < money.count {
 				less = plain
 			}
-			g.warnings = append(g.warnings, storage.IngestWarning{Line: int64(less.row), Column: name,
+			g.warnings = append(g.warnings, domain.IngestWarning{Line: int64(less.row), Column: name,
 				Message: fmt.Sprintf("%s: %s in %s and %s without a unit: the column has no unit; give its cells one format to have it",
 					g.name, Count(money.count, "number"), Units[money.unit], Count(plain.count, "number"))})
 		}
 	}
 	if len(apart) > 0 {
-		g.warnings = append(g.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: an empty column is left of %s; tables side by side are read as one: to have several, put each into a sheet of its own", g.name, ListFirst(apart))})
+		g.warnings = append(g.warnings, domain.IngestWarning{Message: fmt.Sprintf("%s: an empty column is left of %s; tables side by side are read as one: to have several, put each into a sheet of its own", g.name, ListFirst(apart))})
 	}
 	if len(hidden) > 0 {
-		g.warnings = append(g.warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: %s read too: %s; to leave them out, delete them from the file", g.name, Count(len(hidden), "hidden column"), ListFirst(hidden))})
+		g.warnings = append(g.warnings, domain.IngestWarning{Message: fmt.Sprintf("%s: %s read too: %s; to leave them out, delete them from the file", g.name, Count(len(hidden), "hidden column"), ListFirst(hidden))})
 	}
 }

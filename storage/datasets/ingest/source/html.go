@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -182,7 +182,7 @@ func (p *page) start(token html.Token, closed bool) error {
 			}
 		}
 		t.cell = &strings.Builder{}
-		t.colspan = spanOf(token, "colspan", storage.MaxColumns)
+		t.colspan = spanOf(token, "colspan", domain.MaxColumns)
 		t.rowspan = spanOf(token, "rowspan", 65534)
 		return p.countCells(t.covered() + t.colspan)
 	case tag == atom.Br && t.cell != nil:

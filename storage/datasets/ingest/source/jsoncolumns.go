@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // jsonColumn is an array of an object of columns: its values as they are written.
@@ -34,7 +34,7 @@ func (r *Reader) openColumns(in Input) (*Container, error) {
 	}
 	rows := len(columns[0].values)
 	j := &jsonParts{r: r, in: in}
-	j.found.Warnings = []storage.IngestWarning{{Message: fmt.Sprintf("%s: its arrays are read as columns of %s", in.Name, Count(rows, "row"))}}
+	j.found.Warnings = []domain.IngestWarning{{Message: fmt.Sprintf("%s: its arrays are read as columns of %s", in.Name, Count(rows, "row"))}}
 	limit := r.unpackLimit()
 	err = j.addPart("rows", func(out io.Writer) error {
 		limited := &limitedWriter{out: out, left: limit}
@@ -70,7 +70,7 @@ func readColumns(text []byte) (columns []jsonColumn) {
 	for d.More() {
 		key, err := d.Token()
 		name, _ := key.(string)
-		if err != nil || seen[name] || len(columns) == storage.MaxColumns {
+		if err != nil || seen[name] || len(columns) == domain.MaxColumns {
 			return nil
 		}
 		seen[name] = true

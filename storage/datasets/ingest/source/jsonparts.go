@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // jsonParts unpacks an object of arrays: each array of objects is a table, and GeoJSON's
@@ -58,7 +58,7 @@ func (r *Reader) openJSON(ctx context.Context, in Input) (*Container, error) {
 	} else {
 		err = j.unpack()
 	}
-	var refusal *storage.Error
+	var refusal *domain.Error
 	var wrong *json.SyntaxError
 	switch {
 	case ctx.Err() != nil:
@@ -79,7 +79,7 @@ func (r *Reader) openJSON(ctx context.Context, in Input) (*Container, error) {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
 	if len(j.skipped) > 0 {
-		j.found.Warnings = append(j.found.Warnings, storage.IngestWarning{
+		j.found.Warnings = append(j.found.Warnings, domain.IngestWarning{
 			Message: fmt.Sprintf("%s: not read, since they are no arrays of objects: %s", in.Name, strings.Join(j.skipped, ", ")),
 		})
 	}
@@ -306,7 +306,7 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	}
 	taken := map[string]bool{}
 	for name := range f.Properties {
-		taken[storage.FoldColumn(name)] = true
+		taken[domain.FoldColumn(name)] = true
 	}
 	if j.geometry == "" {
 		j.geometry = "geometry"

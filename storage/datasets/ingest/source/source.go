@@ -3,7 +3,7 @@
 // a document) into parts: files of CSV, JSON, Parquet or text. What is in these is not its
 // concern.
 //
-// A file that breaks a rule is refused with a *storage.Error of kind ErrInvalid, whose message
+// A file that breaks a rule is refused with a *domain.Error of kind ErrInvalid, whose message
 // is meant for its owner. Other errors are faults of the program or the machine.
 package source
 
@@ -18,7 +18,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // MaxValue is the most bytes of a value or a row that is read into memory.
@@ -29,14 +29,14 @@ type Reader struct {
 	// Dir is the folder of temporary files.
 	Dir string
 	// Options say how the files are read.
-	Options storage.IngestOptions
+	Options domain.IngestOptions
 	// MaxUnpacked limits the bytes that the files may unpack to. Size is their size as they
 	// were sent, which limits it too.
 	MaxUnpacked, Size int64
 	// Encoding is that of the file which was opened last.
 	Encoding string
 	// Warnings are about cells of containers.
-	Warnings []storage.IngestWarning
+	Warnings []domain.IngestWarning
 
 	temps int
 	// unpacked is the unpacked size of packed files so far.
@@ -78,7 +78,7 @@ func (r *Reader) Open(ctx context.Context, path, name string) (Input, *Format, e
 	}
 	f, err := sniff(name, in.Head)
 	if named := extensions[strings.ToLower(filepath.Ext(trimGzip(name)))]; f == JSON && (named == CSV || named == TSV) {
-		r.Warnings = append(r.Warnings, storage.IngestWarning{Message: name + " holds JSON, and is read so"})
+		r.Warnings = append(r.Warnings, domain.IngestWarning{Message: name + " holds JSON, and is read so"})
 	}
 	return in, f, err
 }
@@ -146,7 +146,7 @@ func TrimPartialRune(b []byte) []byte {
 }
 
 // Excerpt shortens a value for a message.
-func Excerpt(value string) string { return storage.Truncate(value, 60) }
+func Excerpt(value string) string { return domain.Truncate(value, 60) }
 
 // Count returns a number with a noun, such as "2 cells".
 func Count(n int, what string) string {
@@ -157,6 +157,6 @@ func Count(n int, what string) string {
 }
 
 // refuse returns an error for the owner of a file.
-func refuse(format string, args ...any) *storage.Error {
-	return storage.Errorf(storage.ErrInvalid, format, args...)
+func refuse(format string, args ...any) *domain.Error {
+	return domain.Errorf(domain.ErrInvalid, format, args...)
 }

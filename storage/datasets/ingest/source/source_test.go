@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 func FuzzSniff(f *testing.F) {
@@ -19,7 +19,7 @@ func FuzzSniff(f *testing.F) {
 		if (format == nil) != (err != nil) {
 			t.Fatalf("got %v and %v", format, err)
 		}
-		var refusal *storage.Error
+		var refusal *domain.Error
 		if err != nil && (!errors.As(err, &refusal) || refusal.Message == "") {
 			t.Fatalf("got %v, which is not for the owner", err)
 		}

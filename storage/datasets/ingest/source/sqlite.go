@@ -19,8 +19,8 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage"
 )
 
 // openSQLite returns the tables of an SQLite file. Nothing of it is run: no views, no
@@ -130,8 +130,8 @@ func writeRows(ctx context.Context, conn *sql.Conn, table string, to io.Writer) 
 	if err != nil {
 		return err
 	}
-	if len(columns) > storage.MaxColumns {
-		return refuse("the table %s has more than %d columns", strconv.Quote(table), storage.MaxColumns)
+	if len(columns) > domain.MaxColumns {
+		return refuse("the table %s has more than %d columns", strconv.Quote(table), domain.MaxColumns)
 	}
 	exprs, keys := make([]string, len(columns)), make([][]byte, len(columns))
 	for i, column := range columns {

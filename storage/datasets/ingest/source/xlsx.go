@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -67,7 +67,7 @@ func (w *workbook) entry(name string) *zip.File { return w.entries[strings.ToLow
 
 func (w *workbook) open(ctx context.Context, c *Container) error {
 	if w.entry("xl/vbaProject.bin") != nil {
-		c.Warnings = append(c.Warnings, storage.IngestWarning{Message: w.name + ": its macros are not read"})
+		c.Warnings = append(c.Warnings, domain.IngestWarning{Message: w.name + ": its macros are not read"})
 	}
 	main := relations{kinds: map[string]string{"officeDocument": "xl/workbook.xml"}}
 	if err := w.readRelations(ctx, "", &main); err != nil {
@@ -200,7 +200,7 @@ func (w *workbook) addParts(ctx context.Context, c *Container, sheets []sheetEnt
 		if len(c.parts) == 0 {
 			return refuse("%s has only hidden sheets: %s; unhide one and send the file again", w.name, list)
 		}
-		c.Warnings = append(c.Warnings, storage.IngestWarning{Message: fmt.Sprintf("%s: hidden sheets are not read: %s", w.name, list)})
+		c.Warnings = append(c.Warnings, domain.IngestWarning{Message: fmt.Sprintf("%s: hidden sheets are not read: %s", w.name, list)})
 	}
 	return nil
 }

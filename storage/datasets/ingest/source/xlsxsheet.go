@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 const (
@@ -245,8 +245,8 @@ func (s *sheetReader) endCell() error {
 	if s.rowSize += len(value); s.rowSize > MaxValue {
 		return &xmlError{errLongElement}
 	}
-	if s.cell.column > 2*storage.MaxColumns {
-		return refuse("%s has more than %d columns", s.g.name, storage.MaxColumns)
+	if s.cell.column > 2*domain.MaxColumns {
+		return refuse("%s has more than %d columns", s.g.name, domain.MaxColumns)
 	}
 	for len(s.cells) < s.cell.column {
 		s.cells = append(s.cells, "")
@@ -338,7 +338,7 @@ func parseCellName(name string) (column, row int, err error) {
 // warn says what was read otherwise than it may be meant.
 func (s *sheetReader) warn() {
 	warn := func(row int, message string) {
-		s.w.r.Warnings = append(s.w.r.Warnings, storage.IngestWarning{Line: int64(row), Message: s.g.name + ": " + message})
+		s.w.r.Warnings = append(s.w.r.Warnings, domain.IngestWarning{Line: int64(row), Message: s.g.name + ": " + message})
 	}
 	if s.hidden.count > 0 {
 		warn(s.hidden.row, Count(s.hidden.count, "hidden or filtered row")+" read too; to leave them out, delete them from the file")

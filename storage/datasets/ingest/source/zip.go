@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/storage"
+	"parley/internal/domain"
 )
 
 // maxEntries is how many files a ZIP archive may have.
@@ -107,18 +107,18 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 		return c, refuse("%s holds no file that can be read; %s", name, knownFormats)
 	}
 	if len(others) > 0 {
-		c.Warnings = append(c.Warnings, storage.IngestWarning{
+		c.Warnings = append(c.Warnings, domain.IngestWarning{
 			Message: fmt.Sprintf("%s: not read, since their names do not say what they are: %s", name, ListFirst(others)),
 		})
 	}
 	var refusals []error
 	for _, f := range known {
 		found, err := r.openEntry(ctx, name, f)
-		var refusal *storage.Error
+		var refusal *domain.Error
 		switch {
 		case errors.As(err, &refusal) && !errors.Is(err, errTooLarge) && !errors.Is(err, errDamaged):
 			refusals = append(refusals, err)
-			c.Warnings = append(c.Warnings, storage.IngestWarning{Message: "not read: " + refusal.Message})
+			c.Warnings = append(c.Warnings, domain.IngestWarning{Message: "not read: " + refusal.Message})
 			continue
 		case err != nil:
 			return c, err
@@ -140,7 +140,7 @@ func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File
 		return c, refusals[0]
 	}
 	if texts := c.unchosenTexts(); len(texts) > 0 {
-		c.Warnings = append(c.Warnings, storage.IngestWarning{
+		c.Warnings = append(c.Warnings, domain.IngestWarning{
 			Message: fmt.Sprintf("%s: texts beside tables are not read unless they are chosen: %s", name, ListFirst(texts)),
 		})
 	}

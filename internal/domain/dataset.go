@@ -1,0 +1,87 @@
+package domain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// MaxDescription is the most characters a dataset's description may have.
+const MaxDescription = 10_000
+
+// Limits of the field descriptions.
+const (
+	maxFields           = 2_000
+	maxFieldName        = 256
+	maxFieldDescription = 10_000
+)
+
+// DatasetRef addresses a dataset. Names are compared without regard to case.
+type DatasetRef struct {
+	Owner     string
+	Namespace string
+	Name      string
+}
+
+// Dataset is a table of rows in a namespace.
+type Dataset struct {
+	Owner      string
+	Namespace  string
+	Name       string
+	Definition Definition
+	Columns    []Column
+	RowCount   int64
+	// Access is what the reader may do to it; zero in lists without columns.
+	Access Access
+}
+
+// Column is a column of a dataset's current version.
+type Column struct {
+	Name string
+	Type string
+}
+
+// TypeUnknown is the type of a column that has had no value yet.
+const TypeUnknown = "NULL"
+
+// Definition is the inference definition of a dataset: its description and those of its fields.
+type Definition struct {
+	// Description says what the dataset is about; nil if there is none.
+	Description *string
+	// Schema has the descriptions of fields, by name; nil if there are none.
+	Schema map[string]string
+}
+
+// DefinitionPatch changes the parts of a definition that are Set.
+type DefinitionPatch struct {
+	Definition
+	SetDescription bool
+	SetSchema      bool
+}
+
+// Check returns what is wrong with a definition.
+func (d Definition) Check() []FieldError {
+	var wrong []FieldError
+	if d.Description != nil {
+		if problem := CheckText(*d.Description, MaxDescription); problem != "" {
+			wrong = append(wrong, FieldError{"dataDescription", problem})
+		}
+	}
+	if len(d.Schema) > maxFields {
+		return append(wrong, FieldError{"schemaDefinition", fmt.Sprintf("must have at most %d fields", maxFields)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Schema)) {
+		problem := CheckText(name, maxFieldName)
+		if name == "" {
+			problem = "must not be empty"
+		}
+		if problem != "" {
+			wrong = append(wrong, FieldError{"schemaDefinition", fmt.Sprintf("field name %.40q %s", name, problem)})
+			continue
+		}
+		if problem := CheckText(d.Schema[name], maxFieldDescription); problem != "" {
+			wrong = append(wrong, FieldError{"schemaDefinition." + name, problem})
+		}
+	}
+	return wrong
+}

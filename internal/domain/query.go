@@ -1,0 +1,30 @@
+package domain
+
+import "encoding/json"
+
+// QueryResult is the rows that a query gave, as far as they were kept.
+type QueryResult struct {
+	// SQL is what was run.
+	SQL string
+	// Columns are those of the rows, without internal ones.
+	Columns []Column
+	// Rows are JSON objects with a key for each column, and last "__metadata" with the score.
+	Rows []json.RawMessage
+	// Truncated says that there were more rows.
+	Truncated bool
+	// Total counts the rows of a truncated result; 0 if that took too long.
+	Total int64
+	// Rewritten says that SQL is not the query itself: the join guard rewrote it.
+	Rewritten bool
+	// Notes are sentences about the result: which rows count once although joins repeat
+	// them, and how many rows joins leave out.
+	Notes []string
+}
+
+// RowPage is a page of a dataset's rows.
+type RowPage struct {
+	Limit, Offset int64
+	// Sort is the column that orders the rows, "" for their own order.
+	Sort       string
+	Descending bool
+}
