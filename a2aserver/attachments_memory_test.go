@@ -18,9 +18,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/auth"
-	"parley/internal/waittest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // What a request has beside files takes many times its size in memory, and is limited.

@@ -15,9 +15,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 const maxAttached = 64 << 10

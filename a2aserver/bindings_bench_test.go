@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/benchtest"
-	"parley/storage/sqlstore/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 )
 
 // BenchmarkBindings compares streams of four events in the bindings over HTTP, which take

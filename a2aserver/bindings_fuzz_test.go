@@ -20,8 +20,8 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/a2aserver/jsonrpc"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/auth"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // readers are the readers of requests of all bindings, over a host with a real store.

@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/params"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/golden"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // held is an agent that waits with a question of the same text, and answers others.

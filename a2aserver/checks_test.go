@@ -11,8 +11,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // The host refuses bad requests itself, so that it can be served by any transport.

@@ -26,11 +26,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/auth"
 	"parley/internal/domain"
-	"parley/internal/logtest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // serveGRPC is dialGRPC for a client.

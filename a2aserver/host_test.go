@@ -13,10 +13,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/a2aserver/a2ajson"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 func TestSendMessageGivesTheWholeTask(t *testing.T) {

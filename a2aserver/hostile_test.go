@@ -11,9 +11,9 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // calls has every method of the service, called with what a transport might read from

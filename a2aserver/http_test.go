@@ -10,9 +10,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/cmd/parley/e2e/helpers/logtest"
 	"parley/internal/baseurl"
 	"parley/internal/domain"
-	"parley/internal/logtest"
 )
 
 func cardHost() *Host {

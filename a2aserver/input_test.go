@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/a2aserver/a2ajson"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // asking asks which colour is meant, and completes with the answer.

@@ -18,9 +18,9 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 func streaming(events tail) *fakeAgent {

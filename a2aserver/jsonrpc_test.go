@@ -17,9 +17,9 @@ import (
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/logtest"
 	"parley/internal/domain"
-	"parley/internal/golden"
-	"parley/internal/logtest"
 )
 
 func TestEnvelope(t *testing.T) {

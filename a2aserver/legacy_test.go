@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/a2ajson"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/internal/golden"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // legacyMessage is the params of 0.3 for a question about alice's namespace.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // forgetfulLog keeps some changes and says that it has not: as when a connection

@@ -10,7 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
-	"parley/storage/sqlstore/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 )
 
 // talkative has an artifact and a status of each kind of part.

@@ -14,9 +14,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/a2ajson"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // A part that no agent reads is refused by name, and nothing is stored.

@@ -9,9 +9,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/a2aserver/jsonrpc"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // What a client accepts holds for what is sent to it, too.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"parley/internal/pgtest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/storage/sqlstore"
 )
 

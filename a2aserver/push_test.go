@@ -19,13 +19,13 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/golden"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 func (*fakeAgent) CreateTaskPushConfig(_ context.Context, config *a2a.PushConfig) (*a2a.PushConfig, error) {

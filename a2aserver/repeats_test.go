@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/a2aserver/jsonrpc"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/internal/pgtest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // counted counts the runs that an agent executes.

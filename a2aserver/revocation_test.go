@@ -12,8 +12,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestRevokedDuringRequest ends the context of requests that wait for a run as a

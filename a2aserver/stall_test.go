@@ -16,9 +16,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // manyBytes is an agent of more events than a connection holds that is not read.

@@ -13,12 +13,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
 	"parley/internal/locale"
-	"parley/internal/pgtest"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 var inShop = domain.Question{Agent: "echo", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Text: "?"}

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"parley/storage/sqlstore/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 )
 
 // The response names the extensions that were asked for and that the agent has, in each

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/agents"
-	"parley/agents/agentstest"
+	"parley/cmd/parley/e2e/helpers/agentstest"
 	"parley/internal/domain"
 	"parley/llm"
 )

@@ -20,14 +20,14 @@ import (
 
 	"parley/a2aserver"
 	"parley/agents"
-	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
+	"parley/cmd/parley/e2e/helpers/agentstest"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/golden"
 	"parley/llm"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // The executors need nothing of our host: on the SDK's own they give the same events,

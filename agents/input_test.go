@@ -12,11 +12,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
-	"parley/agents/agentstest"
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
+	"parley/cmd/parley/e2e/helpers/agentstest"
+	"parley/cmd/parley/e2e/helpers/golden"
 	"parley/internal/domain"
-	"parley/internal/golden"
 	"parley/llm"
 )
 

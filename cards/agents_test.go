@@ -9,7 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/cards"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 const (

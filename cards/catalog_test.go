@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"parley/cards"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 func TestCatalogGolden(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/cards"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 func TestWithExamplesGolden(t *testing.T) {

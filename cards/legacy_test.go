@@ -7,7 +7,7 @@ import (
 	legacy "github.com/a2aproject/a2a-go/a2a"
 
 	"parley/cards"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 func TestLegacyGolden(t *testing.T) {

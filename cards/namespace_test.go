@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"parley/cards"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 func TestNamespaceCardGolden(t *testing.T) {

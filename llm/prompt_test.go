@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/profile"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/profile"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestHTTPBindingRefusals has the agents' host write the refusals of what no agent sees.

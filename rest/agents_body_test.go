@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // heldAgents answer when they are told to, and release the slot of a body before.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 var _ rest.Agents = (*scriptedAgents)(nil)

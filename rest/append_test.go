@@ -14,12 +14,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/datasets"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // meanwhileLake does something once, when rows have been read and not yet committed.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 const aQuestion = `{"username":"self","namespace":"shop","query":"How many orders?"}`

@@ -15,11 +15,11 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // BenchmarkConversationRead reads a conversation of three turns, and

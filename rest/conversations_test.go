@@ -17,11 +17,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // longConversation writes a conversation of a user's with completed turns whose

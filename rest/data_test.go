@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/baseurl"
-	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage/datasets"
 	"parley/storage/datasets/engine"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // wire is a connection on which a test says each byte.

@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/tracetest"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/trace"
-	"parley/storage/trace/tracetest"
 )
 
 // newRatedService is a service with a stand-in for Langfuse, and a run to rate.

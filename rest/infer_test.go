@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // CheckModel implements rest.Describer.

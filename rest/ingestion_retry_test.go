@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/datasets"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // outages make the first call of each kind fail: before it has any effect, or when

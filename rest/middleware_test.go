@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // brokenStore is a real store but for what a test breaks.

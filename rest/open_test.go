@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/storage/sqlstore/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 )
 
 // stalledClient is a client that does not read the response.

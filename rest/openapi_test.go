@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // described is what these tests read of the description.

@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/rest"
 	"parley/storage/datasets"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // refusedForNow checks that a user who has too much under way is told so, and when

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestRevokingEndsStreams revokes tokens, at the same replica and at another, while

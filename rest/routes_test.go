@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/rest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // operations lists every route of the interface, as "METHOD /path".

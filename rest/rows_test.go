@@ -14,10 +14,10 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // subErrors are the messages of the sub-errors in an answer.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // saved lists the saved queries that a user sees, as "access: title question, …".

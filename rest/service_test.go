@@ -14,11 +14,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/logtest"
 	"parley/internal/auth"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/golden"
-	"parley/internal/logtest"
 	"parley/internal/slogctx"
 	"parley/rest"
 	"parley/storage/objects"

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // request sends the headers of a request of a user, with more headers or the beginning of a

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/fair"
 	"parley/rest"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestPreparedUploadsReserveMemory refuses the URLs of very many parts while the memory of the user's

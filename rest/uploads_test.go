@@ -18,10 +18,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/uploads"
 )
 

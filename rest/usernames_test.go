@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage/sqlstore/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 )
 
 // A user is the same however the name is written, in tokens, shares and paths; one

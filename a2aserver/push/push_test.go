@@ -12,10 +12,10 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/push"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // The task comes first, then each event as it is, in order, and after the last one the config

@@ -17,13 +17,13 @@ import (
 	"github.com/google/uuid"
 
 	"parley/a2aserver/push"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/logtest"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 var alice = domain.Caller{Username: "alice"}

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/agents"
-	"parley/agents/agentstest"
 	"parley/agents/assistant"
+	"parley/cmd/parley/e2e/helpers/agentstest"
 	"parley/internal/domain"
 	"parley/llm"
 )

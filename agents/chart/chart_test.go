@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"parley/agents/chart"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/nodetest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 	"parley/internal/domain"
-	"parley/internal/golden"
-	"parley/internal/nodetest"
-	"parley/internal/servertest"
 )
 
 // TestSpec compares the specifications of results with golden files.

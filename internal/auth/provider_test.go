@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/auth"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 )
 
 var aliceCaller = domain.Caller{Username: "alice"}

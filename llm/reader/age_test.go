@@ -3,8 +3,8 @@ package reader_test
 import (
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 )
 
 // TestAges asks for ages where the data has years and dates of birth. Today is in 2025.

@@ -3,8 +3,8 @@ package reader_test
 import (
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 )
 
 // TestAskedColumn shows the column that a question asks for, also if its name is a general

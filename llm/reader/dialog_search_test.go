@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader/dialog"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/link"
 )
 

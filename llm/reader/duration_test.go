@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // TestDurations asks for the time between two columns: it is the elapsed time, in a unit that

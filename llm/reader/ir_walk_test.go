@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/internal/domain"
 	"parley/internal/locale"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/storage/datasets/sqlcheck"
 )

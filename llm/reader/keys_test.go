@@ -3,8 +3,8 @@ package reader_test
 import (
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 )
 
 // TestSameNames does not merge two customers of the same name. Cities are not split.

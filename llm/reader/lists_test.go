@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // TestLists finds a value in cells that hold several, and does not take these cells for values.

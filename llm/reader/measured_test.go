@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // TestUnknownMeasures refuses figures of what the data does not have, and names it.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // TestAverageOfGroups averages counts and totals of groups, and refuses an average by group of

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm/eval"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 )
 

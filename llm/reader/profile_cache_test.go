@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/profile"
 )
 

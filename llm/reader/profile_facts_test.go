@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/profile"
 )
 

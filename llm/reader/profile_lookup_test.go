@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/link"
 	"parley/llm/reader/profile"
 )

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/internal/domain"
 	"parley/llm"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/profile"
 	"parley/llm/reader/train/dataset"

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/rank"
 )
 

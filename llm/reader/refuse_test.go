@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // sweets are the tables of a shop.

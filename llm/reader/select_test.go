@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // subjects are what datasets of a large namespace are about.

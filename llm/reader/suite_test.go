@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
 	"parley/llm/eval"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 	"parley/llm/reader/ir"
 	"parley/storage/datasets/ingest"
 )

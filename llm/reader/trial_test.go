@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/internal/worktime"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/llm/reader/ducktest"
 )
 
 // slow answers a query when it has used as much time as it says, and waits an hour before some.

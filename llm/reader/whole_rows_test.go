@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 )
 
 // TestWholeRows shows all columns where a question asks for rows and names none of the

@@ -3,8 +3,8 @@ package reader_test
 import (
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
-	"parley/llm/reader/ducktest"
 )
 
 // TestNoneOfNumber asks for rows without a number, which is 0 or missing.

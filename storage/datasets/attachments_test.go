@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // dirObjects is a folder of objects.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
 )
 
 // BenchmarkClients is clients at once on one dataset of 100,000 rows: warm, with

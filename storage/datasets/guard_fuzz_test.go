@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sqlcheck"
 )

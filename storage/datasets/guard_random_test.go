@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
 	"parley/internal/sqltext"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"

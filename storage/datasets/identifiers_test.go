@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"

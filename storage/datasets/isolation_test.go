@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
-	"parley/internal/waittest"
-	"parley/storage/datasets/datasetstest"
 )
 
 const treasure = "hidden-treasure"

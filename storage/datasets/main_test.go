@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/internal/domain"
 	"parley/internal/sqltext"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"

@@ -18,8 +18,8 @@ import (
 	"syscall"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )

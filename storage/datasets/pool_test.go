@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/waittest"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // blockingObjects is a folder of objects. Those of files named "blocked" take as long as their

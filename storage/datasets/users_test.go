@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // attempts are what one user of a namespace could try, statement by statement, to

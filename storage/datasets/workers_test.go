@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/servertest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/servertest"
-	"parley/internal/waittest"
-	"parley/storage/datasets/datasetstest"
 	"parley/storage/datasets/sandbox"
 )
 

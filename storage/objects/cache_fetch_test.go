@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 )
 
 // The hash of a changed file is compared to its end, though its caller has ended.

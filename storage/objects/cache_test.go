@@ -22,9 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/s3test"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/s3test"
-	"parley/internal/waittest"
 	"parley/storage/objects"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/cors"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/s3test"
 	"parley/storage/objects"
 )
 

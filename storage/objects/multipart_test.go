@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 	"parley/storage/objects"
 )
 

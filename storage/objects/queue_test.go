@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/fair"
-	"parley/internal/waittest"
 	"parley/storage/objects"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/s3test"
 	"parley/internal/domain"
-	"parley/internal/s3test"
 	"parley/storage/objects"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/storage/retention"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // process is one of those that share a store.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/internal/golden"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // world is the store's state that the access tests start from: alice owns

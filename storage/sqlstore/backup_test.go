@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestLooseObjectsAreKept while somebody copies objects.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 // TestServerClock puts a store's clock off, as it is after the machine has slept

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // TestStuckReadersHoldUpNoLease takes all connections that reads go through: the

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // SQLite goes on writing to a file that was removed; what is written there is

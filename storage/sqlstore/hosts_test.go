@@ -13,10 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/internal/pgtest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // take has a host take runs and gives them by their id.

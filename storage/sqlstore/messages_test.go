@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 )
 
 // A message makes one run for its user and agent, as long as it is known.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/internal/domain"
-	"parley/internal/pgtest"
 	"parley/storage/sqlstore"
 )
 

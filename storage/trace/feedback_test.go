@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/tracetest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 	"parley/storage/trace"
-	"parley/storage/trace/tracetest"
 )
 
 var alice = domain.Caller{Username: "alice"}

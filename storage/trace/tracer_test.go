@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/tracetest"
 	"parley/internal/domain"
-	"parley/internal/golden"
-	"parley/internal/logtest"
 	"parley/storage/trace"
-	"parley/storage/trace/tracetest"
 )
 
 // newTracer sends spans to a stand-in; they are there once it is closed.

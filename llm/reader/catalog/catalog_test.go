@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/catalog/catalogtest"
 )
 
 func TestNameWords(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
 )

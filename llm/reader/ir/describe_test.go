@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/internal/locale"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/internal/locale"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/llm/reader/catalog/catalogtest"
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader/link"
 )
 

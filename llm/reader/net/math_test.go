@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // TestParallelPanic recovers, where parallel was called, from panics in its helpers.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 )

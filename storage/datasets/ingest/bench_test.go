@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
 	"parley/storage/datasets/ingest"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	_ "github.com/duckdb/duckdb-go/v2"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // FuzzCell holds what DuckDB reads from a cell that is not text against what the

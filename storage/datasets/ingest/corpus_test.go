@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/golden"
 	"parley/internal/domain"
-	"parley/internal/golden"
 	"parley/storage/datasets/ingest"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )

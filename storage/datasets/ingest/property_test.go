@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/storage/datasets/ingest"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
 	"parley/storage/datasets/ingest"
 )
 

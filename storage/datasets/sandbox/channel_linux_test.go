@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 func init() {

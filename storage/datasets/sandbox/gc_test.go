@@ -6,7 +6,7 @@ import (
 	"runtime/metrics"
 	"testing"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // TestResetGC changes a setting of the whole process, to its default.

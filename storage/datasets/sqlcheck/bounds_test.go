@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/waittest"
 )
 
 // nestedQuery reads a table under many names in queries nested in each other;

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/internal/sqltext"
-	"parley/storage/datasets/datasetstest"
 )
 
 // sentences writes random SELECT statements with some names in them.

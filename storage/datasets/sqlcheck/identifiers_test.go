@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/storage/datasets/datasetstest"
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/storage/datasets/match"
 )
 

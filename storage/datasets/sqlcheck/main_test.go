@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/internal/domain"
-	"parley/storage/datasets/datasetstest"
 )
 
 // parser parses and checks statements in this process.

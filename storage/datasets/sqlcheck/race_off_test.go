@@ -2,7 +2,7 @@
 
 package sqlcheck
 
-import "parley/internal/fulltest"
+import "parley/cmd/parley/e2e/helpers/fulltest"
 
 // nameStep has each position take one hostile name in six, and the next position others; all
 // of them in a full run.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/internal/domain"
-	"parley/storage/datasets/datasetstest"
 )
 
 func TestQuestionsAreAllowed(t *testing.T) {

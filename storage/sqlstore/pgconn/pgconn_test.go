@@ -5,7 +5,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 // A connection whose statement ran out of time while the pool held it is closed

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 const salesCSV = "region,amount\nnorth,10\nsouth,20\nnorth,5\n"

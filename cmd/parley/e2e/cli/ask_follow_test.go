@@ -10,8 +10,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/logtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // screen is a terminal with the program on it.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 // workshop starts a server with data whose questions have two readings.

@@ -16,9 +16,9 @@ import (
 	"time"
 	"unicode"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/golden"
-	"parley/internal/logtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // talk is the program, to talk to a server as a user.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestCardVerify verifies the cards of a server, and what somebody in between makes of them.

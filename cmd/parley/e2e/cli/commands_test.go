@@ -15,8 +15,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 func TestWrongSettings(t *testing.T) {

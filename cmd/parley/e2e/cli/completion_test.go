@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // installed puts the program into a folder as parley, and gives the environment

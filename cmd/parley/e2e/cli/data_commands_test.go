@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestDataCommands uses the commands for data as somebody would who looks around.

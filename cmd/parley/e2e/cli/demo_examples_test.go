@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // example is a question on an extended card.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // What of newcomers' questions must be answered right at least, and may be answered wrong

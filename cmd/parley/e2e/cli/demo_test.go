@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // A file in a demo's data folder tells it from others, and says how far the sample

@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/golden"
-	"parley/internal/logtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // garden is the suite of the tests.

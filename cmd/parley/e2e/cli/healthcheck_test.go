@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 func TestHealthcheck(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestIngestMemory ingests a large file and looks at what client and server took

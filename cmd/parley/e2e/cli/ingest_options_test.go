@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestIngestDryRun shows what would become of files and stores nothing; the ingestion that

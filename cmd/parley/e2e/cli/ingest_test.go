@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 	"parley/cmd/parley/internal/apiclient"
 	"parley/internal/domain"
-	"parley/internal/s3test"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
 )

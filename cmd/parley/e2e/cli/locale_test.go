@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestAskInLocale asks with the variables of a locale: the sentence has its separators, the

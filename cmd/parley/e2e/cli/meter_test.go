@@ -4,7 +4,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestIngestOnTerminal watches the bar, and stops it with Ctrl-C.

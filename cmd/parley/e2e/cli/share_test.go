@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestShare shares a dataset, as viewer and as editor, and takes it back: what the

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestDocumentedClients has the documents on A2A show code of these tests, and errors

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestVariables has what is said for this once not come from the environment.

@@ -3,7 +3,7 @@ package docs
 import (
 	"net/http"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // block is a block of commands in a document, and what comes of it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestDocumentedPolicy holds what docs/security.md says of the page to what it

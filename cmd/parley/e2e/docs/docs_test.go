@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/logtest"
-	"parley/internal/pgtest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // TestDocumentedCommands runs every block of commands that a document has, in

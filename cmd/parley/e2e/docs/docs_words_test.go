@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 var (

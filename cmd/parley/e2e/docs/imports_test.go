@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // mayImport says which packages of ours those of a folder import, besides what is in
@@ -47,39 +47,39 @@ var mayImport = map[string][]string{
 // homes says which folders import a library: each has one home, so that an upgrade
 // touches one folder. A path stands for all below it.
 var homes = map[string][]string{
-	"database/sql":                        {"storage/sqlstore", "storage/datasets", "llm/reader/train"},
-	"github.com/MicahParks":               {"internal/auth"},
-	"github.com/a2aproject/a2a-go":        {"a2aserver", "agents", "cards", "cmd"},
-	"github.com/alecthomas/kong":          {"cmd"},
-	"github.com/cenkalti/backoff":         {"internal/retry"},
-	"github.com/duckdb":                   {"storage/datasets/engine", "llm/reader/train"},
-	"github.com/gin-gonic":                {"rest"},
-	"github.com/golang-jwt":               {"internal/auth"},
-	"github.com/google/go-cmp":            {"internal/golden"},
-	"github.com/jmoiron/sqlx":             {"storage/sqlstore"},
-	"github.com/klippa-app/go-pdfium":     {"storage/datasets/ingest"},
-	"github.com/lib/pq":                   {"storage/sqlstore"},
-	"github.com/mattn/go-runewidth":       {"cmd/parley/internal/console"},
-	"github.com/minio":                    {"storage/objects"},
-	"github.com/pressly/goose":            {"storage/sqlstore"},
-	"github.com/prometheus/client_golang": {"cmd", "rest"},
-	"github.com/tetratelabs/wazero":       {"storage/datasets/ingest"},
-	"github.com/tmc/langchaingo":          {"llm"},
-	"github.com/xuri/excelize":            {"storage/datasets/ingest"},
-	"github.com/yuin/goldmark":            {"rest/openapi"},
-	"go.opentelemetry.io":                 {"storage/trace"},
-	"go.yaml.in/yaml":                     {"rest/openapi"},
-	"golang.org/x/net/html":               {"storage/datasets/ingest"},
-	"golang.org/x/sys/cpu":                {"llm/reader/net"},
-	"golang.org/x/sys/unix":               {"storage/datasets/sandbox"},
-	"golang.org/x/text/language":          {"internal/locale"},
-	"golang.org/x/text/message":           {"internal/locale"},
-	"google.golang.org/grpc":              {"a2aserver"},
-	"modernc.org/sqlite":                  {"storage/sqlstore", "storage/datasets/ingest"},
-	"net/http":                            {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
-	"parley/cmd/parley/e2e/e2etest":       {},
-	"parley/internal/golden":              {},
-	"parley/storage/datasets/engine":      {"cmd/parley"},
+	"database/sql":                          {"storage/sqlstore", "storage/datasets", "llm/reader/train"},
+	"github.com/MicahParks":                 {"internal/auth"},
+	"github.com/a2aproject/a2a-go":          {"a2aserver", "agents", "cards", "cmd"},
+	"github.com/alecthomas/kong":            {"cmd"},
+	"github.com/cenkalti/backoff":           {"internal/retry"},
+	"github.com/duckdb":                     {"storage/datasets/engine", "llm/reader/train"},
+	"github.com/gin-gonic":                  {"rest"},
+	"github.com/golang-jwt":                 {"internal/auth"},
+	"github.com/google/go-cmp":              {"cmd/parley/e2e/helpers/golden"},
+	"github.com/jmoiron/sqlx":               {"storage/sqlstore"},
+	"github.com/klippa-app/go-pdfium":       {"storage/datasets/ingest"},
+	"github.com/lib/pq":                     {"storage/sqlstore"},
+	"github.com/mattn/go-runewidth":         {"cmd/parley/internal/console"},
+	"github.com/minio":                      {"storage/objects"},
+	"github.com/pressly/goose":              {"storage/sqlstore"},
+	"github.com/prometheus/client_golang":   {"cmd", "rest"},
+	"github.com/tetratelabs/wazero":         {"storage/datasets/ingest"},
+	"github.com/tmc/langchaingo":            {"llm"},
+	"github.com/xuri/excelize":              {"storage/datasets/ingest"},
+	"github.com/yuin/goldmark":              {"rest/openapi"},
+	"go.opentelemetry.io":                   {"storage/trace"},
+	"go.yaml.in/yaml":                       {"rest/openapi"},
+	"golang.org/x/net/html":                 {"storage/datasets/ingest"},
+	"golang.org/x/sys/cpu":                  {"llm/reader/net"},
+	"golang.org/x/sys/unix":                 {"storage/datasets/sandbox"},
+	"golang.org/x/text/language":            {"internal/locale"},
+	"golang.org/x/text/message":             {"internal/locale"},
+	"google.golang.org/grpc":                {"a2aserver"},
+	"modernc.org/sqlite":                    {"storage/sqlstore", "storage/datasets/ingest"},
+	"net/http":                              {"a2aserver", "cmd", "internal", "llm", "rest", "storage/objects", "storage/trace"},
+	"parley/cmd/parley/e2e/helpers/e2etest": {},
+	"parley/cmd/parley/e2e/helpers/golden":  {},
+	"parley/storage/datasets/engine":        {"cmd/parley"},
 }
 
 // TestImports holds the packages to one direction, and the libraries to their homes.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/internal/domain"
 )
 

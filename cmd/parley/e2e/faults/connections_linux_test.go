@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // descriptorLimit sets the descriptor limit of the program.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // crashes is how often, and how, a server goes down under how many streams.

@@ -17,9 +17,9 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/pgtest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // knock is a request that is made while something is away.

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // disk is one that can be full: a small file system or, where none can be mounted,

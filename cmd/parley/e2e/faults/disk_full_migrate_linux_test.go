@@ -8,8 +8,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 // oldRuns is how many runs an old database has.

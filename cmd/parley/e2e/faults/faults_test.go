@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // TestBucketAway has the bucket of a server go away. What needs it says so, what

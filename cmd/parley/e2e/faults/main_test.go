@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 func TestMain(m *testing.M) { os.Exit(e2etest.Main(m, 6)) }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestPushSurvivesKills has a server send push notifications to a receiver that refuses some,

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 // wire stands between a server and what it needs, and can fall silent: nothing

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestQueryWorkerKilled kills the processes that run queries, in the middle of

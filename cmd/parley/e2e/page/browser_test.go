@@ -21,10 +21,10 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
-	"parley/internal/servertest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
+	"parley/cmd/parley/e2e/helpers/servertest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // chromiumProgram is Chromium without windows, which takes half the time.

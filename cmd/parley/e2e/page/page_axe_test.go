@@ -11,10 +11,10 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/nodetest"
-	"parley/internal/servertest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/nodetest"
+	"parley/cmd/parley/e2e/helpers/servertest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // violations gives what axe-core finds wrong with what the page shows, a line each, once

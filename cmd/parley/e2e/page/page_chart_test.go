@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // bars waits until the charts have a number of bars.

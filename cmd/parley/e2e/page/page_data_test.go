@@ -13,8 +13,8 @@ import (
 	"github.com/minio/minio-go/v7/pkg/cors"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // fileOf writes a file to be chosen in the page.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/internal/nodetest"
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/nodetest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // lowestScore is the lowest score of Lighthouse for accessibility that the page may have, of 1.

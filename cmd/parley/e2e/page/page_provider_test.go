@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/golang-jwt/jwt/v5"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // newIdentityProvider starts one that signs everybody in as carol, without asking,

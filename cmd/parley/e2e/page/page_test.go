@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/auth"
-	"parley/internal/waittest"
 )
 
 // orders has alice's orders in three cities, on days of three months.

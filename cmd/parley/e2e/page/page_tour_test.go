@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestTourShots takes the pictures of docs/tour.md from the demo, into the folder PAGE_SHOTS.

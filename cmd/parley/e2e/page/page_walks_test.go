@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // walk is what a new user does in the demo, from the link on its screen to what the user

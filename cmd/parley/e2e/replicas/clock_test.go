@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/internal/auth"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/logtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // TestIngestGoesOnElsewhere kills the server that a client ingests a file at, while it reads

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestAnswerOnAnotherReplica asks one server, which dies, answers on another, and follows on

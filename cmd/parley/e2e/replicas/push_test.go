@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestPushReplicas has two servers on one database send push notifications, and kills them by

@@ -17,9 +17,9 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/pgtest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // replicas are what several servers share: a database, a bucket behind a proxy

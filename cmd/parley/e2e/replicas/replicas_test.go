@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // kill ends one of the servers by chance, and starts another in its place.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestDrainDelay has a server that is stopped say that it is not ready, and go on

@@ -19,8 +19,8 @@ import (
 
 	_ "github.com/duckdb/duckdb-go/v2" // the engine, to compare with
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/internal/domain"
 )
 

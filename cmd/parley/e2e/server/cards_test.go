@@ -20,9 +20,9 @@ import (
 	"testing"
 
 	"parley/cards"
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/nodetest"
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/nodetest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
 // publicCards are the paths of cards that need no token.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestCharts asks for sums of amounts in euros. The answer, the chart and the units are the

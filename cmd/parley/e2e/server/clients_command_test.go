@@ -13,7 +13,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestCommand calls both agents with the a2a command of a2a-go, by each binding.

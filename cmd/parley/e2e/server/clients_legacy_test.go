@@ -15,8 +15,8 @@ import (
 	"github.com/a2aproject/a2a-go/a2aclient"
 	"github.com/a2aproject/a2a-go/a2aclient/agentcard"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/nodetest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/nodetest"
 )
 
 // TestLegacyGoClient calls both agents with the client of a2a-go 0.3, which knows nothing

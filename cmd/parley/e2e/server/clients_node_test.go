@@ -13,9 +13,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/nodetest"
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/nodetest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // TestJavaScriptClient calls both agents with the client of @a2a-js/sdk, by each binding

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/pgtest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // TestDataOnEveryHome uploads, ingests, appends and queries, restarts in

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestFollowUps goes on from a question before, without a model and with both agents, in a

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // BenchmarkIdleServe says what memory a server takes that has started and is

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
-	"parley/internal/fulltest"
 )
 
 const (

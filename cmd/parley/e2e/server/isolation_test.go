@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 // attempt is a request about somebody's things. {agent}, {task} and {context} stand for

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // serveInvoices starts a server with clients, their invoices, one of which has no client, and

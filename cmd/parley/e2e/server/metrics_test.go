@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestMetricsMove looks at the metrics before and after each of what they count,

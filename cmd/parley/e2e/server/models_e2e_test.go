@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/logtest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // modelCase is a way that models have, and what comes of a question to one.

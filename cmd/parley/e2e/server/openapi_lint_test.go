@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/rest/openapi"
 )
 

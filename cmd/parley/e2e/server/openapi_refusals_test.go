@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // refusals sends every operation in the ways in which all can be refused.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/internal/domain"
 	"parley/rest"
 )

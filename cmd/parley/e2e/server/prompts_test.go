@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestPromptSize asks about one dataset of many, each with many columns: what a

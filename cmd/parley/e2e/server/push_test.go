@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // TestPushAddresses has a server that is set to nothing, and one that is set to call some

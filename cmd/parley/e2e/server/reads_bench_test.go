@@ -14,13 +14,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
-	"parley/internal/pgtest"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
 // BenchmarkLargeReads has one user read a conversation of 100 MB many times at

@@ -5,8 +5,8 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/storage/trace/tracetest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/tracetest"
 )
 
 // TestSpans has the program trace two runs: one that its model answers, and one

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/e2etest"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 // TestGoldenStreams shows whole streams, byte for byte but for ids and times.

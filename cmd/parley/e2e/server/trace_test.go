@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"parley/cmd/parley/e2e/e2etest"
+	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/tracetest"
 	"parley/internal/domain"
 	"parley/storage/sqlstore"
-	"parley/storage/sqlstore/sqlstoretest"
-	"parley/storage/trace/tracetest"
 )
 
 // haveRun writes a completed run of alice's to a database that nobody serves

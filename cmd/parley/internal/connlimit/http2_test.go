@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // TestBodiesOfHTTP2 sends bodies that are larger than the budget of headers, by many

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"testing"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // Health checks are answered while others hold all connections, and those over the limit too.

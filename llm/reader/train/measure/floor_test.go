@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/fulltest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/llm/reader/net"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"parley/llm/reader/catalog/catalogtest"
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader/ir"
 )
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/catalogtest"
 	"parley/llm/reader/catalog"
-	"parley/llm/reader/catalog/catalogtest"
 	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/train/dataset"

@@ -3,8 +3,8 @@ package e2etest
 import (
 	"testing"
 
-	"parley/internal/pgtest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 // EachDatabase runs a test with no settings, and with those for PostgreSQL.

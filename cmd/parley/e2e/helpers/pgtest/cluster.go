@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // clusterScript makes and runs a cluster, and outlives this process by the

@@ -10,9 +10,9 @@ import (
 	_ "github.com/lib/pq"
 	_ "modernc.org/sqlite"
 
-	"parley/internal/logtest"
-	"parley/internal/pgtest"
-	"parley/internal/s3test"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
+	"parley/cmd/parley/e2e/helpers/s3test"
 )
 
 // Fleet is several servers on one database and one bucket.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 func TestURLIsAnEmptyDatabaseOfItsOwn(t *testing.T) {

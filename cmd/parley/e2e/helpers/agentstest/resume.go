@@ -8,7 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/agents"
-	"parley/internal/golden"
+	"parley/cmd/parley/e2e/helpers/golden"
 )
 
 // Streams compares the events of each script with a golden file, and looks for internals in

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/internal/pgtest"
+	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/storage/sqlstore"
 )
 

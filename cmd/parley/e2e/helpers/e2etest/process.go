@@ -23,10 +23,10 @@ import (
 	"testing"
 	"time"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
+	"parley/cmd/parley/e2e/helpers/logtest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/auth"
-	"parley/internal/fulltest"
-	"parley/internal/logtest"
-	"parley/internal/waittest"
 )
 
 // FileLimit is the variable of the program's limit of file sizes, in bytes.

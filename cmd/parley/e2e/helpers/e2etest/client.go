@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/benchtest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
 	"parley/internal/domain"
 )
 

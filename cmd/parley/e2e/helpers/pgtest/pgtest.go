@@ -15,8 +15,8 @@ import (
 
 	_ "github.com/lib/pq" // the driver behind sql.Open("postgres", …)
 
-	"parley/internal/benchtest"
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // databaseTimeout bounds making or dropping one database, on a busy machine.

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/internal/servertest"
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/servertest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 func TestClusterEndsWithItsProcess(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // Region is the server's region.

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // serverScript runs the server. After the end of this process it stops the server and

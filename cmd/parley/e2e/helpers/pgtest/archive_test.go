@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // TestArchive starts clusters before there is an archive, from it, and from a damaged one.

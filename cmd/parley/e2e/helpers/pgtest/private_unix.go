@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 // Cluster is a PostgreSQL of a test's own, that it can stop and start.

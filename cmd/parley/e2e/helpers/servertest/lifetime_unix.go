@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/internal/waittest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/servertest"
+	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
 func TestServerEndsWithItsProcess(t *testing.T) {
