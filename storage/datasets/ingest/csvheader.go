@@ -2,8 +2,12 @@ package ingest
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/internal/domain"
@@ -285,4 +289,262 @@ func joinHeaderRows(top, bottom []string) []string {
 		}
 	}
 	return fields
+}
+
+// valueKinds are sets of kinds that values of one column may have.
+var valueKinds = []kindSet{
+	numberKinds | kindBig.set(), setOf(kindCode, kindInt), setOf(kindBool), setOf(kindYesNo), setOf(kindY, kindN), setOf(kindT, kindF),
+	setOf(kindDate, kindTimestamp, kindInstant, kindNamedMonth) | yearLastKinds, setOf(kindTime),
+}
+
+// startsWithData reports whether the first record is not the header: it has values
+// of the same kinds as the records below it, and in no column of such values a name.
+// Years, numbers in equal steps, and growing whole numbers beside a text can be the names
+// of columns.
+func startsWithData(records []csvRecord) bool {
+	if len(records) < 2 {
+		return false
+	}
+	proofs := 0
+	var numbers []string
+	besideText := false
+	for i, cell := range records[0].fields {
+		cell = strings.TrimSpace(cell)
+		above := cellKind(cell)
+		below, years := kindsBelow(records[1:], i)
+		switch {
+		case above == kindMissing || below == 0 || below.meets(kindText.set()):
+			besideText = besideText || above == kindText
+			continue
+		case !alike(above.set() | below):
+			return false
+		case numberKinds.meets(above.set()):
+			numbers = append(numbers, cell)
+		}
+		if years || !isYear(cell) {
+			proofs++
+		}
+	}
+	return proofs > 0 && (proofs > len(numbers) || !inSteps(numbers) && !(besideText && areGrowing(numbers)))
+}
+
+// namesColumn reports whether a field is the name of a column.
+func namesColumn(fields []string, columns []domain.Column) bool {
+	names := make(map[string]bool, len(columns))
+	for _, c := range columns {
+		names[domain.FoldColumn(c.Name)] = true
+	}
+	return slices.ContainsFunc(fields, func(field string) bool { return names[domain.FoldColumn(strings.TrimSpace(field))] })
+}
+
+// areGrowing reports whether there are three whole numbers or more, each larger than the one before.
+func areGrowing(numbers []string) bool {
+	before := math.Inf(-1)
+	for _, text := range numbers {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n != math.Trunc(n) || n <= before {
+			return false
+		}
+		before = n
+	}
+	return len(numbers) > 2
+}
+
+// kindsBelow returns the kinds of the values in a column, and whether all are years.
+func kindsBelow(records []csvRecord, column int) (seen kindSet, years bool) {
+	years = true
+	for _, r := range records {
+		if column >= len(r.fields) {
+			continue
+		}
+		cell := strings.TrimSpace(r.fields[column])
+		if k := cellKind(cell); k != kindMissing {
+			seen |= k.set()
+			years = years && isYear(cell)
+		}
+	}
+	return seen, years
+}
+
+// alike reports whether values of these kinds can be in one column.
+func alike(seen kindSet) bool {
+	for _, kinds := range valueKinds {
+		if seen.within(kinds) {
+			return true
+		}
+	}
+	return false
+}
+
+// inSteps reports whether numbers grow in equal steps. Two must be neighbors.
+func inSteps(numbers []string) bool {
+	if len(numbers) < 2 {
+		return false
+	}
+	var before, step float64
+	for i, text := range numbers {
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return false
+		}
+		switch {
+		case i == 1:
+			step = n - before
+		case i > 1 && math.Abs(n-before-step) > 1e-9*math.Abs(n):
+			return false
+		}
+		before = n
+	}
+	return step > 0 && (len(numbers) > 2 || step == 1)
+}
+
+// isTotal reports whether a row is one of totals by its first value.
+func isTotal(fields [][]byte) bool {
+	for _, f := range fields {
+		if f = bytes.Trim(f, " :."); len(f) > 0 {
+			return source.IsTotal(f)
+		}
+	}
+	return false
+}
+
+// rowWarnings say which rows are left out, and which look like totals.
+func rowWarnings(b *csvBlock) (warnings []domain.IngestWarning) {
+	if b.empty > 0 {
+		warnings = append(warnings, domain.IngestWarning{Message: source.Count(int(b.empty), "row") + " without a value not read"})
+	}
+	for _, line := range b.totals.lines {
+		warnings = append(warnings, domain.IngestWarning{Line: line + 1, Message: "the row looks like a row of totals, which sums count again; if it is one, delete it from the file"})
+	}
+	if more := int(b.totals.count) - len(b.totals.lines); more > 0 {
+		warnings = append(warnings, domain.IngestWarning{Message: source.Count(more, "more row") + " like a row of totals"})
+	}
+	return warnings
+}
+
+// csvTotals is the last row of a file, if its first value says that it is one of totals.
+type csvTotals struct {
+	cells []string
+	// offset is where it begins, lines how many lines follow the rows above it.
+	offset, lines int64
+}
+
+// readTotals finds the last row of a table, and gives it if it is one of totals.
+func readTotals(path string, separator byte, columns int) (csvTotals, error) {
+	tail, from, err := readTail(path)
+	if err != nil {
+		return csvTotals{}, err
+	}
+	var lines int64
+	for at := lastLine(tail); at > 0; at = lastLine(tail) {
+		line := bytes.TrimRight(tail[at:], "\r\n")
+		lines++
+		records := headRecords(append(bytes.Clone(line), '\n'), separator)
+		switch {
+		case bytes.Count(line, []byte{'"'})%2 == 1:
+			return csvTotals{}, nil // a value of several lines
+		case len(records) == 0 || filled(records[0].fields) == 0:
+			tail = tail[:at]
+			continue
+		case len(records[0].fields) != columns || !isTotalRow(records[0].fields):
+			return csvTotals{}, nil
+		}
+		return csvTotals{cells: records[0].fields, offset: from + int64(at), lines: lines}, nil
+	}
+	return csvTotals{}, nil
+}
+
+func isTotalRow(cells []string) bool {
+	fields := make([][]byte, len(cells))
+	for i, cell := range cells {
+		fields[i] = []byte(cell)
+	}
+	return isTotal(fields)
+}
+
+// checkTotals is checkRows without the last row, if that has the totals of the rows above it.
+func (r *run) checkTotals(ctx context.Context, in source.Input, header csvHeader, names []string, file *csvFile) (*table, *csvBlock, error) {
+	totals, err := readTotals(in.Path, file.separator, len(names))
+	if err != nil {
+		return nil, nil, err
+	}
+	if totals.cells == nil || totals.offset < int64(header.size) {
+		return r.checkRows(ctx, in, header, names, file)
+	}
+	before, above := r.progress.now, in
+	if above.Path, err = r.cutFile(in.Path, totals.offset); err != nil {
+		return nil, nil, err
+	}
+	t, whole, err := r.checkRows(ctx, above, header, names, file)
+	if err == nil {
+		var sums bool
+		if sums, err = r.hasSums(ctx, t, totals.cells); sums {
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{
+				Line: whole.lines + 1, Message: "the row of totals not read, so that sums do not count it again: " + source.Excerpt(strings.Join(totals.cells, " ")),
+			})
+			whole.lines += totals.lines
+			return t, whole, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, nil, err
+	}
+	r.progress.now = before
+	return r.checkRows(ctx, in, header, names, file)
+}
+
+// hasSums reports whether cells have the sum of the numbers of a column.
+func (r *run) hasSums(ctx context.Context, t *table, cells []string) (bool, error) {
+	want := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		want[i] = c.Type
+	}
+	from, values := t.read(want, false)
+	var exprs []string
+	var totals, within []float64
+	for i, c := range t.columns {
+		if total, unit, ok := totalOf(cells[i], t.report.Columns[i].From); ok && total != 0 && isNumber(c.Type) {
+			exprs = append(exprs, fmt.Sprintf("sum(CAST(%s AS DOUBLE))", values[i]))
+			totals, within = append(totals, total), append(within, unit/2+1e-9*math.Abs(total))
+		}
+	}
+	if len(exprs) == 0 {
+		return false, nil
+	}
+	sums, dest := make([]sql.NullFloat64, len(exprs)), make([]any, len(exprs))
+	for i := range sums {
+		dest[i] = &sums[i]
+	}
+	if err := r.db.QueryRowContext(ctx, fmt.Sprintf("SELECT %s FROM %s", strings.Join(exprs, ", "), from)).Scan(dest...); err != nil {
+		return false, fmt.Errorf("sum columns: %w", err)
+	}
+	for i, sum := range sums {
+		if sum.Valid && math.Abs(sum.Float64-totals[i]) <= within[i] {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// totalOf returns the number in a cell of a column whose cells have a form, and the unit of its
+// last digit.
+func totalOf(cell, from string) (total, unit float64, ok bool) {
+	decimal := '.'
+	if strings.HasSuffix(from, ",56") || from == "1.234" {
+		decimal = ','
+	}
+	number := strings.Map(func(c rune) rune {
+		switch {
+		case c == decimal:
+			return '.'
+		case c == '-' || c == '(' || c == '−':
+			return '-'
+		case c >= '0' && c <= '9':
+			return c
+		}
+		return -1
+	}, cell)
+	_, fraction, _ := strings.Cut(number, ".")
+	total, err := strconv.ParseFloat(number, 64)
+	return total, math.Pow10(-len(fraction)), err == nil
 }

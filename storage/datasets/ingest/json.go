@@ -2,10 +2,13 @@ package ingest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -393,4 +396,198 @@ func (f *jsonFile) notObject(c byte) error {
 		return f.wrong("it is true, false or null, not an object")
 	}
 	return f.wrong("it is not JSON")
+}
+
+// addCell counts a value of a column that an option gives a type.
+func (f *jsonFile) addCell(c *columnCells, raw []byte) {
+	if raw[0] == '"' {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return // the row is refused
+		}
+		raw = []byte(text)
+	}
+	if isBlank(raw) {
+		c.empty++
+		return
+	}
+	c.addValue(raw, f.rowNumber())
+}
+
+// rowNumber returns the line of the row that is being read, or its number, from 0.
+func (f *jsonFile) rowNumber() int64 {
+	if f.array || f.anonymous {
+		return f.rows
+	}
+	return f.rowLine
+}
+
+// noteMisfits says which values made a column text, of which most are something else.
+func (f *jsonFile) noteMisfits(t *table, column int) {
+	seen, report := &f.columns[column].seen, &t.report.Columns[column]
+	if report.Type != typeVarchar {
+		return
+	}
+	values := seen.values()
+	d := decideText(seen, conventions{}, values, readings(values, conventions{}))
+	if d.report.Misfits == 0 {
+		return
+	}
+	w := domain.IngestWarning{Column: report.Name, Line: d.report.MisfitLines[0], Message: d.warning}
+	if report.Misfits, report.MisfitLines = d.report.Misfits, d.report.MisfitLines; f.array || f.anonymous {
+		w.Message += fmt.Sprintf(", the first in row %d", w.Line)
+		w.Line, report.MisfitLines = 0, nil
+	}
+	t.report.Warnings = append(t.report.Warnings, w)
+}
+
+// convertJSON returns columns the types that options give them, where their values are not of
+// such a type but can be read as one, as in CSV.
+func (r *run) convertJSON(ctx context.Context, f *jsonFile, t *table) error {
+	var cells []columnCells
+	for _, c := range f.columns {
+		if c.cells != nil {
+			cells = append(cells, *c.cells)
+		}
+	}
+	by, converted := conventionsOf(cells), false
+	for i := range f.columns {
+		c := &f.columns[i]
+		if c.cells == nil {
+			continue
+		}
+		typ, order := r.wantedDate(c.name)
+		if both, ok := unite(typ, t.columns[i].Type); ok && both == typ {
+			continue
+		}
+		d, line, ok := decideAs(c.cells, by.ordered(order), typ)
+		if !ok {
+			return refuse("%s: %s", f.position(line, c.name), misfit(typ, order))
+		}
+		d.report.Name = t.columns[i].Name
+		d.report.Missing = f.rows - c.filled + c.cells.empty + c.cells.missing()
+		t.columns[i].Type, t.report.Columns[i] = typ, d.report
+		c.converted, converted = &d, true
+	}
+	if !converted {
+		return nil
+	}
+	return r.checkFit(ctx, t)
+}
+
+// position names a row, from 1, and a column.
+func (f *jsonFile) position(line int64, column string) string {
+	switch {
+	case f.anonymous:
+		return fmt.Sprintf("row %d, column %s", line, quote(column))
+	case f.array:
+		return fmt.Sprintf("%s, row %d, column %s", f.name, line, quote(column))
+	}
+	return position(f.name, line, column)
+}
+
+// sqlJSON returns the SQL that reads a value, which is text, as a type.
+func (d *decision) sqlJSON(value string, nulls []string, typ string) string {
+	value = unlessBlank(value)
+	if len(nulls) > 0 {
+		value = readUnlessNull(value, nulls, typeVarchar)
+	}
+	read, expr := d.sql(value, typ)
+	if read != typeVarchar {
+		return convert(expr, typeVarchar, typ) // it is read from text all the same
+	}
+	return expr
+}
+
+// addValue counts a value of the row, which starts at an offset and ends at pos.
+func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) {
+	raw := f.buf[f.start+from : f.pos]
+	c.filled++
+	c.seen.add(kind(bits.TrailingZeros32(uint32(kinds.values))), 0, f.rowNumber())
+	if c.cells != nil {
+		f.addCell(c.cells, raw)
+	}
+	if kinds.values.meets(nestedKinds) || raw[0] != '-' && !isDigit(raw[0]) {
+		return
+	}
+	c.digits.add(raw)
+	if f.out != nil && f.quoted[column] {
+		f.marks = append(f.marks, from, f.pos-f.start)
+	}
+}
+
+// jsonType returns the type of a column. Numbers that a double does not hold are decimals, as
+// in CSV, and so are those for a column of decimals that the dataset has.
+func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
+	c := &f.columns[column]
+	typ := c.typ()
+	isExact := typ == typeExact || typ == typeDouble && c.cells == nil && decimalPattern.MatchString(r.numberType(name))
+	switch {
+	case !isExact:
+		if typ == typeDouble && c.digits.rounded > 0 {
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: name, Message: rounded(c.digits.rounded)})
+		}
+		return typ
+	case c.cells != nil: // an option gives it a type
+		typ = cmp.Or(c.digits.decimal(), typeVarchar)
+	default:
+		typ = r.exactType(t, name, c.digits)
+	}
+	c.exact = typ != typeDouble
+	return typ
+}
+
+// quotedColumns says of which columns DuckDB has to read numbers as texts: it reads those of
+// JSON as doubles, also where it makes texts of them.
+func (f *jsonFile) quotedColumns(t *table) []bool {
+	quoted := make([]bool, len(f.columns))
+	for i, c := range f.columns {
+		quoted[i] = c.exact || c.values.meets(kindExact.set()) && t.columns[i].Type != typeDouble
+	}
+	return quoted
+}
+
+// quoteNumbers writes the rows of a file with the numbers of some columns in quotes.
+func (r *run) quoteNumbers(ctx context.Context, path string, quoted []bool) (string, error) {
+	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
+		f := &jsonFile{index: map[string]int{}, folded: map[string]int{}, quoted: quoted, out: bufio.NewWriterSize(to, 1<<20),
+			wanted: func(string) (string, string) { return "", "" }}
+		f.in = untilDone(ctx, from)
+		if err := f.check(); err != nil {
+			return err
+		}
+		return f.out.Flush()
+	})
+}
+
+// writeRow writes the row that was read, with quotes at its marks.
+func (f *jsonFile) writeRow() error {
+	row, at := f.buf[f.start:f.pos], 0
+	for _, mark := range f.marks {
+		_, _ = f.out.Write(row[at:mark]) // the buffered writer keeps the error
+		_ = f.out.WriteByte('"')
+		at = mark
+	}
+	f.marks = f.marks[:0]
+	_, _ = f.out.Write(row[at:])
+	return f.out.WriteByte('\n')
+}
+
+// endLine writes a file with an end of its last line: without it, DuckDB may give the last
+// row before the others.
+func (r *run) endLine(ctx context.Context, path string) (string, error) {
+	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
+		_, err := io.Copy(to, io.MultiReader(untilDone(ctx, from), strings.NewReader("\n")))
+		return err
+	})
+}
+
+// untilDone reads until the context ends.
+func untilDone(ctx context.Context, from io.Reader) io.Reader {
+	return source.ReaderFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return from.Read(p)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
@@ -381,4 +383,127 @@ func ServeIngest(do func(IngestRequest, func(ingest.Progress)) IngestReply) int 
 		}
 		return 0
 	}
+}
+
+// checkProfile refuses a profile that an honest worker does not make.
+func checkProfile(made ingest.Result) error {
+	if len(made.ProfileFault) > MaxReason || !utf8.ValidString(made.ProfileFault) {
+		return fmt.Errorf("a fault of %d bytes", len(made.ProfileFault))
+	}
+	if made.Profile == nil {
+		return nil
+	}
+	if made.Profile.Rows != made.Rows || len(made.Profile.Columns) != len(made.Columns) {
+		return fmt.Errorf("a profile of %d rows and %d columns", made.Profile.Rows, len(made.Profile.Columns))
+	}
+	for i, c := range made.Profile.Columns {
+		if c.Name != made.Columns[i].Name || c.Type != made.Columns[i].Type {
+			return fmt.Errorf("the profile of a column %.200q of type %.200q", c.Name, c.Type)
+		}
+		if err := checkColumnProfile(c, made.Rows); err != nil {
+			return fmt.Errorf("the profile of the column %.200q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+func checkColumnProfile(c domain.ColumnProfile, rows int64) error {
+	isCount := func(n int64) bool { return n >= 0 && n <= rows }
+	texts := []string{c.Unit}
+	for _, text := range []*string{c.Min, c.Max} {
+		if text != nil {
+			texts = append(texts, *text)
+		}
+	}
+	for _, v := range c.Top {
+		texts = append(texts, v.Value)
+		if !isCount(v.Count) {
+			return fmt.Errorf("the count %d", v.Count)
+		}
+	}
+	for _, text := range texts {
+		if utf8.RuneCountInString(text) > domain.MaxProfileValue || !utf8.ValidString(text) {
+			return fmt.Errorf("the text %.200q", text)
+		}
+	}
+	if h := c.Histogram; h != nil {
+		if len(h.Counts) > domain.HistogramBins || h.To < h.From || math.IsInf(h.To-h.From, 0) {
+			return fmt.Errorf("%d bins from %g to %g", len(h.Counts), h.From, h.To)
+		}
+		for _, count := range h.Counts {
+			if !isCount(count) {
+				return fmt.Errorf("the count %d", count)
+			}
+		}
+	}
+	for _, rank := range c.Sketch {
+		if rank > domain.MaxRank {
+			return fmt.Errorf("the rank %d", rank)
+		}
+	}
+	switch {
+	case !isCount(c.Missing), !isCount(c.Distinct), len(c.Top) > domain.MaxTop:
+		return fmt.Errorf("%d missing, %d different, %d counted", c.Missing, c.Distinct, len(c.Top))
+	case len(c.Sketch) != 0 && len(c.Sketch) != domain.SketchSize:
+		return fmt.Errorf("a sketch of %d bytes", len(c.Sketch))
+	case c.Length != nil && (c.Length.Min < 0 || c.Length.Max < c.Length.Min):
+		return fmt.Errorf("lengths from %d to %d", c.Length.Min, c.Length.Max)
+	}
+	return nil
+}
+
+// Bounds of a report, far beyond real ones.
+const (
+	maxReportText = 4 * 256
+	maxWarnings   = 10_000
+	maxLines      = 1_000
+	maxParts      = 10_000
+)
+
+// checkReport refuses a report that an honest worker does not make. What it says is shown
+// to people only.
+func checkReport(report domain.IngestReport) error {
+	switch {
+	case len(report.Columns) > domain.MaxColumns:
+		return fmt.Errorf("a report of %d columns", len(report.Columns))
+	case len(report.Warnings) > maxWarnings:
+		return fmt.Errorf("%d warnings", len(report.Warnings))
+	case report.HeaderRow < 0:
+		return fmt.Errorf("the header row %d", report.HeaderRow)
+	}
+	texts := []string{report.Encoding, report.Delimiter}
+	for _, c := range report.Columns {
+		texts = append(texts, c.Name, c.From, c.Unit)
+		if c.Missing < 0 || c.Misfits < 0 || len(c.MisfitLines) > maxLines {
+			return fmt.Errorf("%d missing and %d misfits in %d lines", c.Missing, c.Misfits, len(c.MisfitLines))
+		}
+		if !isType(c.Type) {
+			return fmt.Errorf("the type %.200q in a report", c.Type)
+		}
+	}
+	for _, w := range report.Warnings {
+		texts = append(texts, w.Column)
+		if len(w.Message) > MaxReason || !utf8.ValidString(w.Message) {
+			return fmt.Errorf("the warning %.200q", w.Message)
+		}
+	}
+	for _, text := range texts {
+		if len(text) > maxReportText || !utf8.ValidString(text) {
+			return fmt.Errorf("the text %.200q in a report", text)
+		}
+	}
+	return nil
+}
+
+// checkParts refuses names of parts that are too many or too long.
+func checkParts(names []string) error {
+	if len(names) > maxParts {
+		return fmt.Errorf("%d parts", len(names))
+	}
+	for _, name := range names {
+		if len(name) > maxReportText || !utf8.ValidString(name) {
+			return fmt.Errorf("the part %.200q", name)
+		}
+	}
+	return nil
 }
