@@ -10,14 +10,12 @@ import (
 // (an index of units, and formExact), or the parts of a date (dateForm). 0 is the plain form.
 type form uint8
 
-// formPadded is the form of a cell of paddedKinds with blanks around it: DuckDB
-// does not read it by itself.
+// formPadded is the form of a cell of paddedKinds with blanks around it, which DuckDB does
+// not read by itself, and of a missing value that is blanks alone, which is missing among
+// texts too.
 const formPadded form = 1
 
 var paddedKinds = setOf(kindBool, kindDate, kindTime, kindTimestamp, kindInstant)
-
-// formBlank is the form of a missing value that is blanks alone: it is missing among texts too.
-const formBlank form = 1
 
 // isBlank reports whether a cell is empty or has blanks alone.
 func isBlank(b []byte) bool {
@@ -37,7 +35,7 @@ var missingSpellings = []string{"na", "n/a", "#n/a", "n.a.", "n.a", "<na>", "-",
 
 // classifyCell returns the kind and form of a cell that is not empty. It adds what
 // people write to what classify detects. What it classifies as other than text,
-// the SQL of a reading (reading.go) reads as such.
+// the SQL of a format (cellformat.go) reads as such.
 func classifyCell(b []byte) (kind, form) {
 	if k := classify(b); k != kindText {
 		if k == kindSpecial && isNaN(b) {
@@ -52,7 +50,7 @@ func classifyCell(b []byte) (kind, form) {
 		return k, 0
 	}
 	if isBlank(b) {
-		return kindMissing, formBlank
+		return kindMissing, formPadded
 	}
 	if len(b) > maxLoose {
 		return kindText, 0
@@ -226,7 +224,7 @@ func (c *columnCells) missing() (n int64) {
 // blank counts the cells of blanks alone.
 func (c *columnCells) blank() (n int64) {
 	for _, g := range c.groups {
-		if g.kind == kindMissing && g.form == formBlank {
+		if g.kind == kindMissing && g.form == formPadded {
 			n += g.count
 		}
 	}

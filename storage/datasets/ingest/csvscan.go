@@ -271,7 +271,7 @@ func (s *csvScanner) count(b *csvBlock, line int64) {
 		case !c.text:
 			c.addValue(value, line)
 		case value[0] == ' ' && isBlank(value):
-			c.add(kindMissing, formBlank, line)
+			c.add(kindMissing, formPadded, line)
 		}
 	}
 }

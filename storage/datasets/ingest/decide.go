@@ -13,7 +13,7 @@ import (
 
 // decision is what a column of cells becomes.
 type decision struct {
-	reading
+	cellFormat
 	// missing says that cells that spell a missing value are NULL.
 	missing bool
 	// blank says that cells of blanks alone are NULL, also where the column is text.
@@ -33,18 +33,18 @@ func (c *columnCells) values() []cellGroup {
 	return slices.DeleteFunc(slices.Clone(c.groups), func(g cellGroup) bool { return g.kind == kindMissing })
 }
 
-// decide returns the type of a column: of the first reading that fits all its
+// decide returns the type of a column: of the first format that fits all its
 // cells that have a value. One that does not fit makes it text.
 func decide(c *columnCells, by conventions) decision {
 	values := c.values()
-	d := decision{reading: reading{typ: typeNull}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
+	d := decision{cellFormat: cellFormat{typ: typeNull}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
 	if len(values) > 0 {
-		all := readings(values, by)
-		i := slices.IndexFunc(all, func(r reading) bool { return fitsAll(r, values) })
+		all := cellFormats(values, by)
+		i := slices.IndexFunc(all, func(r cellFormat) bool { return fitsAll(r, values) })
 		if i < 0 {
 			return decideText(c, by, values, all)
 		}
-		d.reading, d.spelled = all[i], c.missing()-c.blank()
+		d.cellFormat, d.spelled = all[i], c.missing()-c.blank()
 		d.noteRounded(values)
 	}
 	d.report = domain.ColumnReport{Type: d.typ, From: d.from, Unit: d.unit, Missing: c.empty + c.missing()}
@@ -61,7 +61,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 			values[i].kind = kindInt
 		}
 	}
-	d = decision{reading: reading{typ: typ}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
+	d = decision{cellFormat: cellFormat{typ: typ}, missing: len(values) < len(c.groups), blank: c.blank() > 0}
 	d.report = domain.ColumnReport{Type: typ, Missing: c.empty + c.missing()}
 	if typ == typeVarchar {
 		d.missing, d.report.Missing = false, c.empty+c.blank()
@@ -75,15 +75,15 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 		}
 	}
 	by.decimal, by.times = by.decimalFor(c.kinds(), typ), typ == typeTime
-	all := slices.DeleteFunc(readings(values, by), func(r reading) bool { return !holds(typ, r.typ) })
+	all := slices.DeleteFunc(cellFormats(values, by), func(r cellFormat) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
 		// DuckDB refuses other numbers than these, which checkFit finds.
-		all = append(all, reading{typ: typ, from: "1/0", expr: readTrimmed, fits: func(g cellGroup) bool { return g.kind == kindInt && g.form == 0 }})
+		all = append(all, cellFormat{typ: typ, from: "1/0", expr: readTrimmed, fits: func(g cellGroup) bool { return g.kind == kindInt && g.form == 0 }})
 	}
-	best, _, misfits := bestReading(all, values)
+	best, _, misfits := bestFormat(all, values)
 	if misfits > 0 {
 		// The owner gave the order, also where most dates have another form.
-		if i := slices.IndexFunc(all, func(r reading) bool { return r.ordered }); i >= 0 && by.forced {
+		if i := slices.IndexFunc(all, func(r cellFormat) bool { return r.ordered }); i >= 0 && by.forced {
 			best = all[i]
 		}
 		return d, misfitLines(best, values)[0], false
@@ -104,9 +104,9 @@ func (d *decision) noteRounded(values []cellGroup) {
 	}
 }
 
-// bestReading returns the first reading that fits the most cells, how many these
+// bestFormat returns the first format that fits the most cells, how many these
 // are, and how many it does not fit.
-func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits int64) {
+func bestFormat(all []cellFormat, values []cellGroup) (best cellFormat, fits, misfits int64) {
 	best.fits = func(cellGroup) bool { return false }
 	for _, g := range values {
 		misfits += g.count
@@ -126,8 +126,8 @@ func bestReading(all []reading, values []cellGroup) (best reading, fits, misfits
 	return best, fits, misfits
 }
 
-// misfitLines returns the first lines of cells that a reading does not fit, from 1.
-func misfitLines(r reading, values []cellGroup) []int64 {
+// misfitLines returns the first lines of cells that a format does not fit, from 1.
+func misfitLines(r cellFormat, values []cellGroup) []int64 {
 	var lines []int64
 	for _, g := range values {
 		if !r.fits(g) {
@@ -150,14 +150,14 @@ func holds(typ, other string) bool {
 	return typ == other || typ == typeTimestamp && other == typeDate
 }
 
-func fitsAll(r reading, groups []cellGroup) bool {
+func fitsAll(r cellFormat, groups []cellGroup) bool {
 	return !slices.ContainsFunc(groups, func(g cellGroup) bool { return !r.fits(g) })
 }
 
 // decideText makes a column text, and says which cells kept it from what most of
 // its cells are.
-func decideText(c *columnCells, by conventions, values []cellGroup, all []reading) decision {
-	d := decision{reading: reading{typ: typeVarchar}, blank: c.blank() > 0, report: domain.ColumnReport{Type: typeVarchar, Missing: c.empty + c.blank()}}
+func decideText(c *columnCells, by conventions, values []cellGroup, all []cellFormat) decision {
+	d := decision{cellFormat: cellFormat{typ: typeVarchar}, blank: c.blank() > 0, report: domain.ColumnReport{Type: typeVarchar, Missing: c.empty + c.blank()}}
 	seen := c.kinds()
 	switch {
 	case seen.within(numberKinds) && by.ambiguous(seen):
@@ -171,7 +171,7 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []readin
 		d.warning = "the column is text: its dates can be d/m/y or m/d/y, and no cell decides; choose the type date, day first (date:dmy), or date, month first (date:mdy)"
 		return d
 	}
-	best, fits, misfits := bestReading(all, values)
+	best, fits, misfits := bestFormat(all, values)
 	if seen.within(numberKinds) && fits > 0 && len(unitsOf(values)) > 1 {
 		d.report.Misfits, d.report.MisfitLines = misfits, misfitLines(best, values)
 		d.warning = "the column is text: its numbers have different units: " + strings.Join(unitsOf(values), ", ")

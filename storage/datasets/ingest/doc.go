@@ -8,7 +8,7 @@
 // exactly those types and writes Parquet (write.go).
 //
 // Cells of CSV are written as people like (column.go). The kinds and forms of all
-// cells of a column decide how it is read (decide.go, reading.go), and the report
+// cells of a column decide how it is read (decide.go, cellformat.go), and the report
 // says so. What is ambiguous stays text, unless other cells of the column or of
 // the file decide.
 //

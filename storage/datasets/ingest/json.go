@@ -429,7 +429,7 @@ func (f *jsonFile) noteMisfits(t *table, column int) {
 		return
 	}
 	values := seen.values()
-	d := decideText(seen, conventions{}, values, readings(values, conventions{}))
+	d := decideText(seen, conventions{}, values, cellFormats(values, conventions{}))
 	if d.report.Misfits == 0 {
 		return
 	}

@@ -56,7 +56,7 @@ const (
 	kindT
 	kindF
 	// Dates with the year last: the day is first, the month is first, or both
-	// readings are possible.
+	// orders are possible.
 	kindDayFirst
 	kindMonthFirst
 	kindEitherFirst

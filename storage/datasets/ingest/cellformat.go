@@ -9,13 +9,13 @@ import (
 	"parley/internal/sqltext"
 )
 
-// reading is how the cells of a column are read as values of a type.
-type reading struct {
+// cellFormat is how the cells of a column are read as values of a type.
+type cellFormat struct {
 	typ        string
 	from, unit string
 	// ordered says that the order of day, month and year was chosen.
 	ordered bool
-	// fits reports whether the reading can read a group of cells. A reading of
+	// fits reports whether the format fits a group of cells. A format of
 	// text has none.
 	fits func(g cellGroup) bool
 	// expr gives the SQL that reads a cell, which is text, as a type; nil where
@@ -103,17 +103,17 @@ func choose(first bool, a byte, second bool, b byte) byte {
 	return 0
 }
 
-// readings returns all readings that may fit cells of these groups, in order.
-func readings(groups []cellGroup, by conventions) []reading {
+// cellFormats returns all formats that may fit cells of these groups, in order.
+func cellFormats(groups []cellGroup, by conventions) []cellFormat {
 	var seen kindSet
 	for _, g := range groups {
 		seen |= g.kind.set()
 	}
-	var all []reading
+	var all []cellFormat
 	for _, f := range slices.Concat(families, []family{exactNumbers}) {
 		commas := by.ambiguous(seen) || by.decimal == ',' && !seen.meets(setOf(kindFloat, kindExact))
 		if seen.meets(f.kinds) && (f.need == 0 || seen.meets(f.need)) && !((f.typ == typeDouble || f.typ == typeExact) && commas) {
-			r := reading{typ: f.typ, fits: func(g cellGroup) bool {
+			r := cellFormat{typ: f.typ, fits: func(g cellGroup) bool {
 				return f.kinds.meets(g.kind.set()) && (g.form == 0 || g.form == formPadded && paddedKinds.meets(g.kind.set()) || g.kind == kindFloat && g.form == formRounded)
 			}}
 			if slices.ContainsFunc(groups, func(g cellGroup) bool { return g.form == formPadded && paddedKinds.meets(g.kind.set()) }) {
@@ -124,17 +124,17 @@ func readings(groups []cellGroup, by conventions) []reading {
 	}
 	for _, b := range booleans {
 		if seen.meets(b.yes) && (seen.meets(b.no) || b.yes == b.no) {
-			all = append(all, reading{typ: typeBoolean, from: b.from, expr: readBoolean,
+			all = append(all, cellFormat{typ: typeBoolean, from: b.from, expr: readBoolean,
 				fits: func(g cellGroup) bool { return (b.yes | b.no).meets(g.kind.set()) }})
 		}
 	}
 	if seen.meets(numberKinds) {
-		all = append(all, numberReadings(groups, by)...)
+		all = append(all, numberFormats(groups, by)...)
 	}
 	if seen.meets(kindTime.set()) {
-		all = append(all, timeReading(groups, by))
+		all = append(all, timeFormat(groups, by))
 	}
-	return append(all, dateReadings(groups, seen, by)...)
+	return append(all, dateFormats(groups, seen, by)...)
 }
 
 func readTrimmed(cell, typ string) string { return fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ) }
@@ -153,8 +153,8 @@ func readBoolean(cell, _ string) string {
 	return fmt.Sprintf("lower(trim(%s)) IN ('yes', 'y', 't')", cell)
 }
 
-// numberReadings are those of numbers with each unit that there is.
-func numberReadings(groups []cellGroup, by conventions) []reading {
+// numberFormats are those of numbers with each unit that there is.
+func numberFormats(groups []cellGroup, by conventions) []cellFormat {
 	kinds, exact := map[form]kindSet{}, map[form]bool{}
 	for _, g := range groups {
 		if unit := g.form.unit(); numberKinds.meets(g.kind.set()) {
@@ -162,14 +162,14 @@ func numberReadings(groups []cellGroup, by conventions) []reading {
 			exact[unit] = exact[unit] || g.form&formExact != 0 || exactNumbers.need.meets(g.kind.set())
 		}
 	}
-	var all []reading
+	var all []cellFormat
 	for unit, seen := range kinds {
 		// With a column of mixed signs, the more frequent one is what it lacks.
 		for _, decimal := range decimals(seen, by) {
-			all = append(all, numberReading(unit, seen, exact[unit], decimal))
+			all = append(all, numberFormat(unit, seen, exact[unit], decimal))
 		}
 	}
-	slices.SortFunc(all, func(a, b reading) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(b.from, a.from)) })
+	slices.SortFunc(all, func(a, b cellFormat) int { return cmp.Or(cmp.Compare(a.unit, b.unit), cmp.Compare(b.from, a.from)) })
 	return all
 }
 
@@ -192,9 +192,9 @@ func decimals(seen kindSet, by conventions) string {
 	return "."
 }
 
-// numberReading reads numbers of a unit with a decimal sign. Exact says that a double does not
+// numberFormat reads numbers of a unit with a decimal sign. Exact says that a double does not
 // hold some of them.
-func numberReading(unit form, seen kindSet, exact bool, decimal rune) reading {
+func numberFormat(unit form, seen kindSet, exact bool, decimal rune) cellFormat {
 	fractions, groups := setOf(kindFloat, kindExact, kindPoint3, kindSpecial, kindCommaGroupsPoint), setOf(kindCommaGroups, kindComma3)
 	from, to, shown := signs+removed+",", "--", "1,234"
 	if decimal == ',' {
@@ -205,7 +205,7 @@ func numberReading(unit form, seen kindSet, exact bool, decimal rune) reading {
 	if exact {
 		kinds &^= kindSpecial.set()
 	}
-	r := reading{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form.unit() == unit && kinds.meets(g.kind.set()) }}
+	r := cellFormat{typ: typeBigint, unit: units[unit], fits: func(g cellGroup) bool { return g.form.unit() == unit && kinds.meets(g.kind.set()) }}
 	if seen.meets(kindSpaceGroups.set()) && !seen.meets(groups|setOf(kindCommaGroupsPoint)) {
 		shown = "1 234"
 	}
@@ -230,9 +230,9 @@ func numberReading(unit form, seen kindSet, exact bool, decimal rune) reading {
 	return r
 }
 
-// timeReading reads times of 12 hours, such as 9:30 PM, and of 24 hours.
-func timeReading(groups []cellGroup, by conventions) reading {
-	r := reading{typ: typeTime, fits: func(g cellGroup) bool {
+// timeFormat reads times of 12 hours, such as 9:30 PM, and of 24 hours.
+func timeFormat(groups []cellGroup, by conventions) cellFormat {
+	r := cellFormat{typ: typeTime, fits: func(g cellGroup) bool {
 		clock := clocks[g.form>>formClock]
 		return g.kind == kindTime && (g.form <= formPadded || by.times || strings.HasSuffix(clock.shown, "pm"))
 	}}
@@ -254,11 +254,11 @@ func timeReading(groups []cellGroup, by conventions) reading {
 	return r
 }
 
-// dateReadings are those of dates that are not ISO's.
-func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
-	var all []reading
+// dateFormats are those of dates that are not ISO's.
+func dateFormats(groups []cellGroup, seen kindSet, by conventions) []cellFormat {
+	var all []cellFormat
 	if seen.meets(kindNamedMonth.set()) {
-		all = append(all, dateReading(groups, setOf(kindNamedMonth), ""))
+		all = append(all, dateFormat(groups, setOf(kindNamedMonth), ""))
 	}
 	day := seen.meets(kindDayFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'd' && !seen.meets(kindMonthFirst.set())
 	month := seen.meets(kindMonthFirst.set()) || seen.meets(kindEitherFirst.set()) && by.first == 'm' && !seen.meets(kindDayFirst.set())
@@ -266,20 +266,20 @@ func dateReadings(groups []cellGroup, seen kindSet, by conventions) []reading {
 		day, month = by.first == 'd' && seen.meets(yearLastKinds), by.first == 'm' && seen.meets(yearLastKinds)
 	}
 	if day {
-		all = append(all, dateReading(groups, setOf(kindDayFirst, kindEitherFirst), "d"))
+		all = append(all, dateFormat(groups, setOf(kindDayFirst, kindEitherFirst), "d"))
 	}
 	if month {
-		all = append(all, dateReading(groups, setOf(kindMonthFirst, kindEitherFirst), "m"))
+		all = append(all, dateFormat(groups, setOf(kindMonthFirst, kindEitherFirst), "m"))
 	}
 	if by.forced && by.first == 'y' && seen.meets(kindDate.set()) {
-		all = append(all, dateReading(groups, kindDate.set(), "y"))
+		all = append(all, dateFormat(groups, kindDate.set(), "y"))
 	}
 	return all
 }
 
-// dateReading reads dates of some kinds in all the forms that there are.
-func dateReading(groups []cellGroup, kinds kindSet, first string) reading {
-	r := reading{typ: typeDate, ordered: first != "", fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
+// dateFormat reads dates of some kinds in all the forms that there are.
+func dateFormat(groups []cellGroup, kinds kindSet, first string) cellFormat {
+	r := cellFormat{typ: typeDate, ordered: first != "", fits: func(g cellGroup) bool { return kinds.meets(g.kind.set()) }}
 	var layouts []string
 	most := int64(0)
 	for _, g := range groups {
