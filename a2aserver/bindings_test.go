@@ -227,7 +227,7 @@ func TestBindingsFollow(t *testing.T) {
 		followed, done := ask(), make(chan struct{})
 		go func() {
 			defer close(done)
-			waittest.Until(t, "somebody follows", func() bool { return h.feeds.followers(followed) > 0 })
+			waittest.Until(t, "somebody follows", func() bool { return h.broadcasters.followers(followed) > 0 })
 			if err := h.Stop(t.Context(), alice, followed); err != nil {
 				t.Error(err)
 			}
@@ -300,7 +300,7 @@ func TestBindingsIsolate(t *testing.T) {
 }
 
 // followers counts those who follow a run.
-func (f *feeds) followers(runID string) int {
+func (f *broadcasters) followers(runID string) int {
 	f.mu.Lock()
 	found := f.live[runID]
 	f.mu.Unlock()
@@ -309,5 +309,5 @@ func (f *feeds) followers(runID string) int {
 	}
 	found.mu.Lock()
 	defer found.mu.Unlock()
-	return len(found.tails)
+	return len(found.subscriptions)
 }

@@ -23,13 +23,13 @@ import (
 // fakeAgent is a service with the checks of the host, whose methods are the test's.
 type fakeAgent struct {
 	a2asrv.RequestHandler
-	send      func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
-	get       func(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error)
-	list      func(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error)
-	cancel    func(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error)
-	card      func(ctx context.Context) (*a2a.AgentCard, error)
-	streaming func(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
-	tailing   func(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
+	send        func(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error)
+	get         func(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error)
+	list        func(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error)
+	cancel      func(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error)
+	card        func(ctx context.Context) (*a2a.AgentCard, error)
+	streaming   func(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error)
+	subscribing func(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error)
 }
 
 func (f *fakeAgent) SendMessage(ctx context.Context, request *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
@@ -68,38 +68,38 @@ func (f *fakeAgent) extendedCard(ctx context.Context, _ string) (*a2a.AgentCard,
 	return f.card(ctx)
 }
 
-func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
+func (f *fakeAgent) stream(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error) {
 	if err := checkSend(request); err != nil {
 		return nil, err
 	}
 	return f.streaming(ctx, request)
 }
 
-func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
+func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error) {
 	if err := checkTask(request.ID, nil); err != nil {
 		return nil, err
 	}
-	return f.tailing(ctx, request, after)
+	return f.subscribing(ctx, request, after)
 }
 
-// fakeTail gives its events, then what end says: an error, or, when that is nil,
+// fakeSubscription gives its events, then what end says: an error, or, when that is nil,
 // nothing until the reader goes.
-type fakeTail struct {
+type fakeSubscription struct {
 	events []domain.Event
 	end    error
 	closed chan struct{}
 	once   sync.Once
 }
 
-func newTail(end error, bodies ...string) *fakeTail {
-	tail := &fakeTail{end: end, closed: make(chan struct{})}
+func newSubscription(end error, bodies ...string) *fakeSubscription {
+	subscription := &fakeSubscription{end: end, closed: make(chan struct{})}
 	for i, body := range bodies {
-		tail.events = append(tail.events, domain.Event{Number: int64(i + 1), Body: json.RawMessage(body)})
+		subscription.events = append(subscription.events, domain.Event{Number: int64(i + 1), Body: json.RawMessage(body)})
 	}
-	return tail
+	return subscription
 }
 
-func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
+func (f *fakeSubscription) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if len(f.events) > 0 {
 		event := f.events[0]
 		f.events = f.events[1:]
@@ -116,7 +116,7 @@ func (f *fakeTail) next(ctx context.Context, tick <-chan time.Time) (domain.Even
 	}
 }
 
-func (f *fakeTail) close() { f.once.Do(func() { close(f.closed) }) }
+func (f *fakeSubscription) close() { f.once.Do(func() { close(f.closed) }) }
 
 // echo is an agent that answers with what it understood.
 func echo() *fakeAgent {
@@ -138,11 +138,11 @@ func echo() *fakeAgent {
 			return &a2a.Task{ID: request.ID, ContextID: "c1", Status: a2a.TaskStatus{State: a2a.TaskStateCanceled}}, nil
 		},
 		card: func(context.Context) (*a2a.AgentCard, error) { return &a2a.AgentCard{Name: "echo"}, nil },
-		streaming: func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-			return newTail(io.EOF, `{"statusUpdate":{"n":1}}`, "{\"statusUpdate\":\n{\"n\":2}}"), nil
+		streaming: func(context.Context, *a2a.SendMessageRequest) (subscription, error) {
+			return newSubscription(io.EOF, `{"statusUpdate":{"n":1}}`, "{\"statusUpdate\":\n{\"n\":2}}"), nil
 		},
-		tailing: func(_ context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
-			return newTail(io.EOF, fmt.Sprintf(`{"task":{"id":%q,"after":%d}}`, request.ID, after)), nil
+		subscribing: func(_ context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error) {
+			return newSubscription(io.EOF, fmt.Sprintf(`{"task":{"id":%q,"after":%d}}`, request.ID, after)), nil
 		},
 	}
 }

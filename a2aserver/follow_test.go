@@ -26,8 +26,8 @@ var waiting script = func(ctx context.Context, request *a2asrv.ExecutorContext, 
 	}
 }
 
-// bodies reads a tail to its end.
-func bodies(t *testing.T, events tail) (all []string) {
+// bodies reads a subscription to its end.
+func bodies(t *testing.T, events subscription) (all []string) {
 	t.Helper()
 	defer events.close()
 	for {
@@ -69,7 +69,7 @@ func TestDeletedRunEnds(t *testing.T) {
 			if !stopped {
 				// Whoever works on it finds out with the next event; those who
 				// read the log at once.
-				h.feeds.find(asked.RunID).worker().stop(errCanceled)
+				h.broadcasters.find(asked.RunID).worker().stop(errCanceled)
 			}
 			if got := bodies(t, events); len(got) != 2 || !strings.Contains(got[0], "TASK_STATE_CANCELED") || got[1] != "EOF" {
 				t.Errorf("stopped %v: the stream ended with %v", stopped, got)
@@ -154,10 +154,10 @@ func TestLostNotifications(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tail := deaf.follow(alice, asked.RunID, 0)
+			subscription := deaf.follow(alice, asked.RunID, 0)
 			for number := range int64(3) {
 				steps <- struct{}{}
-				if event, err := tail.next(t.Context(), nil); err != nil || event.Number != number+1 {
+				if event, err := subscription.next(t.Context(), nil); err != nil || event.Number != number+1 {
 					t.Fatalf("event %d: %+v, %v", number+1, event, err)
 				}
 			}
@@ -167,14 +167,14 @@ func TestLostNotifications(t *testing.T) {
 				}
 			} else {
 				steps <- struct{}{}
-				if event, err := tail.next(t.Context(), nil); err != nil || event.Number != 4 {
+				if event, err := subscription.next(t.Context(), nil); err != nil || event.Number != 4 {
 					t.Fatalf("the last event: %+v, %v", event, err)
 				}
 			}
-			if event, err := tail.next(t.Context(), nil); !errors.Is(err, io.EOF) {
+			if event, err := subscription.next(t.Context(), nil); !errors.Is(err, io.EOF) {
 				t.Errorf("after the end (deleted: %v): %+v, %v", deleted, event, err)
 			}
-			tail.close()
+			subscription.close()
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestStreamsOfAUser(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }() // as the server does
-		_, _ = h.services["echo"].openTail(as(t, alice), func() (*feedTail, error) { panic("open") })
+		_, _ = h.services["echo"].openSubscription(as(t, alice), func() (*runSubscription, error) { panic("open") })
 	}()
 	second()
 	if open := streamsOf(h, "alice"); open != 0 {

@@ -252,7 +252,7 @@ func answerGRPC[I proto.Message, P, R any, O proto.Message](
 
 func streamGRPC(
 	h *Host, method string, in proto.Message, stream grpc.ServerStreamingServer[a2apb.StreamResponse],
-	open func(ctx context.Context, agent service) (tail, error),
+	open func(ctx context.Context, agent service) (subscription, error),
 ) error {
 	ctx, c, err := h.begin(stream.Context(), method, in)
 	defer c.stop()

@@ -27,7 +27,7 @@ func (g grpcService) SendMessage(ctx context.Context, in *a2apb.SendMessageReque
 }
 
 func (g grpcService) SendStreamingMessage(in *a2apb.SendMessageRequest, stream grpc.ServerStreamingServer[a2apb.StreamResponse]) error {
-	return streamGRPC(g.host, "SendStreamingMessage", in, stream, func(ctx context.Context, agent service) (tail, error) {
+	return streamGRPC(g.host, "SendStreamingMessage", in, stream, func(ctx context.Context, agent service) (subscription, error) {
 		return agent.stream(ctx, params.SendMessage(in))
 	})
 }
@@ -51,7 +51,7 @@ func (g grpcService) CancelTask(ctx context.Context, in *a2apb.CancelTaskRequest
 }
 
 func (g grpcService) SubscribeToTask(in *a2apb.SubscribeToTaskRequest, stream grpc.ServerStreamingServer[a2apb.StreamResponse]) error {
-	return streamGRPC(g.host, "SubscribeToTask", in, stream, func(ctx context.Context, agent service) (tail, error) {
+	return streamGRPC(g.host, "SubscribeToTask", in, stream, func(ctx context.Context, agent service) (subscription, error) {
 		return agent.subscribe(ctx, params.Subscribe(in), -1)
 	})
 }

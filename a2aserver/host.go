@@ -131,12 +131,12 @@ const releaseTimeout = 5 * time.Second
 
 // Host runs agents. An event is committed to the log before any client receives it.
 type Host struct {
-	cfg      Config
-	id       string
-	services map[string]*agentService
-	grpc     *grpc.Server
-	feeds    feeds
-	recent   recentMessages
+	cfg          Config
+	id           string
+	services     map[string]*agentService
+	grpc         *grpc.Server
+	broadcasters broadcasters
+	recent       recentMessages
 	// ctx ends when the host stops; its cause is errStopping.
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -178,10 +178,10 @@ var (
 // New makes a Host. Start lets it claim the runs of hosts that died.
 func New(cfg Config) *Host {
 	h := &Host{
-		cfg:      cfg,
-		id:       domain.NewID(),
-		services: map[string]*agentService{},
-		feeds:    feeds{live: map[string]*feed{}},
+		cfg:          cfg,
+		id:           domain.NewID(),
+		services:     map[string]*agentService{},
+		broadcasters: broadcasters{live: map[string]*broadcaster{}},
 		queue: fair.New(fair.Config{
 			What:  "questions",
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,

@@ -114,7 +114,7 @@ func TestBadAgents(t *testing.T) {
 	}
 }
 
-// A tail gets every event once, in order, wherever it starts: from memory or
+// A subscription gets every event once, in order, wherever it starts: from memory or
 // from the log, while the run goes on or after.
 func TestTailsAreWhole(t *testing.T) {
 	t.Parallel()
@@ -142,10 +142,10 @@ func TestTailsAreWhole(t *testing.T) {
 		}
 		read := make(chan int64)
 		follow := func(after int64) {
-			tail := h.follow(alice, asked.RunID, after)
-			defer tail.close()
+			subscription := h.follow(alice, asked.RunID, after)
+			defer subscription.close()
 			for at := after; ; {
-				event, err := tail.next(t.Context(), nil)
+				event, err := subscription.next(t.Context(), nil)
 				if errors.Is(err, io.EOF) {
 					read <- at
 					return
@@ -157,21 +157,21 @@ func TestTailsAreWhole(t *testing.T) {
 				}
 			}
 		}
-		tails := 0
+		subscriptions := 0
 		for i := range count - 1 {
 			if i%7 == 0 {
 				go follow(int64(i / 2))
-				tails++
+				subscriptions++
 			}
 			steps <- struct{}{}
 		}
 		go follow(0)
-		for range tails + 1 {
+		for range subscriptions + 1 {
 			if got := <-read; got != count {
-				t.Errorf("a tail ended at event %d of %d", got, count)
+				t.Errorf("a subscription ended at event %d of %d", got, count)
 			}
 		}
-		waittest.Until(t, "nobody follows", func() bool { return len(h.feeds.all()) == 0 })
+		waittest.Until(t, "nobody follows", func() bool { return len(h.broadcasters.all()) == 0 })
 	})
 }
 

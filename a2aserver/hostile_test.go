@@ -42,7 +42,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 
 	all := map[string][]func(ctx context.Context) error{}
 	add := func(method string, call func(ctx context.Context) error) { all[method] = append(all[method], call) }
-	stream := func(open func(ctx context.Context) (tail, error)) func(context.Context) error {
+	stream := func(open func(ctx context.Context) (subscription, error)) func(context.Context) error {
 		return func(ctx context.Context) error {
 			events, err := open(ctx)
 			if err == nil {
@@ -53,7 +53,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 	}
 	for _, m := range messages {
 		add("SendMessage", func(ctx context.Context) error { _, err := agent.SendMessage(ctx, m); return err })
-		add("stream", stream(func(ctx context.Context) (tail, error) { return agent.stream(ctx, m) }))
+		add("stream", stream(func(ctx context.Context) (subscription, error) { return agent.stream(ctx, m) }))
 		add("SendStreamingMessage", func(ctx context.Context) (failed error) {
 			for _, err := range agent.SendStreamingMessage(ctx, m) {
 				failed = err
@@ -63,7 +63,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 	}
 	add("GetTask", func(ctx context.Context) error { _, err := agent.GetTask(ctx, nil); return err })
 	add("CancelTask", func(ctx context.Context) error { _, err := agent.CancelTask(ctx, nil); return err })
-	add("subscribe", stream(func(ctx context.Context) (tail, error) { return agent.subscribe(ctx, nil, -1) }))
+	add("subscribe", stream(func(ctx context.Context) (subscription, error) { return agent.subscribe(ctx, nil, -1) }))
 	for _, id := range ids {
 		for _, history := range []*int{nil, minus} {
 			add("GetTask", func(ctx context.Context) error {
@@ -76,7 +76,7 @@ func calls(agent *agentService) map[string][]func(ctx context.Context) error {
 			return err
 		})
 		for _, after := range []int64{-1 << 63, -2, -1, 0, 1<<63 - 1} {
-			add("subscribe", stream(func(ctx context.Context) (tail, error) {
+			add("subscribe", stream(func(ctx context.Context) (subscription, error) {
 				return agent.subscribe(ctx, &a2a.SubscribeToTaskRequest{ID: id}, after)
 			}))
 		}

@@ -128,15 +128,15 @@ func (h *Host) service(name string) *agentService { return h.services[name] }
 var _ a2asrv.RequestHandler = (*agentService)(nil)
 
 func (s *agentService) SendStreamingMessage(ctx context.Context, request *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.stream(ctx, request) })
+	return s.host.events(ctx, func() (subscription, error) { return s.stream(ctx, request) })
 }
 
 func (s *agentService) SubscribeToTask(ctx context.Context, request *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	return s.host.events(ctx, func() (tail, error) { return s.subscribe(ctx, request, -1) })
+	return s.host.events(ctx, func() (subscription, error) { return s.subscribe(ctx, request, -1) })
 }
 
-// events opens a tail and reads it to its end.
-func (h *Host) events(ctx context.Context, open func() (tail, error)) iter.Seq2[a2a.Event, error] {
+// events opens a subscription and reads it to its end.
+func (h *Host) events(ctx context.Context, open func() (subscription, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		t, err := open()
 		if err != nil {

@@ -162,7 +162,7 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 
 // openStream answers with a stream, whose events are the results of JSON-RPC as they are.
 func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request *jsonrpc.Request, method rpcMethod) {
-	events, err := recovered(func() (tail, error) { return method.open(t.transport, r, request) })
+	events, err := recovered(func() (subscription, error) { return method.open(t.transport, r, request) })
 	if err != nil {
 		t.refuse(r.Context(), w, r, *request, err)
 		return

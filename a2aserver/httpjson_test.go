@@ -269,8 +269,8 @@ func TestHTTPTenant(t *testing.T) {
 func TestHTTPStreamFails(t *testing.T) {
 	t.Parallel()
 	agent := echo()
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-		return newTail(domain.ErrTooMany, `{"statusUpdate":{}}`), nil
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) {
+		return newSubscription(domain.ErrTooMany, `{"statusUpdate":{}}`), nil
 	}
 	w := httptest.NewRecorder()
 	operation, _, _ := routeHTTP(http.MethodPost, "message:stream")

@@ -172,7 +172,7 @@ func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who domain.Call
 	// Attached before this host owns it: see releaseOrphans.
 	r := h.newRun(agent, domain.RunRequest{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
 	r.task, r.storedTask, r.number, r.after = task, task, answered.After, answered.After
-	r.feed.attach(r, r.number)
+	r.broadcaster.attach(r, r.number)
 	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)
 	if err != nil {
 		h.release(r)

@@ -175,8 +175,8 @@ func TestStreamsOfWaitingTasks(t *testing.T) {
 	})
 }
 
-// drain reads a tail to its end: the states of its events, "" for artifacts.
-func drain(t *testing.T, from tail) (states []a2a.TaskState, id a2a.TaskID) {
+// drain reads a subscription to its end: the states of its events, "" for artifacts.
+func drain(t *testing.T, from subscription) (states []a2a.TaskState, id a2a.TaskID) {
 	t.Helper()
 	defer from.close()
 	for {
@@ -251,9 +251,9 @@ func TestWaitingTaskExpires(t *testing.T) {
 		h := newHost(t, store, asking, func(cfg *Config) { cfg.InputTimeout = -time.Second })
 		h.claimRuns()
 		s := h.service("echo")
-		tail, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, 2)
+		subscription, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, 2)
 		if err == nil {
-			drain(t, tail)
+			drain(t, subscription)
 		} else if !isUnsupported(err) {
 			t.Fatal(err)
 		}
@@ -359,7 +359,7 @@ func TestFollowedBetweenAnswerAndEvents(t *testing.T) {
 // The end of the execution that asked does not take the place of the one that goes on.
 func TestDetachOfAnEarlierExecution(t *testing.T) {
 	t.Parallel()
-	f, first, second := &feed{}, &run{}, &run{}
+	f, first, second := &broadcaster{}, &run{}, &run{}
 	f.attach(first, 0)
 	f.attach(second, 2)
 	f.detach(first)

@@ -36,7 +36,7 @@ type transport struct {
 // that large ones are not in memory while a run works.
 type rpcMethod struct {
 	answer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
-	open   func(t transport, r *http.Request, request *jsonrpc.Request) (tail, error)
+	open   func(t transport, r *http.Request, request *jsonrpc.Request) (subscription, error)
 }
 
 var rpcMethods = map[string]rpcMethod{
@@ -80,9 +80,9 @@ func unary[P, R any](
 // stream makes a method that reads params and opens a stream of the agent.
 func stream[P any](
 	read func(request jsonrpc.Request) (P, error),
-	open func(agent service, r *http.Request, in P) (tail, error),
+	open func(agent service, r *http.Request, in P) (subscription, error),
 ) rpcMethod {
-	return rpcMethod{open: func(t transport, r *http.Request, request *jsonrpc.Request) (tail, error) {
+	return rpcMethod{open: func(t transport, r *http.Request, request *jsonrpc.Request) (subscription, error) {
 		in, err := read(request.Take())
 		if err != nil {
 			return nil, err
@@ -152,10 +152,10 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	if request.Legacy {
 		r, wrap = r.WithContext(withLegacy(ctx)), legacyEnvelope(request.ID)
 	}
-	var events tail
+	var events subscription
 	asStream := acceptsOnlyStreams(r)
 	if err == nil {
-		events, err = recovered(func() (tail, error) { return method.open(t, r, &request) })
+		events, err = recovered(func() (subscription, error) { return method.open(t, r, &request) })
 		asStream = asStream || request.Legacy // clients of 0.3 do not look for an error outside of a stream
 	}
 	switch {
@@ -356,11 +356,11 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 // encodeNone gives google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
-func openMessage(agent service, r *http.Request, message *a2a.SendMessageRequest) (tail, error) {
+func openMessage(agent service, r *http.Request, message *a2a.SendMessageRequest) (subscription, error) {
 	return agent.stream(r.Context(), message)
 }
 
-func openTask(agent service, r *http.Request, task *a2a.SubscribeToTaskRequest) (tail, error) {
+func openTask(agent service, r *http.Request, task *a2a.SubscribeToTaskRequest) (subscription, error) {
 	after, err := lastEvent(r)
 	if err != nil {
 		return nil, err

@@ -35,9 +35,9 @@ func rpcEnvelope(id json.RawMessage) envelope {
 	}
 }
 
-// stream sends the events of a tail until the tail ends or the client is gone. A slow
+// stream sends the events of a subscription until the subscription ends or the client is gone. A slow
 // client blocks this goroutine only.
-func (t transport) stream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, events tail, wrap envelope) {
+func (t transport) stream(w http.ResponseWriter, r *http.Request, request jsonrpc.Request, events subscription, wrap envelope) {
 	defer events.close()
 	ctx := r.Context()
 	out := &eventStream{Writer: sse.NewWriter(w, t.WriteTimeout), envelope: wrap}
@@ -64,7 +64,7 @@ func (t transport) refuseStream(ctx context.Context, w http.ResponseWriter, requ
 }
 
 // follow sends events until the end, io.EOF, or an error.
-func (t transport) follow(ctx context.Context, out *eventStream, events tail) error {
+func (t transport) follow(ctx context.Context, out *eventStream, events subscription) error {
 	if err := out.Start(); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ var expired = func() <-chan time.Time {
 
 // next returns the next event. It flushes only before it waits, so that events that are
 // ready together are sent together.
-func (t transport) next(ctx context.Context, out *eventStream, events tail, ticks <-chan time.Time) (domain.Event, error) {
+func (t transport) next(ctx context.Context, out *eventStream, events subscription, ticks <-chan time.Time) (domain.Event, error) {
 	event, err := events.next(ctx, expired)
 	if !errors.Is(err, errNoEvent) {
 		return event, err

@@ -23,9 +23,9 @@ import (
 	"parley/internal/domain"
 )
 
-func streaming(events tail) *fakeAgent {
+func streaming(events subscription) *fakeAgent {
 	agent := echo()
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return events, nil }
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) { return events, nil }
 	return agent
 }
 
@@ -52,7 +52,7 @@ func readUntil(t *testing.T, lines *bufio.Scanner, line string) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	big := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
-	events := newTail(io.EOF, `{"statusUpdate":{}}`, big)
+	events := newSubscription(io.EOF, `{"statusUpdate":{}}`, big)
 	server, done := listen(t, streaming(events), testConfig(io.Discard))
 	response := post(t, server, rpc(`"a\u0000b"`, "SendStreamingMessage", aMessage))
 	body, err := io.ReadAll(response.Body)
@@ -70,14 +70,14 @@ func TestStream(t *testing.T) {
 		}
 	}
 	waitFor(t, "the handler", done)
-	waitFor(t, "the tail to be closed", events.closed)
+	waitFor(t, "the subscription to be closed", events.closed)
 }
 
 func TestStreamHeadersLeaveAtOnceAndItIsKeptAlive(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(io.Discard)
 	cfg.KeepAlive = time.Millisecond
-	server, done := listen(t, streaming(newTail(nil)), cfg)
+	server, done := listen(t, streaming(newSubscription(nil)), cfg)
 	// There is no event: only the headers can make this return.
 	response := post(t, server, rpc("1", "SendStreamingMessage", aMessage))
 	lines := bufio.NewScanner(response.Body)
@@ -97,7 +97,7 @@ func TestStreamOutlivesTheServersTimeouts(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		transport{Config: cfg, agent: streaming(newTail(nil))}.serve(w, r, body)
+		transport{Config: cfg, agent: streaming(newSubscription(nil))}.serve(w, r, body)
 	}))
 	server.Config.ReadTimeout = 500 * time.Millisecond
 	server.Config.WriteTimeout = 500 * time.Millisecond
@@ -116,7 +116,7 @@ func TestStreamIsCutOffWhenNobodyReads(t *testing.T) {
 	cfg := testConfig(io.Discard)
 	cfg.WriteTimeout = 50 * time.Millisecond
 	big := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
-	events := newTail(nil)
+	events := newSubscription(nil)
 	for i := range int64(64) {
 		events.events = append(events.events, domain.Event{Number: i + 1, Body: []byte(big)})
 	}
@@ -129,28 +129,28 @@ func TestStreamIsCutOffWhenNobodyReads(t *testing.T) {
 	body := rpc("1", "SendStreamingMessage", aMessage)
 	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	waitFor(t, "the handler", done)
-	waitFor(t, "the tail to be closed", events.closed)
+	waitFor(t, "the subscription to be closed", events.closed)
 }
 
 func TestStreamErrors(t *testing.T) {
 	t.Parallel()
 	const fault = `"error":{"code":-32603,"message":"internal error`
 	tests := []struct {
-		name string
-		tail tail
-		want string
+		name         string
+		subscription subscription
+		want         string
 	}{
-		{"fails", newTail(errors.New("secret"), `{"n":1}`), fault},
-		{"loses its connection", newTail(fmt.Errorf("read events: secret: %w", io.EOF), `{"n":1}`), fault},
-		{"unavailable", newTail(domain.ErrUnavailable, `{"n":1}`), "try again"},
-		{"says why", newTail(a2a.NewError(a2a.ErrTaskNotFound, "the task was deleted"), `{"n":1}`), "the task was deleted"},
-		{"body is not JSON", newTail(io.EOF, `{"n":1}`, "{\n"), fault},
-		{"panics", &panickingTail{newTail(nil, `{"n":1}`)}, fault},
+		{"fails", newSubscription(errors.New("secret"), `{"n":1}`), fault},
+		{"loses its connection", newSubscription(fmt.Errorf("read events: secret: %w", io.EOF), `{"n":1}`), fault},
+		{"unavailable", newSubscription(domain.ErrUnavailable, `{"n":1}`), "try again"},
+		{"says why", newSubscription(a2a.NewError(a2a.ErrTaskNotFound, "the task was deleted"), `{"n":1}`), "the task was deleted"},
+		{"body is not JSON", newSubscription(io.EOF, `{"n":1}`, "{\n"), fault},
+		{"panics", &panickingSubscription{newSubscription(nil, `{"n":1}`)}, fault},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := ask(streaming(test.tail), rpc("1", "SendStreamingMessage", aMessage)).Body.String()
+			got := ask(streaming(test.subscription), rpc("1", "SendStreamingMessage", aMessage)).Body.String()
 			begin := "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":1}}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":"
 			if !strings.HasPrefix(got, begin) || !strings.Contains(got, test.want) || !strings.HasSuffix(got, "}\n\n") ||
 				strings.Contains(got, "secret") || strings.Count(got, "\n") != 5 {
@@ -160,19 +160,19 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-type panickingTail struct{ *fakeTail }
+type panickingSubscription struct{ *fakeSubscription }
 
-func (p *panickingTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
+func (p *panickingSubscription) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if len(p.events) == 0 {
 		panic("secret")
 	}
-	return p.fakeTail.next(ctx, tick)
+	return p.fakeSubscription.next(ctx, tick)
 }
 
 func TestStreamRefusedIsNoStream(t *testing.T) {
 	t.Parallel()
 	agent := echo()
-	agent.tailing = func(context.Context, *a2a.SubscribeToTaskRequest, int64) (tail, error) {
+	agent.subscribing = func(context.Context, *a2a.SubscribeToTaskRequest, int64) (subscription, error) {
 		return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "the task has ended")
 	}
 	w := ask(agent, rpc("1", "SubscribeToTask", `{"id":"t1"}`))
@@ -200,8 +200,8 @@ func TestSDKClient(t *testing.T) {
 	agent.cancel = func(context.Context, *a2a.CancelTaskRequest) (*a2a.Task, error) {
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "it has ended").WithErrorInfoMeta(map[string]string{"state": "done"})
 	}
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-		return newTail(domain.Errorf(domain.ErrInvalid, "no more"),
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) {
+		return newSubscription(domain.Errorf(domain.ErrInvalid, "no more"),
 			`{"statusUpdate":{"taskId":"t1","contextId":"c1","status":{"state":"TASK_STATE_WORKING"}}}`), nil
 	}
 	server, _ := listen(t, agent, testConfig(io.Discard))
@@ -244,9 +244,9 @@ func BenchmarkStream(b *testing.B) {
 	for i := range bodies {
 		bodies[i] = `{"artifactUpdate":{"taskId":"t1","contextId":"c1","artifact":{"artifactId":"a","parts":[{"text":"` + strings.Repeat("x", 200) + `"}]}}}`
 	}
-	events := newTail(io.EOF, bodies...)
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
-		return &fakeTail{events: events.events, end: io.EOF, closed: make(chan struct{})}, nil
+	events := newSubscription(io.EOF, bodies...)
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) {
+		return &fakeSubscription{events: events.events, end: io.EOF, closed: make(chan struct{})}, nil
 	}
 	t := transport{Config: testConfig(io.Discard), agent: agent}
 	r := httptest.NewRequest(http.MethodPost, "/", nil)

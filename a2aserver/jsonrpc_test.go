@@ -174,13 +174,13 @@ func TestBatchLimits(t *testing.T) {
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	events := newTail(nil, "{}")
+	events := newSubscription(nil, "{}")
 	agent := echo()
 	agent.send = func(context.Context, *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
 		sent++
 		return nil, errors.New("no")
 	}
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) {
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) {
 		sent++
 		return events, nil
 	}
@@ -354,7 +354,7 @@ func TestPanics(t *testing.T) {
 	t.Parallel()
 	agent := echo()
 	agent.get = func(context.Context, *a2a.GetTaskRequest) (*a2a.Task, error) { panic("secret") }
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { panic("secret") }
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) { panic("secret") }
 	agent.list = func(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) { return nil, nil }
 	for _, body := range []string{rpc("1", "GetTask", `{"id":"t1"}`), rpc("1", "SendStreamingMessage", aMessage), rpc("1", "ListTasks", "{}")} {
 		var log logtest.Buffer

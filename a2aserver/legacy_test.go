@@ -112,7 +112,7 @@ func TestLegacyData(t *testing.T) {
 func TestLegacyOverload(t *testing.T) {
 	t.Parallel()
 	agent := echo()
-	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (tail, error) { return nil, domain.ErrTooMany }
+	agent.streaming = func(context.Context, *a2a.SendMessageRequest) (subscription, error) { return nil, domain.ErrTooMany }
 	w := ask(agent, rpc("1", "message/stream", legacyMessage()))
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"data":{"@type"`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)

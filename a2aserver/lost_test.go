@@ -198,7 +198,7 @@ func TestHeardLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker := h.feeds.find(asked.RunID).worker()
+	worker := h.broadcasters.find(asked.RunID).worker()
 	h.stopIfEnded(worker)
 	if worker.ctx.Err() != nil {
 		t.Error("a run that goes on was stopped")

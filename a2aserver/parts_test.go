@@ -112,7 +112,7 @@ func statesOf(t *testing.T, s service, id a2a.TaskID) string {
 		t.Fatal(err)
 	}
 	defer events.close()
-	events.(*feedTail).history = new(int)
+	events.(*runSubscription).history = new(int)
 	var states []string
 	for {
 		event, err := events.next(t.Context(), nil)

@@ -115,12 +115,12 @@ func TestInlinePush(t *testing.T) {
 			hook := newWebhook(t)
 			var runID string
 			if streams {
-				tail, err := s.stream(as(t, alice), pushedToShop(hook.URL))
+				subscription, err := s.stream(as(t, alice), pushedToShop(hook.URL))
 				if err != nil {
 					t.Fatal(err)
 				}
-				runID = tail.(*feedTail).feed.runID
-				tail.close()
+				runID = subscription.(*runSubscription).broadcaster.runID
+				subscription.close()
 			} else {
 				sent := sendTask(t, s, alice, pushedToShop(hook.URL))
 				runID = string(sent.ID)

@@ -23,11 +23,11 @@ const pendingEvents = 32
 // run is a run that this host executes, in one goroutine. The log's writer publishes its
 // events once they are committed.
 type run struct {
-	host    *Host
-	agent   *Agent
-	request domain.RunRequest
-	message *a2a.Message
-	feed    *feed
+	host        *Host
+	agent       *Agent
+	request     domain.RunRequest
+	message     *a2a.Message
+	broadcaster *broadcaster
 	// storedTask is the task that another host left; nil for a new run.
 	storedTask *a2a.Task
 	// task and number are the current task and the number of its last event, pending
@@ -55,7 +55,7 @@ type run struct {
 func (h *Host) newRun(agent *Agent, request domain.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
 		host: h, agent: agent, request: request, message: message, slot: slot,
-		feed: h.feeds.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
+		broadcaster: h.broadcasters.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	r.ctx, r.stop = context.WithCancelCause(h.ctx)
@@ -77,7 +77,7 @@ func (h *Host) start(agent *Agent, request domain.RunRequest, options []domain.N
 	r.task = a2a.NewSubmittedTask(message, message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
-	r.feed.attach(r, 0)
+	r.broadcaster.attach(r, 0)
 	stored, err := a2ajson.Snapshot(r.task)
 	if err != nil {
 		h.release(r)
@@ -148,8 +148,8 @@ func (h *Host) withRequestTimeout(ctx context.Context) (context.Context, context
 
 func (h *Host) release(r *run) {
 	r.stop(nil)
-	r.feed.detach(r)
-	h.feeds.release(r.feed)
+	r.broadcaster.detach(r)
+	h.broadcasters.release(r.broadcaster)
 	r.slot.Release()
 }
 
@@ -296,7 +296,7 @@ func (r *run) append(ctx context.Context, event a2a.Event) error {
 	r.host.cfg.Log.Append(change, func(err error) {
 		if err == nil {
 			r.settled = settled
-			r.feed.publish(stored, final)
+			r.broadcaster.publish(stored, final)
 		} else {
 			r.stop(appendError(err))
 		}

@@ -30,10 +30,10 @@ type service interface {
 	ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error)
 	DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error
 	GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error)
-	stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error)
-	// subscribe tails a task. after is the last event that the client has; with -1
+	stream(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error)
+	// subscribe subscriptions a task. after is the last event that the client has; with -1
 	// the task comes first, with the number of its last event.
-	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error)
+	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error)
 	// extendedCard gives the card for the caller without signatures, those of one version
 	// of the protocol.
 	extendedCard(ctx context.Context, tenant string) (*a2a.AgentCard, error)
@@ -136,7 +136,7 @@ func (s *agentService) ask(ctx context.Context, request domain.RunRequest, messa
 	}
 	request.RunID = domain.NewID()
 	options, err := s.resolve(ctx, &request, len(files) > 0)
-	if err == nil && (s.sentLately(request) || len(files) > 0) {
+	if err == nil && (s.sentBefore(request) || len(files) > 0) {
 		err = s.checkSent(ctx, request.Caller, request.Message)
 	}
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"parley/internal/domain"
 )
 
-// tail reads the events of one run, including future ones.
-type tail interface {
+// subscription reads the events of one run, including future ones.
+type subscription interface {
 	// next waits for the next event. io.EOF itself says that the run has ended and all
 	// events were read, errNoEvent that tick fired first.
 	next(ctx context.Context, tick <-chan time.Time) (domain.Event, error)
@@ -36,9 +36,9 @@ func (h *Host) OpenStream(caller domain.Caller) (closeStream func(), err error) 
 	return closeStream, nil
 }
 
-// openTail opens a tail that counts as a stream of the caller. A stream that is refused starts
+// openSubscription opens a subscription that counts as a stream of the caller. A stream that is refused starts
 // no run.
-func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, error)) (tail, error) {
+func (s *agentService) openSubscription(ctx context.Context, open func() (*runSubscription, error)) (subscription, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, err
 	if err != nil {
 		return nil, err
 	}
-	var t *feedTail
+	var t *runSubscription
 	defer func() {
 		if t == nil { // also after a panic
 			closeStream()
@@ -63,16 +63,16 @@ func (s *agentService) openTail(ctx context.Context, open func() (*feedTail, err
 	return t, nil
 }
 
-func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (tail, error) {
-	return s.openTail(ctx, func() (*feedTail, error) { return s.openRun(ctx, request) })
+func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error) {
+	return s.openSubscription(ctx, func() (*runSubscription, error) { return s.openRun(ctx, request) })
 }
 
-func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (tail, error) {
-	return s.openTail(ctx, func() (*feedTail, error) { return s.openTask(ctx, request, after) })
+func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error) {
+	return s.openSubscription(ctx, func() (*runSubscription, error) { return s.openTask(ctx, request, after) })
 }
 
-// openRun opens a tail of a new run.
-func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (*feedTail, error) {
+// openRun opens a subscription of a new run.
+func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (*runSubscription, error) {
 	request, taken := s.detach(withTenant(ctx, request))
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -89,14 +89,14 @@ func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequ
 	return t, nil
 }
 
-// sendAndFollow opens a tail of a new run.
-func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*feedTail, error) {
+// sendAndFollow opens a subscription of a new run.
+func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*runSubscription, error) {
 	r, err := s.send(ctx, request, taken)
 	if err != nil {
 		return nil, err
 	}
 	// Opened before the first event, so that it is in memory.
-	t := s.host.newTail(r.request.Caller, s.host.feeds.reacquire(r.feed), r.after)
+	t := s.host.newSubscription(r.request.Caller, s.host.broadcasters.reacquire(r.broadcaster), r.after)
 	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()
@@ -105,8 +105,8 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 	return t, nil
 }
 
-// openTask opens a tail of a run after an event, or with the task first.
-func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (*feedTail, error) {
+// openTask opens a subscription of a run after an event, or with the task first.
+func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (*runSubscription, error) {
 	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
@@ -135,9 +135,9 @@ func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTas
 	return t, nil
 }
 
-// decoded reads a tail to its end, without events that cannot be read. A nil event says
+// decoded reads a subscription to its end, without events that cannot be read. A nil event says
 // that tick fired.
-func (h *Host) decoded(ctx context.Context, t tail, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
+func (h *Host) decoded(ctx context.Context, t subscription, tick <-chan time.Time) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		for {
 			var event a2a.Event

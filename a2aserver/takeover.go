@@ -67,7 +67,7 @@ func (h *Host) releaseOrphans(ctx context.Context) error {
 		return err
 	}
 	for _, runID := range owned {
-		if f := h.feeds.find(runID); f != nil && f.worker() != nil {
+		if f := h.broadcasters.find(runID); f != nil && f.worker() != nil {
 			continue
 		}
 		h.cfg.Logger.Warn("orphaned run released", "run", runID)
@@ -107,9 +107,9 @@ func (h *Host) poll() {
 }
 
 func (h *Host) pollOnce() {
-	var followed []*feed
+	var followed []*broadcaster
 	var ids []string
-	for _, f := range h.feeds.all() {
+	for _, f := range h.broadcasters.all() {
 		if f.remoteFollowed() {
 			followed, ids = append(followed, f), append(ids, f.runID)
 		}
@@ -135,7 +135,7 @@ func (h *Host) pollOnce() {
 // onNotify handles a notification that another process changed a run; "" is any run.
 func (h *Host) onNotify(runID string) {
 	if runID == "" {
-		for _, f := range h.feeds.all() {
+		for _, f := range h.broadcasters.all() {
 			f.notify()
 		}
 		select {
@@ -144,7 +144,7 @@ func (h *Host) onNotify(runID string) {
 		}
 		return
 	}
-	f := h.feeds.find(runID)
+	f := h.broadcasters.find(runID)
 	if f == nil {
 		return
 	}
@@ -202,7 +202,7 @@ func (h *Host) resume(claim domain.ClaimedRun) {
 		r.storedTask = task
 	}
 	close(r.committed)
-	r.feed.attach(r, r.number)
+	r.broadcaster.attach(r, r.number)
 	h.cfg.Logger.Info("run resumed", "run", claim.Task.RunID, "agent", claim.Task.Agent, "takeovers", claim.Takeovers)
 	h.runs.Go(func() {
 		switch {

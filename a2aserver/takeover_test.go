@@ -55,10 +55,10 @@ func resumable(count int, before func(ctx context.Context, number int)) script {
 // numbers reads a run's events to the end.
 func numbers(t *testing.T, h *Host, runID string) (count int) {
 	t.Helper()
-	tail := h.follow(alice, runID, 0)
-	defer tail.close()
+	subscription := h.follow(alice, runID, 0)
+	defer subscription.close()
 	for {
-		event, err := tail.next(t.Context(), nil)
+		event, err := subscription.next(t.Context(), nil)
 		if errors.Is(err, io.EOF) {
 			return count
 		}
@@ -328,11 +328,11 @@ func TestAcrossProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tail := there.follow(alice, asked.RunID, 0)
-	defer tail.close()
+	subscription := there.follow(alice, asked.RunID, 0)
+	defer subscription.close()
 	for number := range 2 {
 		step <- struct{}{}
-		if event, err := tail.next(t.Context(), nil); err != nil || event.Number != int64(number)+1 {
+		if event, err := subscription.next(t.Context(), nil); err != nil || event.Number != int64(number)+1 {
 			t.Fatalf("event %d, %v", event.Number, err)
 		}
 	}

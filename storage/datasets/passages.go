@@ -20,7 +20,7 @@ const (
 // than to hold every passage in memory.
 func passagesSQL(table Table, words string, limit int) string {
 	var m match.Matcher
-	m.Aim(words)
+	m.SetWords(words)
 	var found, idf, ideal, score []string
 	for i := range m.Words() {
 		found = append(found, fmt.Sprintf("count(*) FILTER (terms[%d] > 0) AS found%d", i+2, i))

@@ -81,7 +81,7 @@ func parleyMatch(_, input, output unsafe.Pointer) {
 	data := duck.VectorGetData(scores)
 	var last match.Matcher
 	eachPair(input, scores, func(row uint64, text, words string) {
-		last.Aim(words)
+		last.SetWords(words)
 		*cell[float64](data, row) = last.Score(text)
 	})
 }
@@ -93,7 +93,7 @@ func parleyTerms(_, input, output unsafe.Pointer) {
 	var last match.Matcher
 	var all []float64
 	eachPair(input, list, func(row uint64, text, words string) {
-		last.Aim(words)
+		last.SetWords(words)
 		counts := last.Count(text)
 		*cell[listEntry](data, row) = listEntry{uint64(len(all)), uint64(len(counts))}
 		all = append(all, counts...)

@@ -54,8 +54,8 @@ func newWord(buf []rune, text string) word {
 	return w
 }
 
-// Aim makes the Matcher look for the words of a text.
-func (m *Matcher) Aim(words string) {
+// SetWords sets the words that the Matcher looks for.
+func (m *Matcher) SetWords(words string) {
 	if m.set && m.source == words {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 
 func score(text, words string) float64 {
 	var m Matcher
-	m.Aim(words)
+	m.SetWords(words)
 	return m.Score(text)
 }
 
@@ -53,7 +53,7 @@ func FuzzMatcher(f *testing.F) {
 			t.Errorf("score %v", s)
 		}
 		var m Matcher
-		m.Aim(words)
+		m.SetWords(words)
 		for _, n := range m.Count(text) {
 			if math.IsNaN(n) || n < 0 {
 				t.Errorf("count %v", n)

@@ -8,31 +8,31 @@ import (
 	"parley/internal/domain"
 )
 
-// recentBytes bounds the latest events of a run that are kept in memory for its tails;
+// recentBytes bounds the latest events of a run that are kept in memory for its subscriptions;
 // older ones are read from the log.
 const recentBytes = 256 << 10
 
-// feeds has a feed for each run that this host executes or a client here follows.
-type feeds struct {
+// broadcasters has a broadcaster for each run that this host executes or a client here follows.
+type broadcasters struct {
 	mu   sync.Mutex
-	live map[string]*feed
+	live map[string]*broadcaster
 }
 
-// acquire returns the feed of a run; release it after use.
-func (f *feeds) acquire(runID string) *feed {
+// acquire returns the broadcaster of a run; release it after use.
+func (f *broadcasters) acquire(runID string) *broadcaster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := f.live[runID]
 	if found == nil {
-		found = &feed{runID: runID}
+		found = &broadcaster{runID: runID}
 		f.live[runID] = found
 	}
 	found.users++
 	return found
 }
 
-// reacquire is acquire for a known feed that all others may have released.
-func (f *feeds) reacquire(left *feed) *feed {
+// reacquire is acquire for a known broadcaster that all others may have released.
+func (f *broadcasters) reacquire(left *broadcaster) *broadcaster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left.users++
@@ -42,7 +42,7 @@ func (f *feeds) reacquire(left *feed) *feed {
 	return left
 }
 
-func (f *feeds) release(left *feed) {
+func (f *broadcasters) release(left *broadcaster) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if left.users--; left.users == 0 && f.live[left.runID] == left {
@@ -50,47 +50,47 @@ func (f *feeds) release(left *feed) {
 	}
 }
 
-func (f *feeds) find(runID string) *feed {
+func (f *broadcasters) find(runID string) *broadcaster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live[runID]
 }
 
-func (f *feeds) all() []*feed {
+func (f *broadcasters) all() []*broadcaster {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Collect(maps.Values(f.live))
 }
 
-// feed notifies the tails of a run. When this host executes the run, it also has the
+// broadcaster notifies the subscriptions of a run. When this host executes the run, it also has the
 // latest committed events. Publishing never blocks.
-type feed struct {
+type broadcaster struct {
 	runID string
-	users int // under feeds.mu
+	users int // under broadcasters.mu
 
 	mu sync.Mutex
 	// run executes here; nil when it does not.
 	run *run
 	// recent are the latest events, the last of them number last.
-	recent []domain.Event
-	bytes  int
-	last   int64
-	ended  bool
-	tails  map[*feedTail]struct{}
+	recent        []domain.Event
+	bytes         int
+	last          int64
+	ended         bool
+	subscriptions map[*runSubscription]struct{}
 	// polled is the number of the run's last event at the last poll of the log.
 	polled int64
 }
 
 // attach sets the run that publishes.
-func (f *feed) attach(r *run, last int64) {
+func (f *broadcaster) attach(r *run, last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.run, f.last, f.recent, f.bytes = r, last, nil, 0
 }
 
-// detach unsets a run that no longer executes here. Unless it has ended, its tails
+// detach unsets a run that no longer executes here. Unless it has ended, its subscriptions
 // continue from the log. One that asked for input may have been resumed already.
-func (f *feed) detach(r *run) {
+func (f *broadcaster) detach(r *run) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.run == r {
@@ -100,19 +100,19 @@ func (f *feed) detach(r *run) {
 }
 
 // publish adds a committed event. If it does not directly follow the last one, older
-// events are dropped from memory; tails read them from the log. Without tails nothing
+// events are dropped from memory; subscriptions read them from the log. Without subscriptions nothing
 // is kept.
-func (f *feed) publish(event domain.Event, final bool) {
+func (f *broadcaster) publish(event domain.Event, final bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if event.Number <= f.last {
 		return
 	}
-	if event.Number != f.last+1 || len(f.tails) == 0 {
+	if event.Number != f.last+1 || len(f.subscriptions) == 0 {
 		f.recent, f.bytes = nil, 0
 	}
 	f.last, f.ended = event.Number, final
-	if len(f.tails) == 0 {
+	if len(f.subscriptions) == 0 {
 		return
 	}
 	f.recent = append(f.recent, event)
@@ -125,16 +125,16 @@ func (f *feed) publish(event domain.Event, final bool) {
 	f.notifyLocked()
 }
 
-// notify makes the tails read the log.
-func (f *feed) notify() {
+// notify makes the subscriptions read the log.
+func (f *broadcaster) notify() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.notifyLocked()
 }
 
 // notifyLocked is notify with the mutex held.
-func (f *feed) notifyLocked() {
-	for t := range f.tails {
+func (f *broadcaster) notifyLocked() {
+	for t := range f.subscriptions {
 		select {
 		case t.wake <- struct{}{}:
 		default:
@@ -142,16 +142,16 @@ func (f *feed) notifyLocked() {
 	}
 }
 
-// remoteFollowed reports whether the run has tails here and executes elsewhere.
-func (f *feed) remoteFollowed() bool {
+// remoteFollowed reports whether the run has subscriptions here and executes elsewhere.
+func (f *broadcaster) remoteFollowed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.tails) > 0 && f.run == nil && !f.ended
+	return len(f.subscriptions) > 0 && f.run == nil && !f.ended
 }
 
 // setPolled sets the number of the last event in the log; -1 when the run does not
 // exist.
-func (f *feed) setPolled(last int64) {
+func (f *broadcaster) setPolled(last int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.polled != last {
@@ -161,7 +161,7 @@ func (f *feed) setPolled(last int64) {
 }
 
 // worker returns the run if it executes here.
-func (f *feed) worker() *run {
+func (f *broadcaster) worker() *run {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.run

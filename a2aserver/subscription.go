@@ -22,11 +22,11 @@ var (
 	errNotInMemory = errors.New("not in memory")
 )
 
-// feedTail is a tail that reads the events of a run for one client, at its own pace.
-type feedTail struct {
-	host   *Host
-	caller domain.Caller
-	feed   *feed
+// runSubscription is a subscription that reads the events of a run for one client, at its own pace.
+type runSubscription struct {
+	host        *Host
+	caller      domain.Caller
+	broadcaster *broadcaster
 	// head, if any, comes before the events of the log and replaces task events
 	// among them.
 	head      *domain.Event
@@ -52,40 +52,40 @@ type feedTail struct {
 	unavailableSince time.Time
 }
 
-var _ tail = (*feedTail)(nil)
+var _ subscription = (*runSubscription)(nil)
 
-// follow opens a tail of a run that starts after an event.
-func (h *Host) follow(caller domain.Caller, runID string, after int64) *feedTail {
-	return h.newTail(caller, h.feeds.acquire(runID), after)
+// follow opens a subscription of a run that starts after an event.
+func (h *Host) follow(caller domain.Caller, runID string, after int64) *runSubscription {
+	return h.newSubscription(caller, h.broadcasters.acquire(runID), after)
 }
 
-// newTail is follow for an acquired feed.
-func (h *Host) newTail(caller domain.Caller, f *feed, after int64) *feedTail {
-	t := &feedTail{
-		host: h, caller: caller, feed: f, at: after, wake: make(chan struct{}, 1),
+// newSubscription is follow for an acquired broadcaster.
+func (h *Host) newSubscription(caller domain.Caller, f *broadcaster, after int64) *runSubscription {
+	t := &runSubscription{
+		host: h, caller: caller, broadcaster: f, at: after, wake: make(chan struct{}, 1),
 		reserved: &reservation{queue: h.cfg.Reads},
 	}
-	t.feed.mu.Lock()
-	defer t.feed.mu.Unlock()
-	if t.feed.tails == nil {
-		t.feed.tails = map[*feedTail]struct{}{}
+	t.broadcaster.mu.Lock()
+	defer t.broadcaster.mu.Unlock()
+	if t.broadcaster.subscriptions == nil {
+		t.broadcaster.subscriptions = map[*runSubscription]struct{}{}
 	}
-	t.feed.tails[t] = struct{}{}
+	t.broadcaster.subscriptions[t] = struct{}{}
 	return t
 }
 
-func (t *feedTail) close() {
+func (t *runSubscription) close() {
 	t.reserved.sent()
-	t.feed.mu.Lock()
-	delete(t.feed.tails, t)
-	t.feed.mu.Unlock()
-	t.host.feeds.release(t.feed)
+	t.broadcaster.mu.Lock()
+	delete(t.broadcaster.subscriptions, t)
+	t.broadcaster.mu.Unlock()
+	t.host.broadcasters.release(t.broadcaster)
 	if t.closeStream != nil {
 		t.closeStream()
 	}
 }
 
-func (t *feedTail) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
+func (t *runSubscription) next(ctx context.Context, tick <-chan time.Time) (domain.Event, error) {
 	if t.head != nil {
 		head := *t.head
 		t.head, t.skipTasks = nil, true
@@ -127,13 +127,13 @@ const largeEvent = 64 << 10
 
 // fit limits the history of a task, and the parts of an event to those that the client
 // accepts.
-func (t *feedTail) fit(event domain.Event, err error) (domain.Event, error) {
+func (t *runSubscription) fit(event domain.Event, err error) (domain.Event, error) {
 	if err != nil || t.modes == nil && (t.history == nil || event.Kind != domain.EventTask) {
 		return event, err
 	}
 	decoded, err := a2ajson.Decode(event)
 	if err != nil {
-		t.host.cfg.Logger.Error("stored event unreadable", "run", t.feed.runID, "number", event.Number, "error", err)
+		t.host.cfg.Logger.Error("stored event unreadable", "run", t.broadcaster.runID, "number", event.Number, "error", err)
 		return event, nil
 	}
 	if task, ok := decoded.(*a2a.Task); ok {
@@ -148,7 +148,7 @@ const logTimeout = 10 * time.Second
 
 // fromLogWithTimeout is fromLog with a timeout. While the log is unavailable, or the
 // user reads too much at once, it gives errNoEvent, for at most the run timeout.
-func (t *feedTail) fromLogWithTimeout(ctx context.Context) (domain.Event, error) {
+func (t *runSubscription) fromLogWithTimeout(ctx context.Context) (domain.Event, error) {
 	look, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	event, err := t.fromLog(look)
@@ -166,8 +166,8 @@ func (t *feedTail) fromLogWithTimeout(ctx context.Context) (domain.Event, error)
 }
 
 // fromMemory returns the next event if it is in memory.
-func (t *feedTail) fromMemory() (domain.Event, error) {
-	f := t.feed
+func (t *runSubscription) fromMemory() (domain.Event, error) {
+	f := t.broadcaster
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	first := f.last - int64(len(f.recent)) + 1
@@ -184,7 +184,7 @@ func (t *feedTail) fromMemory() (domain.Event, error) {
 }
 
 // fromLog returns the next event from the log, or errNoEvent. A deleted run has ended.
-func (t *feedTail) fromLog(ctx context.Context) (domain.Event, error) {
+func (t *runSubscription) fromLog(ctx context.Context) (domain.Event, error) {
 	if len(t.page) == 0 {
 		if err := t.readPage(ctx); err != nil {
 			return t.endIfDeleted(err)
@@ -201,7 +201,7 @@ func (t *feedTail) fromLog(ctx context.Context) (domain.Event, error) {
 		t.at = event.Number
 		return event, nil
 	}
-	task, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, false)
+	task, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.broadcaster.runID, false)
 	switch {
 	case err != nil:
 		return t.endIfDeleted(err)
@@ -214,26 +214,26 @@ func (t *feedTail) fromLog(ctx context.Context) (domain.Event, error) {
 }
 
 // readPage reads the next events from the log, if any.
-func (t *feedTail) readPage(ctx context.Context) error {
-	bytes, err := t.host.cfg.Log.EventBytes(ctx, t.caller, t.feed.runID, t.at)
+func (t *runSubscription) readPage(ctx context.Context) error {
+	bytes, err := t.host.cfg.Log.EventBytes(ctx, t.caller, t.broadcaster.runID, t.at)
 	if err != nil || bytes == 0 {
 		return err
 	}
 	if err := t.reserved.take(ctx, t.caller.Username, bytes); err != nil {
 		return err
 	}
-	t.page, err = t.host.cfg.Log.Events(ctx, t.caller, t.feed.runID, t.at)
+	t.page, err = t.host.cfg.Log.Events(ctx, t.caller, t.broadcaster.runID, t.at)
 	return err
 }
 
 // wholeTask returns the task in place of events that were removed by retention. Nothing
 // follows it.
-func (t *feedTail) wholeTask(ctx context.Context) (domain.Event, error) {
+func (t *runSubscription) wholeTask(ctx context.Context) (domain.Event, error) {
 	t.page = nil
-	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.feed.runID); err != nil {
+	if err := t.host.reserveTask(ctx, t.reserved, t.caller, t.broadcaster.runID); err != nil {
 		return t.endIfDeleted(err)
 	}
-	stored, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.feed.runID, true)
+	stored, err := t.host.cfg.Log.Task(ctx, t.caller, "", t.broadcaster.runID, true)
 	if err != nil {
 		return t.endIfDeleted(err)
 	}
@@ -243,7 +243,7 @@ func (t *feedTail) wholeTask(ctx context.Context) (domain.Event, error) {
 
 // endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
 // that has seen no final event gets one first.
-func (t *feedTail) endIfDeleted(err error) (domain.Event, error) {
+func (t *runSubscription) endIfDeleted(err error) (domain.Event, error) {
 	if !errors.Is(err, domain.ErrNotFound) {
 		return domain.Event{}, fmt.Errorf("follow a run: %w", err)
 	}
@@ -251,7 +251,7 @@ func (t *feedTail) endIfDeleted(err error) (domain.Event, error) {
 		return domain.Event{}, io.EOF
 	}
 	t.at++
-	task := a2a.TaskInfo{TaskID: a2a.TaskID(t.feed.runID), ContextID: t.contextID}
+	task := a2a.TaskInfo{TaskID: a2a.TaskID(t.broadcaster.runID), ContextID: t.contextID}
 	return a2ajson.Encode(t.at, a2a.NewStatusUpdateEvent(task, a2a.TaskStateCanceled, nil))
 }
 
@@ -277,10 +277,10 @@ func asksForInput(event domain.Event) bool {
 
 // stillWaits reports whether a run that asked for input waits for it: the answer may be
 // there, and nothing that follows it yet.
-func (t *feedTail) stillWaits(ctx context.Context) bool {
+func (t *runSubscription) stillWaits(ctx context.Context) bool {
 	look, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
-	task, err := t.host.cfg.Log.Task(look, t.caller, "", t.feed.runID, false)
+	task, err := t.host.cfg.Log.Task(look, t.caller, "", t.broadcaster.runID, false)
 	if err != nil {
 		return !errors.Is(err, domain.ErrNotFound)
 	}
@@ -288,7 +288,7 @@ func (t *feedTail) stillWaits(ctx context.Context) bool {
 }
 
 // wait returns when there may be a new event.
-func (t *feedTail) wait(ctx context.Context, tick <-chan time.Time) error {
+func (t *runSubscription) wait(ctx context.Context, tick <-chan time.Time) error {
 	var due <-chan time.Time
 	if !t.unavailableSince.IsZero() {
 		timer := time.NewTimer(pollInterval)

@@ -94,9 +94,9 @@ func (h *Host) endRunAt(ctx context.Context, agent *Agent, owner string, stored 
 	}
 }
 
-// publishEnd passes the final event to the run and the tails of this host.
+// publishEnd passes the final event to the run and the subscriptions of this host.
 func (h *Host) publishEnd(runID string, last domain.Event) {
-	f := h.feeds.find(runID)
+	f := h.broadcasters.find(runID)
 	if f == nil {
 		return
 	}

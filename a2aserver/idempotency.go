@@ -35,9 +35,9 @@ func sentMessage(request *a2a.SendMessageRequest) (domain.SentMessage, error) {
 // maxMessageKey is the longest id of a message that is stored as it is, in characters.
 const maxMessageKey = 64
 
-// sentLately reports whether a message was sent to this host before, and remembers it. So
+// sentBefore reports whether a message was sent to this host before, and remembers it. So
 // hardly any message is executed twice until the log refuses it.
-func (s *agentService) sentLately(request domain.RunRequest) bool {
+func (s *agentService) sentBefore(request domain.RunRequest) bool {
 	if request.Message.Key == "" {
 		return false
 	}
@@ -150,9 +150,9 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	return domain.Task{}, errOtherBody
 }
 
-// followRepeated opens a tail of the task of a message that was sent before, from its first
+// followRepeated opens a subscription of the task of a message that was sent before, from its first
 // event on.
-func (s *agentService) followRepeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (*feedTail, error) {
+func (s *agentService) followRepeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (*runSubscription, error) {
 	stored, err := s.repeated(ctx, request, cause)
 	if err != nil {
 		return nil, err
