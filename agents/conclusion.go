@@ -10,10 +10,10 @@ import (
 	"parley/llm"
 )
 
-// look notes the metadata of an artifact that holds a query.
-func (w *Run) look(artifact *a2a.Artifact) {
+// addStep adds the metadata of an artifact that holds a query.
+func (w *Run) addStep(artifact *a2a.Artifact) {
 	if id := string(artifact.ID); id == GeneratedQuery || strings.HasPrefix(id, stepPrefix) {
-		w.looked = append(w.looked, artifact.Metadata)
+		w.steps = append(w.steps, artifact.Metadata)
 	}
 }
 
@@ -23,7 +23,7 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	answered, least := false, 0.0
 	var readings []string
 	var offered []domain.InputOption
-	for _, step := range w.looked {
+	for _, step := range w.steps {
 		if found, ok := step["answered"].(bool); ok && !found {
 			continue
 		}
@@ -69,7 +69,7 @@ func (w *Run) Remarks() string {
 		}
 		readings = append(readings, "Answered from the namespace "+name+".")
 	}
-	for _, step := range w.looked {
+	for _, step := range w.steps {
 		reading, _ := step["reasoning"].(string)
 		assumed := step["alternatives"] != nil || step["certainty"] == likely
 		if assumed {

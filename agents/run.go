@@ -47,8 +47,8 @@ type Run struct {
 	// its run.
 	offered   []domain.InputOption
 	offeredBy string
-	// looked has the metadata of the steps that were looked up.
-	looked []map[string]any
+	// steps has the metadata of the steps that were run.
+	steps []map[string]any
 }
 
 // errStopped says that the run was stopped and its events are no longer read.
@@ -83,7 +83,7 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 			w.stored = &a2a.Task{}
 		}
 		for _, artifact := range w.stored.Artifacts {
-			w.look(artifact)
+			w.addStep(artifact)
 		}
 		if w.state().Terminal() || w.waits() {
 			return
@@ -234,7 +234,7 @@ func (w *Run) EmitArtifact(ctx context.Context, id string, metadata map[string]a
 	}
 	event := a2a.NewArtifactEvent(w.execution, parts...)
 	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
-	w.look(event.Artifact)
+	w.addStep(event.Artifact)
 	return w.emit(ctx, event)
 }
 

@@ -72,7 +72,7 @@ func lookUp(ctx context.Context, w *agents.Run, index int, instruction string, b
 			return llm.Step{}, err
 		}
 	}
-	found, err := w.LookUp(ctx, index, instruction, before)
+	found, err := w.RunStep(ctx, index, instruction, before)
 	if err != nil {
 		return llm.Step{}, err
 	}

@@ -24,14 +24,14 @@ func find(ctx context.Context, w *agents.Run) error {
 	var found agents.Found
 	var err error
 	if query := w.Artifact(agents.GeneratedQuery); query != nil {
-		if found, err = w.LookUpAgain(ctx, query); err != nil {
+		if found, err = w.RunStepAgain(ctx, query); err != nil {
 			return err
 		}
 	} else {
 		if err = w.Recall(ctx); err != nil {
 			return err
 		}
-		if found, err = w.LookUp(ctx, 0, w.Question(), nil); err != nil {
+		if found, err = w.RunStep(ctx, 0, w.Question(), nil); err != nil {
 			return err
 		}
 		if found.Refusal != nil {

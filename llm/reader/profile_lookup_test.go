@@ -13,9 +13,9 @@ import (
 	"parley/llm/reader/profile"
 )
 
-// TestLookUp finds the values of a column that has too many to be listed, and that
+// TestSearchValues finds the values of a column that has too many to be listed, and that
 // questions name.
-func TestLookUp(t *testing.T) {
+func TestSearchValues(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)
 	d.Exec(`CREATE TABLE ports AS SELECT 'Base ' || i AS name, i AS berths FROM range(5000) AS r(i)`,
@@ -38,7 +38,7 @@ func TestLookUp(t *testing.T) {
 		tokens := link.Tokenize(question)
 		phrases := link.Phrases(tokens, cat, now)
 		before := d.Queries.Load()
-		cells, err := profile.LookUp(t.Context(), d, cat, phrases)
+		cells, err := profile.SearchValues(t.Context(), d, cat, phrases)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +62,10 @@ func TestLookUp(t *testing.T) {
 		t.Errorf("looked for %q", phrases)
 	}
 	away := errors.New("away")
-	if _, err := profile.LookUp(t.Context(), failingData{d, "ports", away}, cat, []string{"x"}); !errors.Is(err, away) {
+	if _, err := profile.SearchValues(t.Context(), failingData{d, "ports", away}, cat, []string{"x"}); !errors.Is(err, away) {
 		t.Errorf("got %v", err)
 	}
-	if cells, err := profile.LookUp(t.Context(), failingData{d, "ports", fmt.Errorf("%w: x", llm.ErrBadQuery)}, cat, []string{"x"}); err != nil || cells != nil {
+	if cells, err := profile.SearchValues(t.Context(), failingData{d, "ports", fmt.Errorf("%w: x", llm.ErrBadQuery)}, cat, []string{"x"}); err != nil || cells != nil {
 		t.Errorf("got %v", err)
 	}
 }

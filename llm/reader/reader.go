@@ -82,7 +82,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 	for _, q := range questions {
 		phrases = append(phrases, link.Phrases(link.Tokenize(q), cat, task.Now)...)
 	}
-	cells, err := profile.LookUp(ctx, task.Data, cat, phrases)
+	cells, err := profile.SearchValues(ctx, task.Data, cat, phrases)
 	if err != nil {
 		return nil, err
 	}

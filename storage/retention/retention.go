@@ -40,8 +40,8 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 
-// Store has the records. What removes gets an age, and removes at most Config.Batch
-// of what is older.
+// Store has the records. Methods with an age delete at most Config.Batch records that are
+// older.
 type Store interface {
 	domain.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)

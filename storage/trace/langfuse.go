@@ -115,7 +115,7 @@ func refused(attempt string, status int) error {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		reason += ": Langfuse does not take these keys"
 	case status/100 == 3:
-		reason += ": the address sends elsewhere; set the right one"
+		reason += ": the address redirects to another one; set that"
 	}
 	return fmt.Errorf("%w: %s: %d %s", domain.ErrTracing, attempt, status, reason)
 }

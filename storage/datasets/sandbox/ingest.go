@@ -295,7 +295,7 @@ func checkRegular(dir, path string) (int64, error) {
 	case err != nil:
 		return 0, fmt.Errorf("a file that cannot be looked at: %w", err)
 	case !info.Mode().IsRegular():
-		return 0, fmt.Errorf("the file %.200q, which is none: %v", path, info.Mode())
+		return 0, fmt.Errorf("%.200q is not a regular file: %v", path, info.Mode())
 	}
 	return info.Size(), nil
 }

@@ -48,11 +48,11 @@ type Found struct {
 	Refusal *llm.UnanswerableError
 }
 
-// LookUp writes a query for a step, counted from 0, and runs it. One that is refused or
+// RunStep writes a query for a step, counted from 0, and runs it. One that is refused or
 // fails is rewritten once, with the reason. A step that the data cannot answer has its
 // Failure set. A step with two readings suspends the run with a question to the user; when
 // it is resumed, the query is that of the reading that was chosen.
-func (w *Run) LookUp(ctx context.Context, step int, instruction string, before []llm.Step) (Found, error) {
+func (w *Run) RunStep(ctx context.Context, step int, instruction string, before []llm.Step) (Found, error) {
 	if len(w.task.Datasets) == 0 {
 		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
@@ -228,7 +228,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 		result, err = w.query(ctx, found.Query, !found.Verified)
 	}
 	if err != nil {
-		return fmt.Errorf("look up: %w", err)
+		return fmt.Errorf("run a step: %w", err)
 	}
 	if result.Rewritten || found.Search != nil && result.SQL != "" {
 		found.Query = clean(result.SQL, maxQuery)
@@ -308,9 +308,9 @@ func (f Found) RowsMetadata() map[string]any {
 	return metadata
 }
 
-// LookUpAgain runs the query of an artifact that was emitted before, or the search in its
+// RunStepAgain runs the query of an artifact that was emitted before, or the search in its
 // metadata.
-func (w *Run) LookUpAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
+func (w *Run) RunStepAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
 	found.Confidence, found.Alternatives = readCertainty(artifact.Metadata)
 	if found.Failure != "" {

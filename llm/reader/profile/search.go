@@ -22,10 +22,10 @@ const (
 	lookUpCells = 20
 )
 
-// LookUp searches phrases among the values that a catalog does not list, with one query for
+// SearchValues searches phrases among the values that a catalog does not list, with one query for
 // each table that has such text columns. Phrases are in lower case; case and surrounding
 // blanks of values do not count.
-func LookUp(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []string) ([]catalog.Cell, error) {
+func SearchValues(ctx context.Context, data llm.Data, cat *catalog.Catalog, phrases []string) ([]catalog.Cell, error) {
 	if len(phrases) == 0 {
 		return nil, nil
 	}
