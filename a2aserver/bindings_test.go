@@ -190,7 +190,7 @@ func TestBindingsAgree(t *testing.T) {
 	})
 }
 
-// withCards gives the agent of a host an extended card.
+// withCards returns the agent of a host an extended card.
 func withCards(cfg *Config) {
 	cfg.DefaultAgent = "echo"
 	cfg.Agents[0].ExtendedCard = func(context.Context, domain.Caller, string) (*a2a.AgentCard, error) {

@@ -82,7 +82,7 @@ func (f *fakeAgent) subscribe(ctx context.Context, request *a2a.SubscribeToTaskR
 	return f.subscribing(ctx, request, after)
 }
 
-// fakeSubscription gives its events, then what end says: an error, or, when that is nil,
+// fakeSubscription returns its events, then what end says: an error, or, when that is nil,
 // nothing until the reader goes.
 type fakeSubscription struct {
 	events []domain.Event

@@ -71,7 +71,7 @@ func grpcAs(t testing.TB, who domain.Caller, pairs ...string) context.Context {
 	return metadata.AppendToOutgoingContext(t.Context(), pairs...)
 }
 
-// inGRPC gives JSON as a request of gRPC.
+// inGRPC returns JSON as a request of gRPC.
 func inGRPC[M proto.Message](t testing.TB, text string, into M) M {
 	t.Helper()
 	if err := protojson.Unmarshal([]byte(text), into); err != nil {

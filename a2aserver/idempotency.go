@@ -44,7 +44,7 @@ func (s *agentService) sentBefore(request domain.RunRequest) bool {
 	return s.host.recent.add(request.Caller.Username, s.agent.Name, request.Message.Key)
 }
 
-// checkSent gives ErrMessageSent for a message that has made a run.
+// checkSent returns ErrMessageSent for a message that has made a run.
 func (s *agentService) checkSent(ctx context.Context, who domain.Caller, message domain.SentMessage) error {
 	_, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
 	if errors.Is(err, domain.ErrNotFound) {

@@ -102,7 +102,7 @@ func TestReadOnlyTokenCancels(t *testing.T) {
 	})
 }
 
-// readOnly gives alice a read-only token for a namespace of hers.
+// readOnly returns alice a read-only token for a namespace of hers.
 func readOnly(t *testing.T, store *sqlstore.Store, namespace string) domain.Caller {
 	t.Helper()
 	token := domain.NewToken{

@@ -353,7 +353,7 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 	return none{}, agent.DeleteTaskPushConfig(ctx, request)
 }
 
-// encodeNone gives google.protobuf.Empty.
+// encodeNone returns google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
 func openMessage(agent service, r *http.Request, message *a2a.SendMessageRequest) (subscription, error) {

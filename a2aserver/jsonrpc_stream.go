@@ -19,7 +19,7 @@ import (
 type envelope struct {
 	// head and end enclose each event.
 	head, end []byte
-	// convert gives an event in another version of the protocol; nil for the stored one.
+	// convert returns an event in another version of the protocol; nil for the stored one.
 	convert func(event domain.Event) ([]byte, error)
 	// refusal writes an error that ends the stream; refused is the name of its event.
 	refusal func(failure *jsonrpc.Error, err error) []byte

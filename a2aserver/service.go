@@ -34,7 +34,7 @@ type service interface {
 	// subscribe subscriptions a task. after is the last event that the client has; with -1
 	// the task comes first, with the number of its last event.
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error)
-	// extendedCard gives the card for the caller without signatures, those of one version
+	// extendedCard returns the card for the caller without signatures, those of one version
 	// of the protocol.
 	extendedCard(ctx context.Context, tenant string) (*a2a.AgentCard, error)
 }

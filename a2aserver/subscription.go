@@ -241,7 +241,7 @@ func (t *runSubscription) wholeTask(ctx context.Context) (domain.Event, error) {
 	return a2ajson.Encode(stored.LastEvent, t.host.readTask(stored))
 }
 
-// endIfDeleted gives io.EOF if the run was deleted. Deleting cancels a run: a client
+// endIfDeleted returns io.EOF if the run was deleted. Deleting cancels a run: a client
 // that has seen no final event gets one first.
 func (t *runSubscription) endIfDeleted(err error) (domain.Event, error) {
 	if !errors.Is(err, domain.ErrNotFound) {

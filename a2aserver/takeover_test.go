@@ -346,7 +346,7 @@ func TestAcrossProcesses(t *testing.T) {
 	}
 }
 
-// olderLog gives runs as one whose runs were begun by an older program.
+// olderLog returns runs as one whose runs were begun by an older program.
 type olderLog struct{ *sqlstore.Store }
 
 func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error) {

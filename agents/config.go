@@ -18,7 +18,7 @@ type Lake interface {
 	// Datasets lists those that the caller may read. ErrNotFound when the namespace is not
 	// visible to the caller, or there is nothing to read.
 	Datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) ([]domain.DatasetData, error)
-	// LinksBetween gives the usable links between what Datasets gave the caller shortly before,
+	// LinksBetween returns the usable links between what Datasets gave the caller shortly before,
 	// declared ones first. The namespace may be missing.
 	LinksBetween(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, datasets []domain.DatasetData) ([]domain.MeasuredLink, error)
 	// QueryGuarded runs one SELECT that a job wrote, after the join guard, which may rewrite
@@ -26,17 +26,17 @@ type Lake interface {
 	QueryGuarded(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	// QueryOver runs one SELECT as it is, over what Datasets gave the caller shortly before.
 	QueryOver(ctx context.Context, caller domain.Caller, datasets []domain.DatasetData, sql string) (domain.QueryResult, error)
-	// Search gives the passages of a dataset that match some words best. An invalid request
+	// Search returns the passages of a dataset that match some words best. An invalid request
 	// is ErrInvalid.
 	Search(ctx context.Context, caller domain.Caller, in domain.DataScope, dataset, words string, limit int) (domain.QueryResult, error)
 }
 
 // Memory reads the earlier turns of a conversation.
 type Memory interface {
-	// RecentTurns gives the last completed turns, at most limit, latest first, without
+	// RecentTurns returns the last completed turns, at most limit, latest first, without
 	// results that are larger than domain.InlineResult.
 	RecentTurns(ctx context.Context, caller domain.Caller, conversationID string, limit int) ([]domain.Run, error)
-	// Run gives the run of a turn, with its whole result; ErrNotFound when it was
+	// Run returns the run of a turn, with its whole result; ErrNotFound when it was
 	// deleted.
 	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
 }
@@ -52,7 +52,7 @@ type Feedback interface {
 	Rate(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 }
 
-// Models gives the model that does the jobs; "" and "" for the default.
+// Models returns the model that does the jobs; "" and "" for the default.
 type Models interface {
 	Jobs(provider, model string) (llm.Jobs, error)
 }

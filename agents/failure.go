@@ -134,7 +134,7 @@ func (w *Run) fail(ctx context.Context, err error) {
 // maxRefusalTexts limits the words and suggestions of a refusal.
 const maxRefusalTexts = 10
 
-// plainTexts gives untrusted texts for a reader.
+// plainTexts returns untrusted texts for a reader.
 func plainTexts(texts []string) []string {
 	plain := []string{}
 	for _, text := range texts[:min(len(texts), maxRefusalTexts)] {

@@ -31,7 +31,7 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 }
 
 // Plan returns the steps of the answer. There is at least one: the question itself if the
-// model gives none.
+// model returns none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
 	if option, ok := named(w.offered, w.request.Text); ok {

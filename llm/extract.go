@@ -15,7 +15,7 @@ import (
 
 // Extractor extracts rows from free text.
 type Extractor interface {
-	// Extract gives the rows of a text in its order: JSON objects with all the fields in
+	// Extract returns the rows of a text in its order: JSON objects with all the fields in
 	// their order. Values are texts, numbers, booleans and null.
 	Extract(ctx context.Context, task ExtractTask) (Extraction, error)
 }

@@ -29,7 +29,7 @@ var (
 		count sum avg min max cast date year month day over partition row rows using true false`)
 )
 
-// nearMissText gives, for the names in failed queries that do not exist, similar ones that
+// nearMissText returns, for the names in failed queries that do not exist, similar ones that
 // do, and the columns of every dataset that such a query names.
 func nearMissText(failed []FailedQuery, datasets []Dataset) string {
 	var names []string

@@ -33,7 +33,7 @@ type Agents interface {
 	// the store has the result.
 	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
 
-	// Input gives what a run asks the user; nil when it does not wait. ErrNotFound when
+	// Input returns what a run asks the user; nil when it does not wait. ErrNotFound when
 	// there is no such run.
 	Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error)
 	// Answer answers it with the id of an option or a text, and the run continues. ErrConflict

@@ -593,7 +593,7 @@ func (s *service) haveQuestions() {
 	}
 }
 
-// haveTokens gives alice two datasets and three restricted tokens: two for
+// haveTokens returns alice two datasets and three restricted tokens: two for
 // namespace shop, one of which writes, and one that writes to the dataset in it.
 func (s *service) haveTokens() {
 	s.t.Helper()

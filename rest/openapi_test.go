@@ -34,7 +34,7 @@ var tenant = regexp.MustCompile(`(/a2a/:agent)(/:owner|/:owner/:namespace)(/mess
 
 var parameters = regexp.MustCompile(`[:*]\w+|\{\w+\}`)
 
-// route gives an operation the same form wherever it is written. HEAD is
+// route returns an operation the same form wherever it is written. HEAD is
 // described once, for all; an end in '/' with the path without it, as is a tenant; assets, whose
 // names come from what is in them, together.
 func route(method, path string) string {

@@ -306,7 +306,7 @@ func TestNamesThatArePartsOfPaths(t *testing.T) {
 	}
 }
 
-// TestNamespaceCalledNew gives rows to a dataset in a namespace called new.
+// TestNamespaceCalledNew returns rows to a dataset in a namespace called new.
 func TestNamespaceCalledNew(t *testing.T) {
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))

@@ -14,7 +14,7 @@ var inherited = set("constructor hasOwnProperty isPrototypeOf propertyIsEnumerab
 
 var pathEscapes = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`, `]`, `\]`, `'`, `\'`, `"`, `\"`)
 
-// name gives a field a name that no column has.
+// name returns a field a name that no column has.
 func (d *drawing) name(wish string) string {
 	for d.taken[wish] {
 		wish += "_"

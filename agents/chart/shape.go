@@ -175,7 +175,7 @@ func (t *table) overPeriods(over *column, categories, measures []*column) *shape
 	return t.limitSeries(s)
 }
 
-// twoCategories gives bars with a series.
+// twoCategories returns bars with a series.
 func (t *table) twoCategories(categories, measures []*column) *shape {
 	a, b := categories[0], categories[1]
 	switch {

@@ -183,7 +183,7 @@ func (a address) with(better address) address {
 	return a
 }
 
-// hostPort gives host and port, without the port that the scheme has by default.
+// hostPort returns host and port, without the port that the scheme has by default.
 func (a address) hostPort() string {
 	host, port := splitPort(a.host)
 	if a.port != "" {

@@ -96,7 +96,7 @@ func knownType(name string) bool {
 	return ok
 }
 
-// Normalize gives encodings and types their usual names, and returns what is wrong with
+// Normalize returns encodings and types their usual names, and returns what is wrong with
 // the options.
 func (o *IngestOptions) Normalize() []FieldError {
 	var wrong []FieldError

@@ -87,12 +87,12 @@ type Attachment struct {
 // Attachments keeps the files that questions brought. They are added with the run: see
 // RunRequest.
 type Attachments interface {
-	// ConversationData gives the datasets of the caller's conversation, of several with one
+	// ConversationData returns the datasets of the caller's conversation, of several with one
 	// name the last.
 	ConversationData(ctx context.Context, caller Caller, conversationID string) ([]DatasetData, error)
 	// CountAttachments counts the files of a conversation.
 	CountAttachments(ctx context.Context, caller Caller, conversationID string) (int, error)
-	// PendingAttachments gives the files of a run that have no datasets yet, in order.
+	// PendingAttachments returns the files of a run that have no datasets yet, in order.
 	PendingAttachments(ctx context.Context, caller Caller, runID string) ([]Attachment, error)
 	// CommitAttachment makes the datasets of a file visible, whose files were listed as
 	// orphaned before they were written. ErrConflict when it has some, ErrNotFound when it
@@ -108,14 +108,14 @@ type Lake interface {
 	DatasetData(ctx context.Context, caller Caller, ref DatasetRef) (DatasetData, error)
 	// DatasetDataByID is DatasetData for one that was found before.
 	DatasetDataByID(ctx context.Context, caller Caller, id string) (DatasetData, error)
-	// NamespaceData gives all of a namespace's datasets that the caller may
+	// NamespaceData returns all of a namespace's datasets that the caller may
 	// read. ErrNotFound when the caller may not see the namespace.
 	NamespaceData(ctx context.Context, caller Caller, ref NamespaceRef) ([]DatasetData, error)
 	// CommitVersion makes a change visible, all of it or nothing. ErrNotFound
 	// when the dataset is gone.
 	CommitVersion(ctx context.Context, change VersionChange) error
 
-	// UnnamedObjects gives those of some objects that no dataset or attachment names now.
+	// UnnamedObjects returns those of some objects that no dataset or attachment names now.
 	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
 	// AddOrphanedObjects lists objects that are to be written; they are removed
 	// when no version names them that long from now. A second call extends the time.

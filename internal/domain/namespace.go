@@ -8,5 +8,5 @@ type NamespaceRef struct {
 	Name  string
 }
 
-// String gives "owner/name".
+// String returns "owner/name".
 func (r NamespaceRef) String() string { return r.Owner + "/" + r.Name }

@@ -206,7 +206,7 @@ const (
 	SketchSample = 32
 )
 
-// Estimate gives about how many different values there are.
+// Estimate returns about how many different values there are.
 func (s Sketch) Estimate() int64 {
 	if len(s) != SketchSize {
 		return 0

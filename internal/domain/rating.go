@@ -53,6 +53,6 @@ type Ratings interface {
 	// ReleaseRating ends a lease without a rating. Its day is among the former days of
 	// later leases, since the tracing store may have a score.
 	ReleaseRating(ctx context.Context, lease RatingLease) error
-	// Rating gives the rating of a run; ErrNotFound when it has none.
+	// Rating returns the rating of a run; ErrNotFound when it has none.
 	Rating(ctx context.Context, caller Caller, runID string) (Rating, error)
 }

@@ -52,7 +52,7 @@ type SavedQueries interface {
 	SaveQuery(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind, query SavedQuery) error
 	// DeleteSavedQuery is for the owner and editors of the namespace.
 	DeleteSavedQuery(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind, id string) error
-	// VerifiedQuery gives the SQL that was verified for a question; ErrNotFound when there is
+	// VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is
 	// none. The caller may see the namespace, and not all that the query reads.
 	VerifiedQuery(ctx context.Context, caller Caller, in NamespaceRef, question string) (string, error)
 }

@@ -42,7 +42,7 @@ func (a Access) Strongest() Role {
 	return a.Role
 }
 
-// Grant gives a user a role on a namespace or a dataset.
+// Grant returns a user a role on a namespace or a dataset.
 type Grant struct {
 	Username string
 	Role     Role
@@ -63,19 +63,19 @@ type SharedRun struct {
 // RunShares shares completed runs by links. A run is for those who may read, when they open
 // the link, all datasets that it read and that its texts name.
 type RunShares interface {
-	// SharableRun gives the namespace of a run that the caller may share. ErrInvalid for one
+	// SharableRun returns the namespace of a run that the caller may share. ErrInvalid for one
 	// that cannot be shared: it is not about a namespace, or follows other runs or attachments,
 	// whose contents it may repeat.
 	SharableRun(ctx context.Context, caller Caller, runID string) (NamespaceRef, error)
 	// ShareRun shares a run of the caller's that read and named the datasets with these ids,
-	// and gives the id of the link. A run has one link.
+	// and returns the id of the link. A run has one link.
 	ShareRun(ctx context.Context, caller Caller, runID string, read, named []string) (id string, err error)
-	// RunShare gives the id of the link to a run of the caller's, "" for none.
+	// RunShare returns the id of the link to a run of the caller's, "" for none.
 	RunShare(ctx context.Context, caller Caller, runID string) (id string, err error)
 	// EndRunShare ends the link; ErrNotFound when there is none.
 	EndRunShare(ctx context.Context, caller Caller, runID string) error
-	// SharedRun gives a run by its link. ErrNotFound to those who may not read all its data.
+	// SharedRun returns a run by its link. ErrNotFound to those who may not read all its data.
 	SharedRun(ctx context.Context, caller Caller, id string) (SharedRun, error)
-	// SharedResult gives its result, a JSON document.
+	// SharedResult returns its result, a JSON document.
 	SharedResult(ctx context.Context, caller Caller, id string) (json.RawMessage, error)
 }

@@ -101,14 +101,14 @@ type Tasks interface {
 	// conversation that the caller's token does not cover is ErrNoConversation; one that does not
 	// exist is no error.
 	ResolveRun(ctx context.Context, request *RunRequest) error
-	// SentRun gives the id of the run that a message of the caller has made or answered, and
+	// SentRun returns the id of the run that a message of the caller has made or answered, and
 	// the digest of the one that made it.
 	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
-	// ConversationNamespace gives the namespace that the last run of a conversation asked;
+	// ConversationNamespace returns the namespace that the last run of a conversation asked;
 	// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more. It
 	// is zero in a conversation that has attachments alone.
 	ConversationNamespace(ctx context.Context, caller Caller, conversationID string) (NamespaceRef, error)
-	// WaitingRuns gives the ids of runs in a conversation that wait for an answer, at most
+	// WaitingRuns returns the ids of runs in a conversation that wait for an answer, at most
 	// two; or only that of the run that a message has answered.
 	WaitingRuns(ctx context.Context, caller Caller, agent, conversationID, message string) ([]string, error)
 	// Append writes a change and then calls done: with ErrConflict when the change does
@@ -119,23 +119,23 @@ type Tasks interface {
 	// one fails. Append does not block, and done must not.
 	Append(change TaskChange, done func(error))
 
-	// Task gives the task of one of the caller's runs by an agent; "" for any.
+	// Task returns the task of one of the caller's runs by an agent; "" for any.
 	Task(ctx context.Context, caller Caller, agent, runID string, artifacts bool) (Task, error)
-	// ArtifactBytes gives the size of the artifacts of one of the caller's runs; 0 when
+	// ArtifactBytes returns the size of the artifacts of one of the caller's runs; 0 when
 	// there is no such run.
 	ArtifactBytes(ctx context.Context, caller Caller, runID string) (int, error)
 	// Tasks lists the caller's tasks, the last changed first. total ignores the limit and
 	// the cursor.
 	Tasks(ctx context.Context, caller Caller, filter TaskFilter) (tasks []Task, total int, err error)
-	// TaskSizes gives the sizes of the snapshots that Tasks would give, in bytes.
+	// TaskSizes returns the sizes of the snapshots that Tasks would give, in bytes.
 	TaskSizes(ctx context.Context, caller Caller, filter TaskFilter) ([]int, error)
-	// Events gives the next events of a run after a number, in order; none when there are
+	// Events returns the next events of a run after a number, in order; none when there are
 	// none yet.
 	Events(ctx context.Context, caller Caller, runID string, after int64) ([]Event, error)
-	// EventBytes gives the size of what Events would give; 0 for none.
+	// EventBytes returns the size of what Events would give; 0 for none.
 	EventBytes(ctx context.Context, caller Caller, runID string, after int64) (int, error)
 
-	// RecentTurns gives the last completed turns of a conversation, at most limit, latest
+	// RecentTurns returns the last completed turns of a conversation, at most limit, latest
 	// first, without large results, as Conversation does. None when there is no such
 	// conversation.
 	RecentTurns(ctx context.Context, caller Caller, conversationID string, limit int) ([]Run, error)
@@ -182,7 +182,7 @@ type Hosts interface {
 	// ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it
 	// no longer waits after that event.
 	ResumeRun(ctx context.Context, holder string, answered AnsweredRun) (ClaimedRun, error)
-	// HostRuns gives the ids of the open runs that a host owns. Nobody owns one that waits
+	// HostRuns returns the ids of the open runs that a host owns. Nobody owns one that waits
 	// for an answer, until it is claimed.
 	HostRuns(ctx context.Context, holder string) ([]string, error)
 	// ReleaseRun releases a run that its host does not execute. It does not count as a
@@ -190,7 +190,7 @@ type Hosts interface {
 	ReleaseRun(ctx context.Context, holder, runID string) error
 	// ReleaseRuns releases all runs of a host that stops.
 	ReleaseRuns(ctx context.Context, holder string) error
-	// LastEvents gives the numbers of the last events of runs, without runs that do not
+	// LastEvents returns the numbers of the last events of runs, without runs that do not
 	// exist.
 	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)
 	// Listen calls changed for runs that other processes change, until ctx ends; an empty

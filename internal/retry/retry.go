@@ -23,7 +23,7 @@ type Policy struct {
 	Timeout time.Duration
 	// Retryable says whether an error is temporary; nil for all.
 	Retryable func(error) bool
-	// After gives the shortest pause that an error asks for; nil for none.
+	// After returns the shortest pause that an error asks for; nil for none.
 	After func(error) time.Duration
 	// Notify, unless nil, is called before each pause.
 	Notify func(err error, pause time.Duration)

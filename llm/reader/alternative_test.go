@@ -19,7 +19,7 @@ func workshop(tb testing.TB) (*ducktest.Duck, []llm.Dataset) {
 (3, 'oil change', 'Cy', '2025-02-20', '2025-03-01', 1.5), (4, 'tyres', 'Ada', '2024-12-01', '2024-12-05', 2)`)}
 }
 
-// TestTwoReadings gives both readings of a question that are about equally likely, in words
+// TestTwoReadings returns both readings of a question that are about equally likely, in words
 // that differ. The end-to-end tests ask this question, too.
 func TestTwoReadings(t *testing.T) {
 	t.Parallel()

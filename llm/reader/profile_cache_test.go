@@ -91,7 +91,7 @@ func (h blockedData) Query(ctx context.Context, sql string) (llm.Rows, error) {
 	return h.Data.Query(ctx, sql)
 }
 
-// TestWaitEndsWithContext gives up waiting for another caller when its own context ends.
+// TestWaitEndsWithContext returns up waiting for another caller when its own context ends.
 func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	d := ducktest.New(t)

@@ -33,7 +33,7 @@ type Records interface {
 type Objects interface {
 	// Put stores a copy of a local file.
 	Put(ctx context.Context, key, path string) error
-	// Hold gives local paths of files, which stay until release. It fetches missing ones.
+	// Hold returns local paths of files, which stay until release. It fetches missing ones.
 	Hold(ctx context.Context, files []domain.DataFile) (paths []string, release func(), err error)
 	// Ready is Hold for files that are all here. It reports whether they are.
 	Ready(files []domain.DataFile) (paths []string, release func(), ok bool)
@@ -46,7 +46,7 @@ type Objects interface {
 	Verify(ctx context.Context, files []domain.DataFile) error
 	// Compare is Verify that always reads the files, which are held.
 	Compare(ctx context.Context, files []domain.DataFile) error
-	// Source gives a local path of an object that is read once, fetched into dir if needed.
+	// Source returns a local path of an object that is read once, fetched into dir if needed.
 	Source(ctx context.Context, key, dir string) (string, error)
 	Delete(ctx context.Context, key string) error
 }

@@ -17,7 +17,7 @@ type Query struct {
 	SQL string
 	// Tables are all that the query may read.
 	Tables []Table
-	// Source gives the tables' files; nil when the tables have them.
+	// Source returns the tables' files; nil when the tables have them.
 	Source Source
 	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
 	MaxRows  int
@@ -42,11 +42,11 @@ type Sink interface {
 	Write(rows []json.RawMessage) error
 }
 
-// Source gives the files of named tables, which stay until release.
+// Source returns the files of named tables, which stay until release.
 type Source interface {
 	// Hold fetches the files that are not here.
 	Hold(ctx context.Context, tables []string) (release func(), err error)
-	// Ready gives the files when all are here. It reports whether they are.
+	// Ready returns the files when all are here. It reports whether they are.
 	Ready(tables []string) (files map[string][]string, release func(), ok bool)
 	// Verify compares the files with the records, after they could not be read. A damaged one
 	// is domain.ErrNotFound.

@@ -67,7 +67,7 @@ var sharedDir = sync.OnceValues(func() (string, error) {
 	return dir, os.Chmod(dir, 0o755)
 })
 
-// plainWorker gives how to run a worker without the race detector, which is
+// plainWorker returns how to run a worker without the race detector, which is
 // what has a limit of its address space.
 var plainWorker = sync.OnceValues(func() (string, error) {
 	if !sandbox.RaceEnabled {

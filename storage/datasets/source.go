@@ -6,7 +6,7 @@ import (
 	"parley/internal/domain"
 )
 
-// objectSource gives the files of datasets from objects.
+// objectSource returns the files of datasets from objects.
 type objectSource struct {
 	objects Objects
 	files   map[string][]domain.DataFile
@@ -55,7 +55,7 @@ func (s objectSource) Verify(ctx context.Context, tables []string) error {
 	return s.objects.Verify(ctx, s.filesOf(tables))
 }
 
-// tableFiles gives the files that tables have themselves.
+// tableFiles returns the files that tables have themselves.
 type tableFiles []Table
 
 // Hold implements Source.

@@ -109,7 +109,7 @@ type suggester struct {
 	taken map[string]bool
 }
 
-// suggest gives links from a dataset that names or values speak for, and that the rows
+// suggest returns links from a dataset that names or values speak for, and that the rows
 // confirm: one at most for each column that is not taken.
 func (m linkMeter) suggest(ctx context.Context, from domain.DatasetData, taken map[string]bool) ([]domain.MeasuredLink, error) {
 	key := fmt.Sprintf("%s %v %x", from.ID, taken, m.versions)

@@ -18,7 +18,7 @@ import (
 	"parley/storage/objects"
 )
 
-// TestDocumentedCORS gives a bucket the rule that docs/running.md shows, and
+// TestDocumentedCORS returns a bucket the rule that docs/running.md shows, and
 // sends a part from a page of that origin, as a browser would.
 func TestDocumentedCORS(t *testing.T) {
 	t.Parallel()

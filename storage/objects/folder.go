@@ -46,7 +46,7 @@ type FolderConfig struct {
 	Dir string
 	// Secret signs the addresses of parts; at least 32 bytes.
 	Secret []byte
-	// BaseURL gives the address under which clients reach Parley, such as
+	// BaseURL returns the address under which clients reach Parley, such as
 	// https://example.com/api/v1. It gets the context of PartURL.
 	BaseURL func(ctx context.Context) string
 	// Queue limits the parts that are received at once and that wait; zero for

@@ -30,11 +30,11 @@ import (
 type Store interface {
 	// Begin starts an upload. The key must be used for nothing else.
 	Begin(ctx context.Context, key string) (Upload, error)
-	// PartURL gives an address for PUT requests with one part of exactly size bytes,
+	// PartURL returns an address for PUT requests with one part of exactly size bytes,
 	// until ttl has passed; the last one sent counts. It does not check that the upload
 	// exists. The answer to PUT has the ETag that Complete needs.
 	PartURL(ctx context.Context, user string, upload Upload, number int, size int64, ttl time.Duration) (string, error)
-	// Stored gives the received parts of the plan, by number, without those of a wrong
+	// Stored returns the received parts of the plan, by number, without those of a wrong
 	// size. An upload that has ended is ErrNotFound.
 	Stored(ctx context.Context, upload Upload, plan Plan) ([]Part, error)
 	// Complete makes an object of the parts of the plan. ErrInvalid names parts that are
@@ -46,7 +46,7 @@ type Store interface {
 
 	// PutFile stores a copy of a local file. It replaces an existing object.
 	PutFile(ctx context.Context, key, path string) error
-	// Open gives an object's bytes and their number. Deleting or replacing the object
+	// Open returns an object's bytes and their number. Deleting or replacing the object
 	// does not change them.
 	Open(ctx context.Context, key string) (body io.ReadCloser, size int64, err error)
 	// ReadStart returns the first n bytes of an object, or all if it has fewer, and the number

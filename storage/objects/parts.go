@@ -101,7 +101,7 @@ func objectETag(plan Plan, parts []Part) string {
 	return joinETags(etags)
 }
 
-// joinETags gives S3's ETag of an object made of parts: the MD5 of their MD5s, and their
+// joinETags returns S3's ETag of an object made of parts: the MD5 of their MD5s, and their
 // number. It is "" where a part's ETag is not an MD5.
 func joinETags(etags []string) string {
 	joined := md5.New()

@@ -70,7 +70,7 @@ func message(role, text string) string {
 
 func truncate(text string) string { return domain.Truncate(text, maxContent) }
 
-// runIDs gives a trace the id of its run.
+// runIDs returns a trace the id of its run.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.

@@ -19,7 +19,7 @@ func rowsOf(columns []string, lines ...string) llm.Rows {
 	return rows
 }
 
-// unit gives a column a unit.
+// unit returns a column a unit.
 func unit(unit, column string, rows llm.Rows) llm.Rows {
 	rows.Units = map[string]string{column: unit}
 	return rows

@@ -243,7 +243,7 @@ func fromHalf(h uint16) float32 {
 	return math.Float32frombits(uint32(h>>15)<<31|uint32(h&0x7fff)<<13) * exponents
 }
 
-// loader gives tensors by name and checks their shapes.
+// loader returns tensors by name and checks their shapes.
 type loader struct {
 	tensors map[string]tensor
 	err     error

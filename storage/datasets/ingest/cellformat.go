@@ -18,7 +18,7 @@ type cellFormat struct {
 	// fits reports whether the format fits a group of cells. A format of
 	// text has none.
 	fits func(g cellGroup) bool
-	// expr gives the SQL that reads a cell, which is text, as a type; nil where
+	// expr returns the SQL that reads a cell, which is text, as a type; nil where
 	// DuckDB reads the type by itself.
 	expr func(cell, typ string) string
 }

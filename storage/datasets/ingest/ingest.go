@@ -171,7 +171,7 @@ type table struct {
 	report domain.IngestReport
 	// spelled counts, by column, the cells that are missing unless the column becomes text.
 	spelled []int64
-	// read gives the SQL that reads the source: a FROM clause, and for each
+	// read returns the SQL that reads the source: a FROM clause, and for each
 	// column an expression of the physical form of the type that is wanted.
 	// With sequential, the source is read on one core.
 	read func(want []string, sequential bool) (from string, exprs []string)

@@ -41,7 +41,7 @@ type jsonFile struct {
 	keyBytes int
 	// nulls are spellings of a missing value that an option gives.
 	nulls []string
-	// wanted gives the type and the order of dates that an option gives a column, "" without.
+	// wanted returns the type and the order of dates that an option gives a column, "" without.
 	wanted func(column string) (typ, order string)
 	// out gets the rows with quotes at marks, which are the ends of numbers in the row, if
 	// quoted names their columns.

@@ -30,7 +30,7 @@ func checkOptions(o domain.IngestOptions) error {
 	return nil
 }
 
-// typeName gives a type the name that it has in options.
+// typeName returns a type the name that it has in options.
 func typeName(typ string) string {
 	switch typ {
 	case typeVarchar:

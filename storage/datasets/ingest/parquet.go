@@ -117,7 +117,7 @@ func (r *run) badParquet(ctx context.Context, name string, cause error) error {
 	return refuse("%s is damaged, or not a Parquet file that can be read", name)
 }
 
-// parquetType gives our type for one that DuckDB reads from Parquet, and the
+// parquetType returns our type for one that DuckDB reads from Parquet, and the
 // expression that converts to it.
 func parquetType(typ, expr string) (to, cast string, ok bool) {
 	switch typ {

@@ -276,7 +276,7 @@ func (s *splitter) finish() {
 }
 
 // Text writes the text of a source, from which rows can be extracted, to a file in a folder
-// and gives its path: plain text and Markdown, checked as for passages, a document, or a page
+// and returns its path: plain text and Markdown, checked as for passages, a document, or a page
 // or an archive that holds no table. For a source that holds a table the path is "". It
 // refuses a text of more than limit bytes, unpacked. Errors are as those of [Run].
 func Text(ctx context.Context, from Source, options domain.IngestOptions, dir string, limit int64) (string, error) {

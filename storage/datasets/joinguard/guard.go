@@ -14,13 +14,13 @@ import (
 
 // Engine is DuckDB, over the tables of the statement.
 type Engine interface {
-	// Parse gives the tree of a statement.
+	// Parse returns the tree of a statement.
 	Parse(ctx context.Context, sql string) ([]byte, error)
 	// Query checks and runs a statement that gives one row. Invalid statements are
 	// domain.ErrInvalid. The row of a lasting one depends on the data alone, and may be
 	// remembered.
 	Query(ctx context.Context, sql string, lasting bool) (json.RawMessage, error)
-	// Print gives a statement of a tree, which may differ from it in meaning.
+	// Print returns a statement of a tree, which may differ from it in meaning.
 	Print(ctx context.Context, tree []byte) (string, error)
 }
 

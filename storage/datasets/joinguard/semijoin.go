@@ -80,7 +80,7 @@ func (s *selection) onlyCovered(found []aggregate) bool {
 	return covered
 }
 
-// owners gives, for each column of USING, the first of some relations that has it. It reports
+// owners returns, for each column of USING, the first of some relations that has it. It reports
 // false where none has.
 func (s *selection) owners(kept set) (map[string]node, bool) {
 	owners := map[string]node{}

@@ -272,7 +272,7 @@ func processorTime(pid int) time.Duration {
 // killGroup ends the processes of a worker's group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
-// lowerPriority gives all threads of a worker, which are those of its group, a lower priority
+// lowerPriority returns all threads of a worker, which are those of its group, a lower priority
 // than this process has.
 func lowerPriority(pid int) {
 	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil { // 20 less the nice value

@@ -41,7 +41,7 @@ func FuzzStatement(f *testing.F) {
 	})
 }
 
-// FuzzTree gives the validator trees that no parser made.
+// FuzzTree returns the validator trees that no parser made.
 func FuzzTree(f *testing.F) {
 	p := newParser(f)
 	for _, sql := range datasetstest.Questions {

@@ -26,7 +26,7 @@ const (
 // maxReason bounds a message, in bytes.
 const maxReason = 500
 
-// Reason gives DuckDB's message for the query's author, without paths and settings.
+// Reason returns DuckDB's message for the query's author, without paths and settings.
 func Reason(message string) string {
 	if strings.HasPrefix(message, "INTERNAL Error") || strings.HasPrefix(message, "FATAL Error") {
 		return "the query engine cannot run this query"

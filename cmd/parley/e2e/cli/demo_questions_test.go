@@ -39,7 +39,7 @@ func TestDemoQuestions(t *testing.T) {
 		}
 		return n
 	}
-	// only gives the figure of one key.
+	// only returns the figure of one key.
 	only := func(rows [][]any, key string) [][]any {
 		for _, row := range rows {
 			if row[0] == key {

@@ -67,7 +67,7 @@ func (i *ingester) has(dataset, values string) {
 	}
 }
 
-// TestIngestTablesOfOneName gives tables datasets of their own where their names become the
+// TestIngestTablesOfOneName returns tables datasets of their own where their names become the
 // same, and the same ones again.
 func TestIngestTablesOfOneName(t *testing.T) {
 	t.Parallel()

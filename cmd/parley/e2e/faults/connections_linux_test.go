@@ -106,7 +106,7 @@ const (
 	connectionsOfFew = 64
 )
 
-// TestConnectionsOverTheLimitAreRefused gives the server few descriptors: half of
+// TestConnectionsOverTheLimitAreRefused returns the server few descriptors: half of
 // them are for connections, each of which sends a request that is not whole.
 func TestConnectionsOverTheLimitAreRefused(t *testing.T) {
 	t.Parallel()

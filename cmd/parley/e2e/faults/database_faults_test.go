@@ -121,7 +121,7 @@ func lives(c e2etest.Client, ready int) {
 	}
 }
 
-// orders gives alice three orders on a server with that database.
+// orders returns alice three orders on a server with that database.
 func orders(t *testing.T, databaseURL string, args ...string) e2etest.Client {
 	t.Helper()
 	p := e2etest.Serve(t, t.TempDir(), []string{"PARLEY_DATABASE_URL=" + databaseURL}, args...)

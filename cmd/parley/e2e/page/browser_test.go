@@ -253,7 +253,7 @@ func (b *tab) pressIn(within, words string) {
 	b.click(within + named(words))
 }
 
-// clickable gives the center of the first element of an XPath that is visible, enabled,
+// clickable returns the center of the first element of an XPath that is visible, enabled,
 // in the same place for two frames and not covered by another element; null otherwise. An
 // element that is out of view, or covered by what is fixed at an edge, is scrolled.
 const clickable = `(async (path) => {
@@ -330,7 +330,7 @@ func (b *tab) write(selector, text string) {
 	b.is(field + `.value === ` + e2etest.ToJSON(text))
 }
 
-// holds gives whether a condition holds within a second. It looks again within the page: a
+// holds returns whether a condition holds within a second. It looks again within the page: a
 // request for each look takes the browser longer.
 const holds = `(async () => {
 	for (const end = performance.now() + 1000; performance.now() < end; await new Promise((done) => setTimeout(done, 20))) {

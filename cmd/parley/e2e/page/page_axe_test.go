@@ -17,7 +17,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
-// violations gives what axe-core finds wrong with what the page shows, a line each, once
+// violations returns what axe-core finds wrong with what the page shows, a line each, once
 // its colors no longer change. A browser that draws no frames for a while ends no transition.
 const violations = `(async (runOnly) => {
 	const atMost = (ms, promise) => Promise.race([promise, new Promise((done) => setTimeout(done, ms))])

@@ -12,7 +12,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
-// numbers gives the second cells, the numbers, of the rows that are shown, with spaces between.
+// numbers returns the second cells, the numbers, of the rows that are shown, with spaces between.
 const numbers = `[...document.querySelectorAll('.rows-frame tbody tr > :nth-child(2)')].map((e) => e.textContent).join(' ')`
 
 // numbered starts a server on which alice has 250 rows, with a column in which every

@@ -94,7 +94,7 @@ func (u upload) datasets(name string) []string {
 	return names
 }
 
-// filesOf gives files of several formats that hold the same rows.
+// filesOf returns files of several formats that hold the same rows.
 func filesOf(t *testing.T, rows int) []upload {
 	t.Helper()
 	text := e2etest.CSV(rows)

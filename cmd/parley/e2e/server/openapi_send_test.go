@@ -282,7 +282,7 @@ func checkCode(media node, value any) error {
 	return fmt.Errorf("the code %v is not described", code)
 }
 
-// readEvents gives server-sent events as objects whose data is JSON.
+// readEvents returns server-sent events as objects whose data is JSON.
 func readEvents(text string) (any, error) {
 	events := []any{}
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {

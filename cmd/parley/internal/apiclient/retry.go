@@ -31,7 +31,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// retryPolicy gives up after several failures in a row.
+// retryPolicy returns up after several failures in a row.
 var retryPolicy = retry.Policy{
 	Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: maxAttempts, Retryable: transient, After: retryAfter,
 }

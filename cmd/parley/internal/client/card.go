@@ -173,7 +173,7 @@ func readKeys(ctx context.Context, where string) (set cards.JWKSet, err error) {
 	return set, nil
 }
 
-// origin gives scheme, host and port of an address.
+// origin returns scheme, host and port of an address.
 func origin(address *url.URL) string {
 	port := address.Port()
 	if port == "" {

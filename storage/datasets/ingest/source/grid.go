@@ -25,7 +25,7 @@ type grid struct {
 	merges []merge
 	// last is the last row with a value, by column.
 	last []int
-	// each gives the rows that have a value, in order. Cells are valid until the next
+	// each returns the rows that have a value, in order. Cells are valid until the next
 	// row.
 	each func(give func(row int, cells []string) error) error
 	// headerRow is the number of the header from 1, 0 without one, and warnings say what is
@@ -186,7 +186,7 @@ type span struct {
 	value string
 }
 
-// filler gives merged cells the value of their first.
+// filler returns merged cells the value of their first.
 type filler struct {
 	merges []merge
 	// spans are the merged cells that go on, by column.

@@ -53,7 +53,7 @@ func (s *server) copyOf(t testing.TB, template string) string {
 
 func newName() string { return "parley_test_" + strings.ToLower(rand.Text()) }
 
-// Copies gives tests copies of one database, which takes less time than to fill each. It is
+// Copies returns tests copies of one database, which takes less time than to fill each. It is
 // safe for concurrent use.
 type Copies struct {
 	// Fill fills a new database, and leaves no connection to it open. It is called once, or

@@ -125,7 +125,7 @@ func (c *Cluster) Folder(name string) string {
 	return dir
 }
 
-// Own gives a folder to the user that the cluster runs as, for tables to be in.
+// Own returns a folder to the user that the cluster runs as, for tables to be in.
 func (c *Cluster) Own(dir string) {
 	c.t.Helper()
 	info, err := os.Stat(c.srv.dir)
