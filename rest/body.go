@@ -59,6 +59,9 @@ func accepts(wanted, mediaType string) bool {
 		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json")
 }
 
+// smallBody is the largest body that is decoded at once: that takes about a millisecond.
+const smallBody = 64 << 10
+
 // body reads a text body, unless an error was recorded before.
 func (r *request) body(limit int64, wanted string) []byte {
 	if r.failed = r.err(); r.failed != nil {
@@ -70,6 +73,9 @@ func (r *request) body(limit int64, wanted string) []byte {
 	}
 	if err == nil && r.afterBody != nil {
 		err = r.afterBody()
+	}
+	if err == nil && len(body) > smallBody {
+		r.decoding, err = r.startDecoding()
 	}
 	r.failed = err
 	return body

@@ -51,3 +51,6 @@ func (s *Server) Took(method, path string) (string, map[string]string) {
 	}
 	return c.FullPath(), values
 }
+
+// Decodes is the queue of bodies to decode.
+func (s *Server) Decodes() *fair.Queue { return s.decodes }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -33,6 +34,14 @@ var (
 	// None is refused.
 	loadQueue = fair.Config{What: "large answers", Slots: 4, SlotsPerUser: 1}
 )
+
+// decodeQueue is for decoding bodies that are not small. That uses a processor of this process,
+// where all goroutines share the processors equally: each step of a run would wait for every body.
+// So one processor is left for other work.
+func decodeQueue() fair.Config {
+	slots := max(1, runtime.GOMAXPROCS(0)-1)
+	return fair.Config{What: "large bodies", Slots: slots, SlotsPerUser: max(1, slots/2), MaxQueued: 256, MaxQueuedPerUser: 64}
+}
 
 const (
 	queueTimeout = 20 * time.Second

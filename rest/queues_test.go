@@ -18,6 +18,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
+	"parley/internal/fair"
 	"parley/rest"
 	"parley/storage/datasets"
 )
@@ -99,6 +100,40 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 		}
 	}
 	s.prepare("bob", "a.csv", 5)
+	close(gate)
+	done.Wait()
+}
+
+// TestDecodingTakesTurns holds the slots for decoding: large bodies wait, small ones do not. A
+// request that has been decoded holds none.
+func TestDecodingTakesTurns(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = heldLake{cfg.Lake, gate} })
+	s.rest.SetQueueTimeout(time.Hour)
+	decodes := s.rest.Decodes()
+	var held []*fair.Slot
+	for i := 0; decodes.Stats().Waiting == 0; i++ {
+		held = append(held, decodes.AcquireUnbounded(fmt.Sprint("other", i)))
+	}
+	small, large := `{"data":[{"a":1}]}`, `{"data":[{"a":"`+strings.Repeat("x", 64<<10)+`"}]}`
+	if got := s.send("bob", http.MethodPost, "/infer/preview", "application/json", small); got.status != http.StatusOK {
+		t.Errorf("a small body: %d %s", got.status, got.body)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if got := s.send("alice", http.MethodPost, "/infer/preview", "application/json", large); got.status != http.StatusOK {
+			t.Errorf("a large body: %d %s", got.status, got.body)
+		}
+	})
+	waittest.Until(t, "the large body waits", func() bool { return decodes.Stats().Waiting == 2 })
+	for _, slot := range held {
+		slot.Release()
+	}
+	waittest.Until(t, "it is decoded", func() bool {
+		_, _, infer := s.rest.QueueStats()
+		return decodes.Stats() == fair.Stats{} && infer.Running == 1
+	})
 	close(gate)
 	done.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // operation handles a request. It returns the body of the response, nil for none.
@@ -22,18 +23,28 @@ type request struct {
 	caller domain.Caller
 	// afterBody waits for what the operation needs when its body has been read; it may be nil.
 	afterBody func() error
-	failed    error // the request cannot be read
-	wrong     []domain.FieldError
+	// startDecoding waits for a slot to decode a large body, which err releases.
+	startDecoding func() (*fair.Slot, error)
+	decoding      *fair.Slot
+	failed        error // the request cannot be read
+	wrong         []domain.FieldError
 }
 
 func (r *request) ctx() context.Context { return r.Request.Context() }
 
-// err returns the recorded errors.
+// err returns the recorded errors. The body is then decoded.
 func (r *request) err() error {
+	r.endDecoding()
 	if r.failed == nil && len(r.wrong) > 0 {
 		return domain.Invalid(r.wrong...)
 	}
 	return r.failed
+}
+
+func (r *request) endDecoding() {
+	if r.decoding != nil {
+		r.decoding.Release()
+	}
 }
 
 // on reads what a path names, and runs an operation on it.

@@ -14,6 +14,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/baseurl"
 	"parley/internal/domain"
+	"parley/internal/fair"
 	"parley/rest/middleware"
 	"parley/rest/openapi"
 )
@@ -207,7 +208,10 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	valid, release := session.Context(c.Request.Context())
 	defer release()
 	c.Request = c.Request.WithContext(valid)
-	err = run(&request{Context: c, caller: session.Caller})
+	r := &request{Context: c, caller: session.Caller}
+	r.startDecoding = func() (*fair.Slot, error) { return s.acquire(r.ctx(), s.decodes, r.caller.Username) }
+	defer r.endDecoding()
+	err = run(r)
 	if cause := context.Cause(valid); err != nil && errors.Is(cause, domain.ErrUnauthorized) {
 		return cause
 	}
