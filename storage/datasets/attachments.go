@@ -106,25 +106,28 @@ type attached struct {
 // addTables adds each table of the file. Of several, those that cannot be read are left
 // out, unless all are.
 func (a *attached) addTables(ctx context.Context) error {
-	tables, err := a.config.Ingester.Parts(ctx, a.admission, a.source, filepath.Join(a.dir, "parts"))
-	if err != nil {
-		return err
-	}
+	result, tables, err := a.config.Ingester.IngestOrList(ctx, a.admission, a.job("table", ""))
 	switch {
-	case len(tables) < 2:
-		return a.add(ctx, a.attachment.Dataset, "")
+	case err != nil:
+		return err
+	case len(tables) == 0:
+		a.add(a.attachment.Dataset, result)
+		return nil
 	case len(tables) > maxAttachedTables:
 		return domain.Errorf(domain.ErrInvalid, "%s holds %d tables, where an attachment may have %d; send the ones that the question is about",
 			a.attachment.Filename, len(tables), maxAttachedTables)
 	}
 	var refused error
-	for _, table := range tables {
-		err := a.add(ctx, a.unique(domain.TableName(a.attachment.Dataset, table)), table)
+	for i, table := range tables {
+		job := a.job(fmt.Sprint("table", i), table)
+		result, err := a.config.Ingester.Ingest(ctx, a.admission, job)
 		switch {
 		case errors.Is(err, domain.ErrInvalid):
-			refused = errors.Join(refused, err)
+			refused = errors.Join(refused, err, os.RemoveAll(job.OutDir))
 		case err != nil:
 			return err
+		default:
+			a.add(a.unique(domain.TableName(a.attachment.Dataset, table)), result)
 		}
 	}
 	if len(a.datasets) == 0 {
@@ -141,15 +144,15 @@ func (a *attached) unique(name string) string {
 	})
 }
 
-// add makes a dataset of a table; "" for the only one.
-func (a *attached) add(ctx context.Context, name, table string) error {
-	out := filepath.Join(a.dir, fmt.Sprint("table", len(a.datasets)))
-	result, err := a.config.Ingester.Ingest(ctx, a.admission, ingest.Job{
-		Sources: []ingest.Source{a.source}, Options: domain.IngestOptions{Sheet: table}, OutDir: out,
-	})
-	if err != nil {
-		return errors.Join(err, os.RemoveAll(out))
+// job reads a table, "" for the only one, into a folder.
+func (a *attached) job(folder, table string) ingest.Job {
+	return ingest.Job{
+		Sources: []ingest.Source{a.source}, Options: domain.IngestOptions{Sheet: table}, OutDir: filepath.Join(a.dir, folder),
 	}
+}
+
+// add adds the dataset of a table.
+func (a *attached) add(name string, result ingest.Result) {
 	dataset := domain.DatasetData{ID: domain.NewID(), Units: map[string]string{}, Dataset: domain.Dataset{Name: name, Columns: result.Columns, RowCount: result.Rows}}
 	for _, c := range result.Report.Columns {
 		if c.Unit != "" {
@@ -163,7 +166,6 @@ func (a *attached) add(ctx context.Context, name, table string) error {
 		a.keys, a.paths = append(a.keys, key), append(a.paths, file.Path)
 	}
 	a.datasets = append(a.datasets, dataset)
-	return nil
 }
 
 // Datasets returns the datasets of a scope that the caller may read; an attachment hides a

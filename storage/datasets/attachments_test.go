@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
@@ -154,6 +155,36 @@ func TestAttachAtOnce(t *testing.T) {
 	both.Wait()
 	if got := a.names("c"); got != "sales 2" {
 		t.Errorf("datasets %s", got)
+	}
+}
+
+// Each process waits in the queue, and starts while others use the processors.
+func TestAttachStartsFewWorkers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		file domain.AttachedFile
+		want int64
+	}{
+		"one table":   {attachedFile("sales.csv", "a\n1\n"), 1},
+		"a container": {attachedFile("x.json", `{"a":[{"n":1}]}`), 1},
+		"two tables":  {attachedFile("x.json", `{"a":[{"n":1}],"b":[{"n":1}]}`), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAttacher(t)
+			var started atomic.Int64
+			command := a.config.Ingester.config.Command
+			a.config.Ingester.config.Command = func() (string, []string, []string) {
+				started.Add(1)
+				return command()
+			}
+			if err := a.Attach(t.Context(), ann, a.ask("c", test.file)); err != nil {
+				t.Fatal(err)
+			}
+			if got := started.Load(); got != test.want {
+				t.Errorf("%d workers, want %d", got, test.want)
+			}
+		})
 	}
 }
 

@@ -129,6 +129,16 @@ func (i *Ingester) Ingest(ctx context.Context, admission Admission, job ingest.J
 	return i.run(ctx, admission, sandbox.IngestRequest{Sources: job.Sources, Rows: job.Rows, Options: job.Options, Have: job.Have, OutDir: job.OutDir}, job.Progress)
 }
 
+// IngestOrList is Ingest for a source of one table. Of a source with several, it returns the
+// names, as Parts does, and ingests none.
+func (i *Ingester) IngestOrList(ctx context.Context, admission Admission, job ingest.Job) (result ingest.Result, several []string, err error) {
+	reply, err := i.ask(ctx, admission, sandbox.IngestRequest{Sources: job.Sources, Options: job.Options, OutDir: job.OutDir, ListSeveral: true}, job.Progress)
+	if err != nil || reply.Result == nil {
+		return result, reply.Parts, err
+	}
+	return *reply.Result, nil, nil
+}
+
 // Compact merges files, whose rows have these columns, into one.
 func (i *Ingester) Compact(ctx context.Context, admission Admission, files []string, columns []domain.Column, outDir string) (ingest.File, error) {
 	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, OutDir: outDir}, nil)

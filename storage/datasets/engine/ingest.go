@@ -29,14 +29,20 @@ func IngestMain() int { return sandbox.ServeIngest(answerIngest) }
 
 func answerIngest(request sandbox.IngestRequest, progress func(ingest.Progress)) sandbox.IngestReply {
 	source.UseCompiled(request.Programs)
-	switch {
-	case request.Compile:
+	if request.Compile {
 		if err := source.Compile(request.OutDir); err != nil {
 			return sandbox.IngestReply{Fault: err.Error()}
 		}
 		return sandbox.IngestReply{}
-	case request.ListParts, request.MaxText > 0:
-		return openSource(context.Background(), request)
+	}
+	if err := sandbox.LimitIngest(request.Memory, request.Threads); err != nil {
+		return sandbox.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
+	}
+	if request.ListParts || request.ListSeveral || request.MaxText > 0 {
+		reply := openSource(context.Background(), request)
+		if !request.ListSeveral || len(reply.Parts) > 1 || reply.Refused != "" || reply.Fault != "" {
+			return reply
+		}
 	}
 	result, err := ingestFiles(context.Background(), request, throttled(progress))
 	if err != nil {
@@ -47,11 +53,8 @@ func answerIngest(request sandbox.IngestRequest, progress func(ingest.Progress))
 
 // openSource lists the parts of a source, or writes its text: neither needs DuckDB.
 func openSource(ctx context.Context, request sandbox.IngestRequest) (reply sandbox.IngestReply) {
-	if err := sandbox.LimitIngest(request.Memory, request.Threads); err != nil {
-		return sandbox.IngestReply{Fault: fmt.Sprintf("limit an ingest worker: %v", err)}
-	}
 	var err error
-	if request.ListParts {
+	if request.MaxText == 0 {
 		reply.Parts, err = ingest.Parts(ctx, request.Sources[0], request.OutDir)
 	} else {
 		reply.Text, err = ingest.Text(ctx, request.Sources[0], request.Options, request.OutDir, request.MaxText)
@@ -93,9 +96,6 @@ const InitialMemoryLimit = 80 << 20
 
 // ingestFiles ingests with little memory first, then with all that is allowed, on one thread.
 func ingestFiles(ctx context.Context, request sandbox.IngestRequest, progress func(ingest.Progress)) (result ingest.Result, err error) {
-	if err := sandbox.LimitIngest(request.Memory, request.Threads); err != nil {
-		return ingest.Result{}, fmt.Errorf("limit an ingest worker: %w", err)
-	}
 	allowed := request.Memory
 	request.Memory = min(allowed, InitialMemoryLimit)
 	result, err = ingestWithin(ctx, request, progress)

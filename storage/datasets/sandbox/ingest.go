@@ -42,6 +42,8 @@ type IngestRequest struct {
 	MaxBytes int64
 	// ListParts asks for the names of the parts of the first source.
 	ListParts bool
+	// ListSeveral asks for these names instead of an ingestion if there are several.
+	ListSeveral bool
 	// MaxText, unless 0, asks for the text of the first source, of at most so many bytes.
 	MaxText int64
 	// Programs is a folder with compiled programs; with Compile, the worker writes them into
@@ -196,7 +198,7 @@ func (r IngestReply) validate(request IngestRequest) (IngestReply, error) {
 		return IngestReply{Refused: shortReason(r.Refused), Fault: shortReason(r.Fault)}, nil
 	case request.Compile:
 		return IngestReply{}, nil
-	case request.ListParts:
+	case request.ListParts, request.ListSeveral && len(r.Parts) > 1:
 		if err := checkParts(r.Parts); err != nil {
 			return IngestReply{}, fmt.Errorf("%w: %w", ErrBadReply, err)
 		}
