@@ -53,6 +53,6 @@ type SavedQueries interface {
 	// DeleteSavedQuery is for the owner and editors of the namespace.
 	DeleteSavedQuery(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind, id string) error
 	// VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is
-	// none. The caller may see the namespace, and not all that the query reads.
+	// none in the caller's list.
 	VerifiedQuery(ctx context.Context, caller Caller, in NamespaceRef, question string) (string, error)
 }

@@ -9,15 +9,7 @@ import (
 	"parley/internal/domain"
 )
 
-var (
-	selectVerified = parse(`
-SELECT q.query
-FROM saved_queries q
-WHERE q.kind = 'verified'
-	AND q.question_key = :key
-	AND q.namespace_id = (SELECT n.id` + fromNamespaces + namedNamespace + `)`)
-	readableIDs = parse(`SELECT d.id` + fromDatasets + ` AND n.id = :namespace_id`)
-)
+var readableIDs = parse(`SELECT d.id` + fromDatasets + ` AND n.id = :namespace_id`)
 
 // maxSavedQueries limits the characters of the saved queries of a kind in a namespace, which
 // are read at once.
@@ -36,6 +28,11 @@ func (r savedQueryRow) query() domain.SavedQuery {
 
 // SavedQueries implements domain.SavedQueries.
 func (s *Store) SavedQueries(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind) ([]domain.SavedQuery, domain.Access, error) {
+	return s.savedQueries(ctx, caller, in, kind, "")
+}
+
+// savedQueries is SavedQueries with one more condition, which has parameters from $3 on.
+func (s *Store) savedQueries(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, and string, with ...any) ([]domain.SavedQuery, domain.Access, error) {
 	found, err := findNamespace(ctx, s, caller, in)
 	if err != nil {
 		return nil, domain.Access{}, wrap("find namespace", err)
@@ -45,12 +42,12 @@ func (s *Store) SavedQueries(ctx context.Context, caller domain.Caller, in domai
 SELECT q.id, q.title, q.question, q.query, q.datasets, q.saved_by, q.saved_at
 FROM saved_queries q
 WHERE q.namespace_id = $1
-	AND q.kind = $2
-ORDER BY q.saved_at, q.id`, found.ID, kind)
+	AND q.kind = $2`+and+`
+ORDER BY q.saved_at, q.id`, append([]any{found.ID, kind}, with...)...)
 	if err != nil {
 		return nil, domain.Access{}, wrap("list saved queries", err)
 	}
-	if found.Role == "" {
+	if found.Role == "" && len(rows) > 0 {
 		readable, err := s.readable(ctx, caller, found.ID)
 		if err != nil {
 			return nil, domain.Access{}, err
@@ -74,10 +71,14 @@ func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID 
 
 // VerifiedQuery implements domain.SavedQueries.
 func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
-	var query string
-	a := inNamespace(caller, in)
-	a["key"] = domain.QuestionKey(question)
-	return query, wrap("find verified query", selectVerified.get(ctx, s, &query, a))
+	found, _, err := s.savedQueries(ctx, caller, in, domain.VerifiedQuery, ` AND q.question_key = $3`, domain.QuestionKey(question))
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", domain.ErrNotFound
+	}
+	return found[0].Query, nil
 }
 
 // SaveQuery implements domain.SavedQueries. A verified query replaces that of the same
