@@ -18,10 +18,10 @@ import (
 	"parley/cmd/parley/e2e/helpers/waittest"
 )
 
-// TestBodiesOfHTTP2 sends bodies that are larger than the budget of headers, by many
-// connections at once: they do not wait for the handler, and are not headers.
-func TestBodiesOfHTTP2(t *testing.T) {
-	t.Parallel()
+// serveHTTP2 starts a server for HTTP/2 with a limited listener. around, unless nil, is called
+// with the installed handler.
+func serveHTTP2(t *testing.T, handle http.HandlerFunc, around func(http.Handler) http.Handler) (*Listener, *http.Protocols) {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -29,12 +29,21 @@ func TestBodiesOfHTTP2(t *testing.T) {
 	limited := newListener(listener.(*net.TCPListener), 64, slog.New(slog.DiscardHandler))
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(w, r.Body)
-	})}
+	server := &http.Server{Protocols: protocols, Handler: handle}
 	limited.Install(server, func(*http.Request) bool { return false })
+	if around != nil {
+		server.Handler = around(server.Handler)
+	}
 	go func() { _ = server.Serve(limited) }()
 	t.Cleanup(func() { _ = server.Close() })
+	return limited, protocols
+}
+
+// TestBodiesOfHTTP2 sends bodies that are larger than the budget of headers, by many
+// connections at once: they do not wait for the handler, and are not headers.
+func TestBodiesOfHTTP2(t *testing.T) {
+	t.Parallel()
+	limited, protocols := serveHTTP2(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }, nil)
 	body := bytes.Repeat([]byte("x"), headerBudget)
 	var clients sync.WaitGroup
 	for range 16 {
@@ -42,7 +51,7 @@ func TestBodiesOfHTTP2(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{Protocols: protocols}}
 			defer client.CloseIdleConnections()
 			for range 4 {
-				response, err := client.Post("http://"+listener.Addr().String(), "text/plain", bytes.NewReader(body))
+				response, err := client.Post("http://"+limited.Addr().String(), "text/plain", bytes.NewReader(body))
 				if err != nil {
 					t.Error(err)
 					return
@@ -65,30 +74,21 @@ func TestBodiesOfHTTP2(t *testing.T) {
 // is closed when more are reset than answered.
 func TestResets(t *testing.T) {
 	t.Parallel()
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	limited := newListener(listener.(*net.TCPListener), 64, slog.New(slog.DiscardHandler))
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	server := &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	ended := make(chan struct{})
+	limited, _ := serveHTTP2(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/reset" {
 			t.Error("a reset request was handled")
 		}
-	})}
-	limited.Install(server, func(*http.Request) bool { return false })
-	next, ended := server.Handler, make(chan struct{})
-	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/reset" {
-			<-r.Context().Done() // as if it had waited for a processor until then
-		}
-		next.ServeHTTP(w, r)
-		ended <- struct{}{}
+	}, func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/reset" {
+				<-r.Context().Done() // as if it had waited for a processor until then
+			}
+			next.ServeHTTP(w, r)
+			ended <- struct{}{}
+		})
 	})
-	go func() { _ = server.Serve(limited) }()
-	t.Cleanup(func() { _ = server.Close() })
-	conn, err := net.DialTimeout("tcp", listener.Addr().String(), waittest.Limit)
+	conn, err := net.DialTimeout("tcp", limited.Addr().String(), waittest.Limit)
 	if err != nil {
 		t.Fatal(err)
 	}
