@@ -58,22 +58,22 @@ func (h *Host) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
 		grpc.ForceServerCodecV2(requestCodec{encoding.GetCodecV2(grpcproto.Name), &h.cfg}),
-		grpc.UnaryInterceptor(func(ctx context.Context, in any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (out any, err error) {
-			defer h.recoverGRPC(ctx, &err)
-			return handle(ctx, in)
-		}),
 		grpc.StreamInterceptor(func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 			defer h.recoverGRPC(stream.Context(), &err)
 			return handle(service, requestStream{stream, h})
 		}),
 	)
 	methods := a2apb.A2AService_ServiceDesc
-	methods.Methods = slices.Clone(methods.Methods)
-	for i := range methods.Methods {
-		handle := methods.Methods[i].Handler
-		methods.Methods[i].Handler = func(service any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-			return handle(service, ctx, func(into any) error { return h.readGRPC(ctx, into, decode) }, intercept)
-		}
+	methods.Methods, methods.Streams = nil, slices.Clone(methods.Streams)
+	for _, unary := range a2apb.A2AService_ServiceDesc.Methods {
+		// A unary method would ignore further messages, a stream of one response refuses them.
+		methods.Streams = append(methods.Streams, grpc.StreamDesc{StreamName: unary.MethodName, ServerStreams: true, Handler: func(service any, stream grpc.ServerStream) error {
+			out, err := unary.Handler(service, stream.Context(), stream.RecvMsg, nil)
+			if err != nil {
+				return err
+			}
+			return stream.SendMsg(out)
+		}})
 	}
 	server.RegisterService(&methods, grpcService{host: h})
 	return server

@@ -312,6 +312,46 @@ func TestGRPCUnreadableRequests(t *testing.T) {
 	}
 }
 
+// A call has one message. The first of several is not answered alone, and starts nothing.
+func TestGRPCSeveralMessages(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents, func(cfg *Config) { cfg.DefaultAgent = "echo" })
+	conn := dialGRPC(t, h)
+	send := func(method string, messages ...proto.Message) error {
+		calls, err := conn.NewStream(grpcAs(t, alice), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/lf.a2a.v1.A2AService/"+method)
+		if err != nil {
+			return err
+		}
+		for _, message := range messages {
+			if err := calls.SendMsg(message); err != nil {
+				return err
+			}
+		}
+		if err := calls.CloseSend(); err != nil {
+			return err
+		}
+		return calls.RecvMsg(new(a2apb.ListTasksResponse))
+	}
+	list := new(a2apb.ListTasksRequest)
+	question := inGRPC(t, messageIn(inMyShop), new(a2apb.SendMessageRequest))
+	if err := send("ListTasks", list); err != nil {
+		t.Errorf("one message: %v", err)
+	}
+	for method, messages := range map[string][]proto.Message{
+		"ListTasks": {list, list}, "SendMessage": {question, question}, "SendStreamingMessage": {question, question}, "GetTask": {},
+	} {
+		if code := status.Code(send(method, messages...)); code != codes.Internal {
+			t.Errorf("%d messages to %s: %v", len(messages), method, code)
+		}
+	}
+	tasks, err := a2apb.NewA2AServiceClient(conn).ListTasks(grpcAs(t, alice), list)
+	if err != nil || len(tasks.GetTasks()) != 0 {
+		t.Errorf("started %v, %v", tasks, err)
+	}
+}
+
 // rawCodec sends and receives bytes as they are.
 type rawCodec struct{}
 
