@@ -29,10 +29,3 @@ func (c *Counter) Open(name string, most int) (end func(), ok bool) {
 		}
 	}), true
 }
-
-// Count returns how many a user has open.
-func (c *Counter) Count(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.open[name]
-}
