@@ -11,11 +11,10 @@ import (
 	"strings"
 
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/gowebpki/jcs"
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"parley/internal/jcs"
 )
 
 // Form is what of a card is signed. Signers differ in what they leave out before they make
@@ -52,8 +51,8 @@ func payloads(card map[string]any, forms ...Form) ([]payload, error) {
 		if err != nil {
 			return nil, fmt.Errorf("write what is signed of a card: %w", err)
 		}
-		if text, err = jcs.Canonical(text); err != nil {
-			return nil, err
+		if text, err = jcs.Transform(text); err != nil {
+			return nil, fmt.Errorf("write what is signed of a card: %w", err)
 		}
 		if !slices.ContainsFunc(all, func(p payload) bool { return bytes.Equal(p.text, text) }) {
 			all = append(all, payload{form, text, unprotected})
@@ -91,9 +90,9 @@ func differences(a, b map[string]any) (names []string) {
 // readCard reads a card, without its signatures. One that has no canonical form is refused:
 // others may read it differently.
 func readCard(document []byte) (map[string]any, error) {
-	text, err := jcs.Canonical(document)
+	text, err := jcs.Transform(document)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the document: %w", err)
 	}
 	var card map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(text))

@@ -232,6 +232,40 @@ func TestRefusedSignatures(t *testing.T) {
 	}
 }
 
+// A card that others may read differently is refused.
+func TestUnreadableCards(t *testing.T) {
+	t.Parallel()
+	for name, value := range map[string]string{
+		"an open object":          `1`,
+		"two documents":           `1} {}`,
+		"a trailing comma":        `[1,]}`,
+		"a name twice":            `1,"b":2,"a":1}`,
+		"a name twice, escaped":   `1,"\u0061":2}`,
+		"a name twice, deep":      `[{"x":{"a":1,"a":1}}]}`,
+		"no UTF-8":                "\"\xff\"}",
+		"half a character":        `"\ud83d"}`,
+		"the other half":          `"\ude00"}`,
+		"two first halves":        `"\ud83d\ud83d"}`,
+		"half before an escape":   `"\ud83d\n"}`,
+		"half a name":             `{"\ud83d":1}}`,
+		"a large number":          `1e400}`,
+		"NaN":                     `NaN}`,
+		"a leading zero":          `01}`,
+		"nested without an end":   strings.Repeat("[", 1<<20),
+		"nested too deep":         strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `}`,
+		"objects nested too deep": strings.Repeat(`{"a":`, 1<<18) + "1" + strings.Repeat("}", 1<<18) + `}`,
+	} {
+		if _, err := cards.ReadSigned([]byte(`{"a":` + value)); err == nil {
+			t.Errorf("%s was read", name)
+		}
+	}
+	for name, document := range map[string]string{"nothing": ``, "a list": `[]`, "null": `null`} {
+		if _, err := cards.ReadSigned([]byte(document)); err == nil {
+			t.Errorf("%s was read", name)
+		}
+	}
+}
+
 // Whatever a card holds, reading it ends, and nothing but what was signed is verified.
 func FuzzReadSigned(f *testing.F) {
 	key, err := cards.DeriveKey([]byte(strings.Repeat("k", 32)))
