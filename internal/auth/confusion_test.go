@@ -91,6 +91,8 @@ func TestKeysThatDoNotFit(t *testing.T) {
 		"key for encryption":         {rs(rsaOne()).jwk(map[string]any{"use": "enc", "alg": nil}), rs(rsaOne()), unknownKey},
 		"encryption algorithm":       {rs(rsaOne()).jwk(map[string]any{"use": nil, "alg": "RSA-OAEP"}), rs(rsaOne()), unknownKey},
 		"key to sign only":           {rs(rsaOne()).jwk(map[string]any{"use": nil, "key_ops": []string{"sign"}}), rs(rsaOne()), unknownKey},
+		"operations as text":         {rs(rsaOne()).jwk(map[string]any{"use": nil, "key_ops": "verify"}), rs(rsaOne()), unknownKey},
+		"large RSA key":              {rs(rsaOne()).jwk(map[string]any{"n": strings.Repeat("_", 1364)}), rs(rsaOne()), badSignature},
 		"short RSA key":              {rs(rsaShort()).jwk(), rs(rsaShort()), unknownKey},
 	}
 	for name, test := range tests {
@@ -110,10 +112,12 @@ func TestKeySetOddities(t *testing.T) {
 	provider := startIDP(t,
 		7, nil, "text", map[string]any{"kty": "RSA", "kid": 5}, map[string]any{"kty": "OKP", "crv": "Ed448", "x": "AA", "kid": "448"},
 		key{"same", "ES256", p256()}.jwk(), key{"same", "RS256", rsaTwo()}.jwk(),
+		three().jwk(map[string]any{"d": "AA"}), // a private key
 		one().jwk(map[string]any{"x5c": []string{"bm90IGEgY2VydGlmaWNhdGU="}, "x5u": "http://idp.example/cert", "x5t": "AA", "more": 1}),
 	)
 	a := open(t, auth.Config{Issuer: provider.issuer, HTTPClient: provider.client()})
 	wantCaller(t, a, one().token(alice(provider.issuer)), aliceCaller)
+	wantCaller(t, a, three().token(alice(provider.issuer)), aliceCaller)
 	wantCaller(t, a, key{"same", "ES256", p256()}.token(alice(provider.issuer)), aliceCaller)
 	wantCaller(t, a, key{"same", "RS256", rsaTwo()}.token(alice(provider.issuer)), aliceCaller)
 }

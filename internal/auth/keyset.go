@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
@@ -11,17 +10,18 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/MicahParks/jwkset"
-	"github.com/MicahParks/keyfunc/v3"
+	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 )
 
 const (
 	// maxKeys limits how many keys are tried for a token that names none.
 	maxKeys = 100
-	// minRSABits is the minimum of the JWA standard.
-	minRSABits = 2048
+	// minRSABits is the minimum of the JWA standard; maxRSABits is twice that of the library.
+	minRSABits, maxRSABits = 2048, 8192
 )
+
+func init() { jose.MaxRSAModulusBits = maxRSABits }
 
 // Algorithms by the type of the public key. None uses a key that can also sign: anybody can
 // fetch the keys.
@@ -32,12 +32,12 @@ var (
 )
 
 // keySet has the keys of an identity provider at one time. It does not change.
-type keySet struct {
-	// byAlgorithm finds the key of a token among those for its algorithm; all of them for a
-	// token that names none.
-	byAlgorithm map[string]keyfunc.Keyfunc
-	ids         map[string]bool
-	size        int
+type keySet struct{ keys []publicKey }
+
+// publicKey is a key with the algorithms that it may verify.
+type publicKey struct {
+	jose.JSONWebKey
+	algorithms []string
 }
 
 // parseKeySet reads a JWK Set and skips keys that cannot verify tokens, since a provider may
@@ -52,61 +52,51 @@ func parseKeySet(document []byte, log *slog.Logger) (*keySet, error) {
 	if len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("the key set has %d keys, more than %d", len(set.Keys), maxKeys)
 	}
-	fitting := map[string][]jwkset.JWK{}
-	usable := &keySet{byAlgorithm: map[string]keyfunc.Keyfunc{}, ids: map[string]bool{}}
+	usable := &keySet{}
 	for i, raw := range set.Keys {
-		key, algorithms, err := parseKey(raw)
+		key, err := parseKey(raw)
 		if err != nil {
 			log.Debug("identity provider's key skipped", "index", i, "error", err)
 			continue
 		}
-		for _, algorithm := range algorithms {
-			fitting[algorithm] = append(fitting[algorithm], key)
-		}
-		usable.ids[key.Marshal().KID] = true
-		usable.size++
+		usable.keys = append(usable.keys, key)
 	}
-	if usable.size == 0 {
+	if len(usable.keys) == 0 {
 		return nil, fmt.Errorf("none of the %d keys can verify a token", len(set.Keys))
-	}
-	for algorithm, keys := range fitting {
-		stored := jwkset.NewMemoryStorage()
-		err := stored.KeyReplaceAll(context.Background(), keys)
-		if err == nil {
-			usable.byAlgorithm[algorithm], err = keyfunc.New(keyfunc.Options{Storage: stored})
-		}
-		if err != nil {
-			return nil, fmt.Errorf("store the keys: %w", err)
-		}
 	}
 	return usable, nil
 }
 
-// parseKey reads a JWK and returns the algorithms that it may verify. Only the public half
-// of a private key is read; a symmetric key is an error.
-func parseKey(raw json.RawMessage) (jwkset.JWK, []string, error) {
-	var parsed jwkset.JWKMarshal
-	if err := json.Unmarshal(raw, &parsed); err != nil {
-		return jwkset.JWK{}, nil, fmt.Errorf("decode the key: %w", err)
+// parseKey reads a JWK that may verify tokens. Only the public half of a private key is
+// read; a symmetric key is an error.
+func parseKey(raw json.RawMessage) (key publicKey, err error) {
+	var fields map[string]any
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return key, fmt.Errorf("decode the key: %w", err)
 	}
 	// Keys are trusted because of their URL: certificates are not needed, and an invalid one
 	// must not make the key unusable.
-	parsed.X5C, parsed.X5T, parsed.X5TS256, parsed.X5U = nil, "", "", ""
-	key, err := jwkset.NewJWKFromMarshal(parsed, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-	if err != nil {
-		return jwkset.JWK{}, nil, err
+	for _, name := range []string{"d", "x5c", "x5t", "x5t#S256", "x5u"} {
+		delete(fields, name)
 	}
-	if parsed.USE != "" && parsed.USE != jwkset.UseSig {
-		return jwkset.JWK{}, nil, fmt.Errorf("its use is %q", parsed.USE)
+	if raw, err = json.Marshal(fields); err != nil {
+		return key, err
 	}
-	if len(parsed.KEYOPS) > 0 && !slices.Contains(parsed.KEYOPS, jwkset.KeyOpsVerify) {
-		return jwkset.JWK{}, nil, errors.New("its operations do not include verify")
+	if err := key.UnmarshalJSON(raw); err != nil {
+		return key, err
 	}
-	algorithms := slices.DeleteFunc(algorithmsOf(key.Key()), func(a string) bool { return parsed.ALG != "" && a != parsed.ALG.String() })
-	if len(algorithms) == 0 {
-		return jwkset.JWK{}, nil, fmt.Errorf("no algorithm for a %T with alg %q", key.Key(), parsed.ALG)
+	if key.Use != "" && key.Use != "sig" {
+		return key, fmt.Errorf("its use is %q", key.Use)
 	}
-	return key, algorithms, nil
+	operations, list := fields["key_ops"].([]any)
+	if fields["key_ops"] != nil && !list || len(operations) > 0 && !slices.Contains(operations, any("verify")) {
+		return key, errors.New("its operations do not include verify")
+	}
+	key.algorithms = slices.DeleteFunc(algorithmsOf(key.Key), func(a string) bool { return key.Algorithm != "" && a != key.Algorithm })
+	if len(key.algorithms) == 0 {
+		return key, fmt.Errorf("no algorithm for a %T with alg %q", key.Key, key.Algorithm)
+	}
+	return key, nil
 }
 
 func algorithmsOf(key any) []string {
@@ -127,18 +117,21 @@ func algorithmsOf(key any) []string {
 
 // keyfunc finds the keys that may have signed a token: errUnknownKey when there is none,
 // errMisfit when its key is not for its algorithm.
-func (s *keySet) keyfunc(ctx context.Context) jwt.Keyfunc {
-	return func(token *jwt.Token) (any, error) {
-		if finder, ok := s.byAlgorithm[token.Method.Alg()]; ok {
-			key, err := finder.KeyfuncCtx(ctx)(token)
-			if !errors.Is(err, jwkset.ErrKeyNotFound) {
-				return key, err
-			}
+func (s *keySet) keyfunc(token *jwt.Token) (any, error) {
+	id, named := token.Header["kid"].(string)
+	var fitting jwt.VerificationKeySet
+	reason := errUnknownKey
+	for _, key := range s.keys {
+		switch {
+		case named && key.KeyID != id:
+		case slices.Contains(key.algorithms, token.Method.Alg()):
+			fitting.Keys = append(fitting.Keys, key.Key)
+		case named:
+			reason = errMisfit
 		}
-		id, named := token.Header[jwkset.HeaderKID].(string)
-		if named && s.ids[id] {
-			return nil, fmt.Errorf("%w: %.64q", errMisfit, id)
-		}
-		return nil, fmt.Errorf("%w: %.64q", errUnknownKey, id)
 	}
+	if len(fitting.Keys) == 0 {
+		return nil, fmt.Errorf("%w: %.64q", reason, id)
+	}
+	return fitting, nil
 }

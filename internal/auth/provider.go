@@ -68,7 +68,7 @@ func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any
 	if unreachable != nil {
 		return nil, nil, unreachable
 	}
-	claims, err := p.verifier.verify(t, keys.keyfunc(ctx))
+	claims, err := p.verifier.verify(t, keys.keyfunc)
 	if err != nil && newKeyMightHelp(t, err) {
 		fresh, unreachable := p.newer(ctx, keys)
 		if unreachable != nil {
@@ -76,7 +76,7 @@ func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any
 		}
 		if fresh != keys {
 			keys = fresh
-			claims, err = p.verifier.verify(t, keys.keyfunc(ctx))
+			claims, err = p.verifier.verify(t, keys.keyfunc)
 		}
 	}
 	if err != nil {
@@ -170,7 +170,7 @@ func (p *provider) refresh() bool {
 	switch {
 	case err == nil:
 		if p.failed != nil || p.fetched.Load() == nil {
-			p.log.Info("identity provider's keys fetched", "keys", keys.size)
+			p.log.Info("identity provider's keys fetched", "keys", len(keys.keys))
 		}
 		p.fetched.Store(keys)
 	case p.ctx.Err() == nil:

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/MicahParks/jwkset"
+	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 
 	"parley/internal/auth"
@@ -63,11 +63,9 @@ func must[T any](v T, err error) T {
 
 // jwk is what a provider publishes of the key, with fields changed as given.
 func (k key) jwk(changes ...map[string]any) map[string]any {
-	made := must(jwkset.NewJWKFromKey(k.private.Public(), jwkset.JWKOptions{
-		Metadata: jwkset.JWKMetadataOptions{KID: k.id, ALG: jwkset.ALG(k.algorithm), USE: jwkset.UseSig},
-	}))
+	published := jose.JSONWebKey{Key: k.private.Public(), KeyID: k.id, Algorithm: k.algorithm, Use: "sig"}
 	var fields map[string]any
-	if err := json.Unmarshal(must(json.Marshal(made.Marshal())), &fields); err != nil {
+	if err := json.Unmarshal(must(published.MarshalJSON()), &fields); err != nil {
 		panic(err)
 	}
 	return with(fields, changes...)

@@ -48,12 +48,12 @@ var mayImport = map[string][]string{
 // touches one folder. A path stands for all below it.
 var homes = map[string][]string{
 	"database/sql":                          {"storage/sqlstore", "storage/datasets", "llm/reader/train"},
-	"github.com/MicahParks":                 {"internal/auth"},
 	"github.com/a2aproject/a2a-go":          {"a2aserver", "agents", "cards", "cmd"},
 	"github.com/alecthomas/kong":            {"cmd"},
 	"github.com/cenkalti/backoff":           {"internal/retry"},
 	"github.com/duckdb":                     {"storage/datasets/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                  {"rest"},
+	"github.com/go-jose":                    {"internal/auth"},
 	"github.com/golang-jwt":                 {"internal/auth"},
 	"github.com/google/go-cmp":              {"cmd/parley/e2e/helpers/golden"},
 	"github.com/gowebpki/jcs":               {"cards"},
