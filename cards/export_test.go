@@ -20,9 +20,9 @@ func Payloads(document []byte) (map[Form]string, error) {
 // SignText signs a text with a key.
 func (k Key) SignText(text string) (string, error) { return k.sign([]byte(text)) }
 
-// VerifyText checks a signature of a text.
-func (k JWK) VerifyText(algorithm, text string, signature []byte) error {
-	return k.verify(algorithm, []byte(text), signature)
+// VerifyText checks a signature, which may name no key.
+func VerifyText(protected, text, signature string, keys JWKSet) error {
+	return readSignature(protected, signature).verify(keys.Keys[0], []byte(text))
 }
 
 // SignPayload signs a document in one form, as others do, and returns it with its signature.

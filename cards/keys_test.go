@@ -8,11 +8,10 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"parley/cards"
 )
@@ -101,21 +100,27 @@ func TestStandardVectors(t *testing.T) {
 		}
 		return data
 	}
-	onP256 := cards.JWK{KeyType: "EC", Curve: "P-256", X: "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", Y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}
-	const text = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
-	signature := decode("DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q")
-	if err := onP256.VerifyText("ES256", text, signature); err != nil {
+	var onP256 cards.JWKSet
+	if err := json.Unmarshal([]byte(`{"keys":[{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}]}`), &onP256); err != nil {
+		t.Fatal(err)
+	}
+	const protected, signature = "eyJhbGciOiJFUzI1NiJ9", "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+	text := string(decode("eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"))
+	if err := cards.VerifyText(protected, text, signature, onP256); err != nil {
 		t.Errorf("RFC 7515, A.3: %v", err)
 	}
-	if err := onP256.VerifyText("ES256", text+"x", signature); err == nil {
+	if err := cards.VerifyText(protected, text+"x", signature, onP256); err == nil {
 		t.Error("another text was verified")
 	}
 
 	key := parseKey(t, pemKey(t, ed25519.NewKeyFromSeed(decode("nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"))))
-	published := newSigner(t, key).Keys().Keys[0]
-	want := cards.JWK{KeyType: "OKP", Curve: "Ed25519", X: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", Use: "sig", Algorithm: "EdDSA", ID: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"}
-	if diff := cmp.Diff(want, published); diff != "" {
-		t.Errorf("RFC 8037, A.2 and A.3 (- want, + got):\n%s", diff)
+	published, err := json.Marshal(newSigner(t, key).Keys())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"keys":[{"use":"sig","kty":"OKP","kid":"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k","crv":"Ed25519","alg":"EdDSA","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`
+	if string(published) != want {
+		t.Errorf("RFC 8037, A.2 and A.3: %s, want %s", published, want)
 	}
 	got, err := key.SignText("eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc")
 	if err != nil || got != "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg" {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-jose/go-jose/v4"
 )
 
 // maxSignatures limits the signatures of a card that are read.
@@ -19,9 +21,8 @@ type Signature struct {
 	// reader's to decide.
 	KeysURL string
 
-	protected string
-	signature []byte
-	err       error // of a malformed one
+	protected, signature string
+	err                  error // of a malformed one
 }
 
 // SignedCard is a card with its signatures, to be verified.
@@ -64,7 +65,7 @@ func ReadSigned(document []byte) (SignedCard, error) {
 }
 
 func readSignature(protected, signature string) (s Signature) {
-	s.protected = protected
+	s.protected, s.signature = protected, signature
 	text, err := base64.RawURLEncoding.DecodeString(protected)
 	if err != nil {
 		s.err = errors.New("the protected header is not base64url")
@@ -79,7 +80,7 @@ func readSignature(protected, signature string) (s Signature) {
 		return s
 	}
 	s.Algorithm, s.KeyID, s.KeysURL = fields.Algorithm, fields.KeyID, fields.KeysURL
-	if s.signature, err = base64.RawURLEncoding.DecodeString(signature); err != nil {
+	if _, err = base64.RawURLEncoding.DecodeString(signature); err != nil {
 		s.err = errors.New("the signature is not base64url")
 	}
 	// Extensions in `crit` must not be ignored, and none is known here.
@@ -99,11 +100,11 @@ func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 	}
 	err := fmt.Errorf("there is no key %q among the %d keys", s.KeyID, len(keys.Keys))
 	for _, key := range keys.Keys {
-		if key.ID != s.KeyID || s.KeyID == "" {
+		if key.KeyID != s.KeyID || s.KeyID == "" {
 			continue
 		}
 		for _, p := range c.payloads {
-			if err = key.verify(s.Algorithm, signingInput(s.protected, p.text), s.signature); err != nil {
+			if err = s.verify(key, p.text); err != nil {
 				continue
 			}
 			if len(p.unprotected) > 0 {
@@ -113,4 +114,19 @@ func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 		}
 	}
 	return "", err
+}
+
+// verify checks the signature of a text.
+func (s Signature) verify(key jose.JSONWebKey, text []byte) error {
+	if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != s.Algorithm {
+		return errors.New("the key is not for this")
+	}
+	signed, err := jose.ParseDetached(s.protected+".."+s.signature, text, []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA})
+	if err != nil {
+		return fmt.Errorf("the algorithm %q does not fit the key, or is not known", s.Algorithm)
+	}
+	if signed.DetachedVerify(text, key.Key) != nil {
+		return errors.New("the signature does not fit the card: it was made for another one, or with another key")
+	}
+	return nil
 }

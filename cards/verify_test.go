@@ -1,6 +1,7 @@
 package cards_test
 
 import (
+	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -206,21 +207,42 @@ func TestRefusedSignatures(t *testing.T) {
 			t.Errorf("%s: verified %q", name, got)
 		}
 	}
-	for name, change := range map[string]func(*cards.JWK){
-		"for encryption":  func(k *cards.JWK) { k.Use = "enc" },
-		"another use":     func(k *cards.JWK) { k.Algorithm = "ES384" },
-		"another curve":   func(k *cards.JWK) { k.Curve = "P-384" },
-		"no point":        func(k *cards.JWK) { k.X = k.Y },
-		"half a point":    func(k *cards.JWK) { k.Y = "" },
-		"no base64":       func(k *cards.JWK) { k.X = "!" },
-		"another type":    func(k *cards.JWK) { k.KeyType = "oct" },
-		"another's name":  func(k *cards.JWK) { k.ID = "x" },
-		"no name":         func(k *cards.JWK) { k.ID = "" },
-		"another's point": func(k *cards.JWK) { *k = newSigner(t, eddsa).Keys().Keys[0]; k.ID = es256.ID() },
+	foreign := `{"kty":"OKP","crv":"Ed448","x":"AA"},{"kty":"new"},{"kty":"RSA","n":7},null,`
+	for name, test := range map[string]struct {
+		changes map[string]any
+		want    int
+	}{
+		"as it is":       {nil, 1},
+		"for encryption": {map[string]any{"use": "enc"}, 0},
+		"another use":    {map[string]any{"alg": "ES384"}, 0},
+		"another curve":  {map[string]any{"crv": "P-384"}, 0},
+		"no point":       {map[string]any{"x": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, 0},
+		"half a point":   {map[string]any{"y": ""}, 0},
+		"no base64":      {map[string]any{"x": "!"}, 0},
+		"another type":   {map[string]any{"kty": "oct", "k": "AA"}, 0},
+		"another's name": {map[string]any{"kid": "x"}, 0},
+		"no name":        {map[string]any{"kid": ""}, 0},
+		"another's point": {map[string]any{
+			"kty": "OKP", "crv": "Ed25519", "x": base64.RawURLEncoding.EncodeToString(newSigner(t, eddsa).Keys().Keys[0].Key.(ed25519.PublicKey)), "alg": "EdDSA",
+		}, 0},
 	} {
-		keys := signer.Keys()
-		change(&keys.Keys[0])
-		if got := verified(t, document, keys); len(got) != 0 {
+		text, err := json.Marshal(signer.Keys().Keys[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var key map[string]any
+		if err := json.Unmarshal(text, &key); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(key, test.changes)
+		if text, err = json.Marshal(key); err != nil {
+			t.Fatal(err)
+		}
+		var keys cards.JWKSet
+		if err := json.Unmarshal([]byte(`{"keys":[`+foreign+string(text)+`]}`), &keys); err != nil {
+			t.Fatal(err)
+		}
+		if got := verified(t, document, keys); len(got) != test.want {
 			t.Errorf("a key %s: verified %q", name, got)
 		}
 	}

@@ -53,7 +53,7 @@ var homes = map[string][]string{
 	"github.com/cenkalti/backoff":           {"internal/retry"},
 	"github.com/duckdb":                     {"storage/datasets/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                  {"rest"},
-	"github.com/go-jose":                    {"internal/auth"},
+	"github.com/go-jose":                    {"cards", "internal/auth"},
 	"github.com/golang-jwt":                 {"internal/auth"},
 	"github.com/google/go-cmp":              {"cmd/parley/e2e/helpers/golden"},
 	"github.com/gowebpki/jcs":               {"cards"},

@@ -81,7 +81,7 @@ func checkSigned(t *testing.T, card []byte, site string, keys cards.JWKSet, algo
 	var forms []cards.Form
 	for _, signature := range signed.Signatures {
 		form, err := signed.Verify(signature, keys)
-		if err != nil || signature.KeysURL != site+"/.well-known/jwks.json" || signature.KeyID != keys.Keys[0].ID || signature.Algorithm != algorithm {
+		if err != nil || signature.KeysURL != site+"/.well-known/jwks.json" || signature.KeyID != keys.Keys[0].KeyID || signature.Algorithm != algorithm {
 			t.Errorf("%+v: %v\n%s", signature, err, card)
 		}
 		forms = append(forms, form)
@@ -148,7 +148,7 @@ func TestCardKeyIsShared(t *testing.T) {
 	first.Wait()
 	second := e2etest.Serve(t, dir, nil)
 	checkSigned(t, card, first.URL, cardKeys(t, second), "ES256")
-	if other := cardKeys(t, one).Keys[0].ID; other == cardKeys(t, second).Keys[0].ID {
+	if other := cardKeys(t, one).Keys[0].KeyID; other == cardKeys(t, second).Keys[0].KeyID {
 		t.Error("two databases have one key")
 	}
 }
