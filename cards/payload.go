@@ -92,6 +92,9 @@ func differences(a, b map[string]any) (names []string) {
 func readCard(document []byte) (map[string]any, error) {
 	text, err := jcs.Transform(document)
 	if err != nil {
+		if name, twice := strings.CutPrefix(err.Error(), "Duplicate key: "); twice {
+			err = fmt.Errorf("%s is twice in an object", name)
+		}
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
 	var card map[string]any
