@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/google/uuid"
 )
 
@@ -69,35 +70,25 @@ func NewQuestion(text, namespace string) Question {
 	return Question{ID: uuid.NewString(), Text: text, Namespace: namespace}
 }
 
-func (q Question) params() map[string]any {
-	metadata := map[string]any{}
-	if q.Namespace != "" {
-		metadata["namespace"] = q.Namespace
+func (q Question) params() *a2a.SendMessageRequest {
+	message := &a2a.Message{
+		ID: q.ID, ContextID: q.ContextID, TaskID: a2a.TaskID(q.TaskID), Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(q.Text)},
+	}
+	for _, file := range q.Files {
+		message.Parts = append(message.Parts, &a2a.Part{Content: a2a.Raw(file.Content), Filename: file.Name})
+	}
+	for key, value := range map[string]string{"namespace": q.Namespace, "provider": q.Provider, "model": q.Model} {
+		if value != "" {
+			message.SetMeta(key, value)
+		}
 	}
 	if q.NeverAsk {
-		metadata["neverAsk"] = true
+		message.SetMeta("neverAsk", true)
 	}
 	if q.MinConfidence != nil {
-		metadata["minConfidence"] = *q.MinConfidence
+		message.SetMeta("minConfidence", *q.MinConfidence)
 	}
-	parts := []any{map[string]any{"text": q.Text}}
-	for _, file := range q.Files {
-		parts = append(parts, map[string]any{"raw": file.Content, "filename": file.Name})
-	}
-	message := map[string]any{"messageId": q.ID, "role": "ROLE_USER", "parts": parts, "metadata": metadata}
-	if q.Provider != "" {
-		metadata["provider"] = q.Provider
-	}
-	if q.Model != "" {
-		metadata["model"] = q.Model
-	}
-	if q.ContextID != "" {
-		message["contextId"] = q.ContextID
-	}
-	if q.TaskID != "" {
-		message["taskId"] = q.TaskID
-	}
-	return map[string]any{"message": message}
+	return &a2a.SendMessageRequest{Message: message}
 }
 
 // Send sends a question and waits for the end of the task, or for a question to the user,

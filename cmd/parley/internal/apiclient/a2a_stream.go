@@ -74,7 +74,7 @@ type follower struct {
 
 // listen yields the events of one connection, to the end of the task or to a question.
 func (f *follower) listen(ctx context.Context, yield func(Event, error) bool) error {
-	method, params := "SendStreamingMessage", f.question.params()
+	method, params := "SendStreamingMessage", any(f.question.params())
 	if f.task != "" {
 		method, params = "SubscribeToTask", map[string]any{"id": f.task}
 	}

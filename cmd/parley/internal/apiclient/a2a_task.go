@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
 // Task is an A2A task. Rows stay JSON, to keep the order of fields and the digits of
@@ -144,25 +146,19 @@ func (p Parts) Data() Data {
 // State is that of a task, as A2A spells it.
 type State string
 
-// The states in which nothing follows: the final ones, and those in which the user is asked
-// something.
+// Final states that are told apart.
 const (
-	Completed State = "TASK_STATE_COMPLETED"
-	Failed    State = "TASK_STATE_FAILED"
-	Canceled  State = "TASK_STATE_CANCELED"
-	Rejected  State = "TASK_STATE_REJECTED"
-
-	InputRequired State = "TASK_STATE_INPUT_REQUIRED"
-	AuthRequired  State = "TASK_STATE_AUTH_REQUIRED"
+	Completed = State(a2a.TaskStateCompleted)
+	Failed    = State(a2a.TaskStateFailed)
 )
 
 // Ended reports whether the state is final.
-func (s State) Ended() bool {
-	return slices.Contains([]State{Completed, Failed, Canceled, Rejected}, s)
-}
+func (s State) Ended() bool { return a2a.TaskState(s).Terminal() }
 
 // Waits reports whether the task waits for an answer of the user.
-func (s State) Waits() bool { return s == InputRequired || s == AuthRequired }
+func (s State) Waits() bool {
+	return s == State(a2a.TaskStateInputRequired) || s == State(a2a.TaskStateAuthRequired)
+}
 
 // String returns the state in lower case: completed, failed, working, input-required.
 func (s State) String() string {
