@@ -4,7 +4,36 @@ package words
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
+
+// undecomposed are letters with marks that Unicode does not decompose.
+var undecomposed = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ı", "i")
+
+// Fold returns a text in lower case without accents.
+func Fold(text string) string {
+	if IsASCII(text) {
+		return strings.ToLower(text)
+	}
+	return undecomposed.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, norm.NFKD.String(text)))
+}
+
+// IsASCII reports whether a text has no other characters.
+func IsASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
 
 // Of splits a text into words in lower case and singular, also where the case changes
 // (orderDate).

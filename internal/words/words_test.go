@@ -23,3 +23,23 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                      "",
+		"plain text":            "plain text",
+		"Plain TEXT":            "plain text",
+		"Crème BRÛLÉE":          "creme brulee",
+		"Straße, STRAẞE":        "strasse, strasse",
+		"Ærø Łódź Đà Œuvre ı İ": "aero lodz da oeuvre i i",
+		"ﬁve ①":                 "five 1",
+		"❤️":                    "❤",
+		"Привет":                "привет",
+		"\xff":                  "\ufffd",
+	} {
+		if got := words.Fold(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

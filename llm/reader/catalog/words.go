@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"parley/internal/words"
 )
 
 const (
@@ -13,35 +13,7 @@ const (
 )
 
 // Fold converts a text to lower case without accents.
-func Fold(s string) string {
-	ascii := true
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 || 'A' <= s[i] && s[i] <= 'Z' {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range norm.NFKD.String(s) {
-		switch {
-		case unicode.Is(unicode.Mn, r), r == '\ufe0f':
-		case r == 'ß':
-			b.WriteString("ss")
-		case r == 'ø', r == 'Ø':
-			b.WriteByte('o')
-		case r == 'æ', r == 'Æ':
-			b.WriteString("ae")
-		case r == 'ł', r == 'Ł':
-			b.WriteByte('l')
-		default:
-			b.WriteRune(unicode.ToLower(r))
-		}
-	}
-	return b.String()
-}
+func Fold(s string) string { return words.Fold(s) }
 
 // abbreviations are those that are usual in names of columns.
 var abbreviations = map[string]string{

@@ -10,9 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"parley/internal/near"
+	"parley/internal/words"
 )
 
 // The names under which SQL knows the package.
@@ -167,8 +166,8 @@ func likeness(wantedWord, foundWord word) float64 {
 // eachWord calls f with the words of a text in the form in which they are
 // compared, until it says to stop.
 func eachWord(text string, f func(word string) bool) {
-	if !ascii(text) {
-		text = fold(text)
+	if !words.IsASCII(text) {
+		text = words.Fold(text)
 	}
 	start := -1
 	for i, r := range text {
@@ -199,32 +198,10 @@ func partOfWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
 // standsAlone reports whether a character is a word by itself, in scripts that
 // write without blanks.
 func standsAlone(r rune) bool {
 	return r >= 0x2e80 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
-}
-
-var foldings = strings.NewReplacer("ß", "ss", "ẞ", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe",
-	"ø", "o", "Ø", "o", "ł", "l", "Ł", "l", "đ", "d", "Đ", "d", "ı", "i")
-
-// fold takes a text's accents away.
-func fold(text string) string {
-	return foldings.Replace(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFKD.String(text)))
 }
 
 // stem returns a word in lower case and in the singular, roughly: the same for
