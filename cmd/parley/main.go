@@ -87,7 +87,9 @@ func main() {
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, env command.Env) int {
 	exited := -1
+	var flags command.Flags
 	parser, err := kong.New(&cli{},
+		&flags,
 		kong.Name("parley"),
 		kong.Description(description),
 		kong.DefaultEnvars("PARLEY"),
@@ -114,6 +116,7 @@ func run(ctx context.Context, args []string, env command.Env) int {
 	if err != nil {
 		return command.Fail(env, command.ExitUsage, fmt.Errorf("%w (see: %s --help)", err, commandOf(err)))
 	}
+	env.Problems = flags.Problems(parsed)
 	if err := parsed.Run(env); err != nil {
 		return command.Fail(env, command.ExitCode(ctx, err), err)
 	}

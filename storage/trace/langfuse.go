@@ -36,8 +36,8 @@ type LangfuseConfig struct {
 	Timeout time.Duration
 }
 
-// TracesEndpoint is the address for traces, with the headers that they need.
-func (c LangfuseConfig) TracesEndpoint() (address string, headers map[string]string) {
+// tracesEndpoint is the address for traces, with the headers that they need.
+func (c LangfuseConfig) tracesEndpoint() (address string, headers map[string]string) {
 	request := http.Request{Header: http.Header{}}
 	request.SetBasicAuth(c.PublicKey, c.SecretKey)
 	return strings.TrimRight(c.Host, "/") + "/api/public/otel/v1/traces", map[string]string{

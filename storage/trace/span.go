@@ -7,9 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -90,26 +95,17 @@ func (runIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
 	return id
 }
 
-// CheckSampler returns what is wrong with the name of a sampler, "" for a valid one.
-func CheckSampler(name string) string {
-	if _, err := newSampler(name, 1); err != nil {
-		return "must be always_on, always_off or traceidratio, alone or behind parentbased_"
+// ratioSampler returns the sampler of a share of the runs, in place of the SDK's; none for
+// another sampler. A run has no parent trace, so parentbased_ makes no difference.
+func ratioSampler() []sdktrace.TracerProviderOption {
+	if !strings.HasSuffix(strings.ToLower(strings.TrimSpace(os.Getenv("OTEL_TRACES_SAMPLER"))), "traceidratio") {
+		return nil
 	}
-	return ""
-}
-
-// newSampler returns the sampler of a name. A run has no parent trace, so parentbased_
-// makes no difference.
-func newSampler(name string, ratio float64) (sdktrace.Sampler, error) {
-	switch strings.TrimPrefix(name, "parentbased_") {
-	case "", "always_on":
-		return sdktrace.ParentBased(sdktrace.AlwaysSample()), nil
-	case "always_off":
-		return sdktrace.NeverSample(), nil
-	case "traceidratio":
-		return sdktrace.ParentBased(evenly{sdktrace.TraceIDRatioBased(ratio)}), nil
+	ratio, err := strconv.ParseFloat(strings.TrimSpace(os.Getenv("OTEL_TRACES_SAMPLER_ARG")), 64)
+	if err != nil {
+		ratio = 1 // as the SDK does
 	}
-	return nil, fmt.Errorf("no sampler %q", name)
+	return []sdktrace.TracerProviderOption{sdktrace.WithSampler(sdktrace.ParentBased(evenly{sdktrace.TraceIDRatioBased(ratio)}))}
 }
 
 // evenly samples by a hash of the trace's id, since some bits of all UUIDs are the same.
@@ -121,3 +117,41 @@ func (e evenly) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingRes
 	p.TraceID = trace.TraceID(sum[:16])
 	return e.Sampler.ShouldSample(p)
 }
+
+// captureContent reads whether spans have content: a boolean, or a value of the newer
+// conventions.
+func captureContent(text string) (bool, error) {
+	switch strings.ToUpper(text) {
+	case "", "NO_CONTENT", "EVENT_ONLY":
+		return false, nil
+	case "SPAN_ONLY", "SPAN_AND_EVENT":
+		return true, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT must be true or false, not %q", text)
+	}
+	return on, nil
+}
+
+// sdkLog logs what the SDK reports, without values: those of variables may be secret.
+type sdkLog struct{ log *slog.Logger }
+
+// logSDK makes the SDK log here.
+func logSDK(log *slog.Logger) {
+	otel.SetLogger(logr.New(sdkLog{log}))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry reports a problem", "error", err) }))
+}
+
+// Error implements logr.LogSink.
+func (s sdkLog) Error(_ error, message string, _ ...any) {
+	s.log.Warn("OpenTelemetry cannot read a variable", "problem", message)
+}
+
+// The other methods of logr.LogSink do nothing.
+
+func (sdkLog) Init(logr.RuntimeInfo)            {}
+func (sdkLog) Enabled(int) bool                 { return false }
+func (sdkLog) Info(int, string, ...any)         {}
+func (s sdkLog) WithName(string) logr.LogSink   { return s }
+func (s sdkLog) WithValues(...any) logr.LogSink { return s }

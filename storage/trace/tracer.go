@@ -2,16 +2,21 @@
 // scores to Langfuse. Without such a store, ratings are in the records alone.
 //
 // The id of a run's trace is the run's id, so that scores need no lookup. Questions,
-// answers and data are not in traces unless Content is set.
+// answers and data are not in traces unless a variable asks for content.
+//
+// The SDK of OpenTelemetry reads its OTEL_ variables itself. Here are those that it does
+// not know, or that do not work with ids of runs.
 package trace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -36,61 +41,59 @@ const (
 
 // TracerConfig is the configuration of a Tracer.
 type TracerConfig struct {
-	// Endpoint is the whole address for OTLP, Headers those of its requests.
-	Endpoint string
-	Headers  map[string]string
-	// Resource describes this service: service.name and the like.
-	Resource map[string]string
-	// Sampler chooses the runs to trace, by OTEL_TRACES_SAMPLER's names; "" for all.
-	// Ratio is its argument.
-	Sampler string
-	Ratio   float64
-	// Content adds questions and answers to the spans.
-	Content bool
+	// Langfuse gets the spans unless a variable names another collector; nil for none.
+	Langfuse *LangfuseConfig
+	// Version is that of the program.
+	Version string
 	Log     *slog.Logger
 }
 
 // Tracer makes spans by OpenTelemetry's conventions for generative AI and sends them in
 // the background. A nil Tracer does nothing.
 type Tracer struct {
-	cfg      TracerConfig
+	// content adds questions and answers to the spans.
+	content  bool
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
 }
 
-// NewTracer makes a Tracer. It logs later whether spans cannot be sent.
+// NewTracer returns a Tracer, nil if neither Langfuse nor a collector is set. It logs later
+// whether spans cannot be sent.
 func NewTracer(ctx context.Context, cfg TracerConfig) (*Tracer, error) {
-	sampler, err := newSampler(cfg.Sampler, cfg.Ratio)
-	if err != nil {
-		return nil, err
-	}
-	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(cfg.Endpoint),
-		otlptracehttp.WithHeaders(cfg.Headers),
+	options := []otlptracehttp.Option{
 		otlptracehttp.WithHTTPClient(&http.Client{Transport: mute{http.DefaultTransport}, CheckRedirect: noRedirect, Timeout: 10 * time.Second}),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
 			Enabled: true, InitialInterval: time.Second, MaxInterval: 10 * time.Second, MaxElapsedTime: sendTimeout,
 		}),
-	)
+	}
+	if cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")) == "" {
+		if cfg.Langfuse == nil {
+			return nil, nil
+		}
+		endpoint, headers := cfg.Langfuse.tracesEndpoint()
+		options = append(options, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithHeaders(headers))
+	}
+	logSDK(cfg.Log)
+	content, err := captureContent(os.Getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"))
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptracehttp.New(ctx, options...)
 	if err != nil {
 		return nil, fmt.Errorf("export traces: %w", err)
 	}
-	var attributes []attribute.KeyValue
-	for key, value := range cfg.Resource {
-		attributes = append(attributes, attribute.String(key, value))
-	}
-	service, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithAttributes(attributes...))
+	service, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", "parley"), attribute.String("service.version", cfg.Version)), resource.WithFromEnv())
 	if err != nil {
-		return nil, fmt.Errorf("describe the service: %w", err)
+		return nil, fmt.Errorf("describe the service by OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	t := &Tracer{cfg: cfg}
-	t.provider = sdktrace.NewTracerProvider(
+	t := &Tracer{content: content}
+	t.provider = sdktrace.NewTracerProvider(append(ratioSampler(),
 		sdktrace.WithResource(service),
-		sdktrace.WithSampler(sampler),
 		sdktrace.WithIDGenerator(runIDs{}),
 		sdktrace.WithBatcher(&reporter{SpanExporter: exporter, log: cfg.Log},
 			sdktrace.WithMaxQueueSize(maxQueue), sdktrace.WithExportTimeout(sendTimeout)),
-	)
+	)...)
 	t.tracer = t.provider.Tracer("parley")
 	return t, nil
 }
@@ -142,7 +145,7 @@ func (t *Tracer) Run(ctx context.Context, request domain.RunRequest) (context.Co
 	ctx, span := t.start(ctx, "invoke_agent "+request.Agent, trace.SpanKindInternal, "invoke_agent", "agent", trace.WithNewRoot())
 	run.root = span
 	ctx = context.WithValue(ctx, tracedKey{}, run)
-	if t.cfg.Content {
+	if t.content {
 		span.SetAttributes(attribute.String("gen_ai.input.messages", message("user", request.Text)),
 			attribute.String("langfuse.trace.input", truncate(request.Text)))
 	}
@@ -158,7 +161,7 @@ func (t *Tracer) Run(ctx context.Context, request domain.RunRequest) (context.Co
 // Answer adds the answer of the context's run to its span, where spans have content.
 func (t *Tracer) Answer(ctx context.Context, text string) {
 	run := tracedFrom(ctx)
-	if t == nil || !t.cfg.Content || run.root == nil {
+	if t == nil || !t.content || run.root == nil {
 		return
 	}
 	run.root.SetAttributes(attribute.String("gen_ai.output.messages", message("assistant", text)),

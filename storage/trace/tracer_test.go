@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,18 +22,13 @@ import (
 )
 
 // newTracer sends spans to a stand-in; they are there once it is closed.
-func newTracer(t *testing.T, langfuse *tracetest.Langfuse, change ...func(*trace.TracerConfig)) (tracer *trace.Tracer, log *logtest.Buffer) {
+func newTracer(t *testing.T, langfuse *tracetest.Langfuse) (tracer *trace.Tracer, log *logtest.Buffer) {
 	t.Helper()
 	log = &logtest.Buffer{}
-	endpoint, headers := trace.LangfuseConfig{Host: langfuse.URL, PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey}.TracesEndpoint()
-	cfg := trace.TracerConfig{
-		Endpoint: endpoint, Headers: headers, Log: slog.New(slog.NewTextHandler(log, nil)),
-		Resource: map[string]string{"service.name": "parley", "service.version": "1.2.3"},
-	}
-	for _, apply := range change {
-		apply(&cfg)
-	}
-	tracer, err := trace.NewTracer(t.Context(), cfg)
+	tracer, err := trace.NewTracer(t.Context(), trace.TracerConfig{
+		Langfuse: &trace.LangfuseConfig{Host: langfuse.URL, PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey},
+		Version:  "1.2.3", Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +110,9 @@ func TestSpansOfARun(t *testing.T) {
 
 // TestContent has questions and answers in spans, bounded, where asked for.
 func TestContent(t *testing.T) {
-	t.Parallel()
+	t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_ONLY")
 	langfuse := tracetest.NewLangfuse(t)
-	tracer, _ := newTracer(t, langfuse, func(cfg *trace.TracerConfig) { cfg.Content = true })
+	tracer, _ := newTracer(t, langfuse)
 	asked := asking()
 	asked.Text = "Mallory? " + strings.Repeat("𝄞", domain.MaxQuestion)
 	answered(tracer, asked)
@@ -219,20 +215,21 @@ func TestTracesHoldNobodyUp(t *testing.T) {
 
 // TestSampler traces about the configured share of runs, each completely.
 func TestSampler(t *testing.T) {
-	t.Parallel()
 	for name, test := range map[string]struct {
-		ratio       float64
+		ratio       string
 		least, most int
 	}{
-		"always_on":                {0, 200, 200},
-		"parentbased_always_off":   {1, 0, 0},
-		"traceidratio":             {0.25, 20, 90},
-		"parentbased_traceidratio": {0.6, 80, 160},
+		"always_on":                {"0", 200, 200},
+		"always_off":               {"1", 0, 0},
+		"parentbased_always_off":   {"1", 0, 0},
+		"traceidratio":             {"0.25", 20, 90},
+		"parentbased_traceidratio": {"0.6", 80, 160},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			t.Setenv("OTEL_TRACES_SAMPLER", name)
+			t.Setenv("OTEL_TRACES_SAMPLER_ARG", test.ratio)
 			langfuse := tracetest.NewLangfuse(t)
-			tracer, _ := newTracer(t, langfuse, func(cfg *trace.TracerConfig) { cfg.Sampler, cfg.Ratio = name, test.ratio })
+			tracer, _ := newTracer(t, langfuse)
 			for range 200 {
 				answered(tracer, asking())
 			}
@@ -251,14 +248,76 @@ func TestSampler(t *testing.T) {
 			}
 		})
 	}
-	if trace.CheckSampler("sometimes") == "" || trace.CheckSampler("parentbased_always_on") != "" {
-		t.Error("samplers are not told apart")
+}
+
+// TestCollector sends spans where the variables of OpenTelemetry say, instead of to Langfuse.
+func TestCollector(t *testing.T) {
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(tracetest.PublicKey+":"+tracetest.SecretKey))
+	for name, endpoint := range map[string][2]string{
+		"a base":            {"OTEL_EXPORTER_OTLP_ENDPOINT", "/api/public/otel"},
+		"a base, slash":     {"OTEL_EXPORTER_OTLP_ENDPOINT", "/api/public/otel/"},
+		"the whole address": {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "/api/public/otel/v1/traces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			collector, langfuse := tracetest.NewLangfuse(t), tracetest.NewLangfuse(t)
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+			t.Setenv(endpoint[0], collector.URL+endpoint[1])
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization="+url.PathEscape(basic)+", x-langfuse-ingestion-version=4")
+			t.Setenv("OTEL_SERVICE_NAME", "parley-test")
+			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging%201,service.version=9")
+			tracer, log := newTracer(t, langfuse)
+			answered(tracer, asking())
+			closed(t, tracer)
+			spans := collector.Spans()
+			if len(spans) != 5 || len(langfuse.Spans()) != 0 {
+				t.Fatalf("the collector has %d spans, Langfuse %d\n%s", len(spans), len(langfuse.Spans()), log)
+			}
+			for key, want := range map[string]string{"service.name": "parley-test", "service.version": "9", "deployment.environment.name": "staging 1", "telemetry.sdk.language": "go"} {
+				if got := spans[0].Resource[key]; got != want {
+					t.Errorf("%s is %v, not %s", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestNowhere has no tracer without a collector.
+func TestNowhere(t *testing.T) {
+	t.Parallel()
+	tracer, err := trace.NewTracer(t.Context(), trace.TracerConfig{Log: slog.New(slog.DiscardHandler)})
+	if tracer != nil || err != nil {
+		t.Errorf("got %v, %v", tracer, err)
+	}
+}
+
+// TestWrongVariables logs no secret of a variable that cannot be read.
+func TestWrongVariables(t *testing.T) {
+	langfuse := tracetest.NewLangfuse(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://me:hunter2@%zz")
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "hunter2")
+	t.Setenv("OTEL_TRACES_SAMPLER", "jaeger_remote")
+	_, log := newTracer(t, langfuse)
+	for _, want := range []string{"parse url", "parse headers", "unsupported sampler: jaeger_remote"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log.String(), "hunter2") {
+		t.Errorf("a secret was logged:\n%s", log)
+	}
+	for variable, text := range map[string]string{"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "perhaps", "OTEL_RESOURCE_ATTRIBUTES": "half"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Setenv(variable, text)
+			if _, err := trace.NewTracer(t.Context(), trace.TracerConfig{Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), variable) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
 // BenchmarkRun is what tracing adds to a run of five spans.
 func BenchmarkRun(b *testing.B) {
-	tracer, err := trace.NewTracer(b.Context(), trace.TracerConfig{Endpoint: "http://127.0.0.1:1/v1/traces", Log: slog.New(slog.DiscardHandler)})
+	tracer, err := trace.NewTracer(b.Context(), trace.TracerConfig{Langfuse: &trace.LangfuseConfig{Host: "http://127.0.0.1:1"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}

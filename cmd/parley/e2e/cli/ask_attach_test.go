@@ -45,9 +45,9 @@ func TestAskAttach(t *testing.T) {
 // TestAskAttachRefused attaches what cannot be sent.
 func TestAskAttachRefused(t *testing.T) {
 	t.Parallel()
-	c := e2etest.Shop(t, "--max-attachment=1024")
+	c := e2etest.Shop(t)
 	dir := t.TempDir()
-	for name, size := range map[string]int64{"empty.csv": 0, "large.csv": 2000, "larger.csv": 4 << 20, "huge.csv": 65 << 20} {
+	for name, size := range map[string]int64{"empty.csv": 0, "large.csv": 8<<20 + 1, "larger.csv": 16 << 20, "huge.csv": 65 << 20} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("region\n")[:min(size, 7)], 0o600); err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestAskAttachRefused(t *testing.T) {
 		{[]string{"ask", "--attach", "empty.csv", "x"}, e2etest.ExitUsage, "empty.csv is empty"},
 		{[]string{"ask", "--attach", "huge.csv", "x"}, e2etest.ExitUsage, "parley ingest FILE"},
 		{[]string{"ask", "--attach", "larger.csv", "x"}, e2etest.ExitFailed, "parley ingest FILE"},
-		{[]string{"ask", "--attach", "large.csv", "x"}, e2etest.ExitFailed, "files of at most 1024 bytes in all; upload larger ones as datasets"},
+		{[]string{"ask", "--attach", "large.csv", "x"}, e2etest.ExitFailed, "files of at most 8388608 bytes in all; upload larger ones as datasets"},
 		{many, e2etest.ExitUsage, "--attach can name at most 10 files"},
 	} {
 		got := e2etest.RunCommand(t, dir, env, test.args...)

@@ -29,15 +29,15 @@ func TestWrongSettings(t *testing.T) {
 	}{
 		{"all at once", []string{
 			"PARLEY_LISTEN=8080", "PARLEY_DATABASE_URL=mysql://root:hunter2@x/y", "PARLEY_BASE_URL=https://example.com/",
-			"PARLEY_AUTH_URL=x", "PARLEY_LOG_FORMAT=xml", "PARLEY_LOG_LEVEL=loud", "PARLEY_MAX_BODY=1MB", "PARLEY_REQUEST_TIMEOUT=0",
+			"PARLEY_AUTH_URL=x", "PARLEY_LOG_FORMAT=xml", "PARLEY_LOG_LEVEL=loud", "PARLEY_MAX_UPLOAD=1MB", "PARLEY_RUN_TIMEOUT=0",
 			"PARLEY_TRUSTED_PROXIES=10.0.0.0/8,nobody", "PARLEY_CORS_ORIGINS=example.com", "PARLEY_AUTH_JWKS_URL=keys", "PARLEY_DRAIN_TIMEOUT=soon", "PARLEY_MIGRATE=perhaps",
-			"PARLEY_OBJECTS=ftp://bucket", "PARLEY_QUERY_TIMEOUT=1h", "PARLEY_MAX_ROWS=0", "PARLEY_UPLOAD_URL_TTL=never",
+			"PARLEY_OBJECTS=ftp://bucket", "PARLEY_QUERY_TIMEOUT=1h", "PARLEY_MAX_ROWS=0",
 			"PARLEY_KEEP_EVENTS=1m", "PARLEY_KEEP_RUNS=-3d", "PARLEY_KEEP_UPLOADS=2weeks",
 		}, []string{"serve"}, []string{
 			"--listen (PARLEY_LISTEN)", "--database-url (PARLEY_DATABASE_URL)", "--base-url (PARLEY_BASE_URL)", "--auth-url (PARLEY_AUTH_URL)",
-			"--log-format (PARLEY_LOG_FORMAT)", "--log-level (PARLEY_LOG_LEVEL)", "--max-body (PARLEY_MAX_BODY)", "--drain-timeout (PARLEY_DRAIN_TIMEOUT)",
-			"--request-timeout (PARLEY_REQUEST_TIMEOUT)", `"nobody"`, `"example.com"`, "--auth-jwks-url (PARLEY_AUTH_JWKS_URL)", "--migrate (PARLEY_MIGRATE)",
-			"--objects (PARLEY_OBJECTS)", "--query-timeout (PARLEY_QUERY_TIMEOUT)", "--max-rows (PARLEY_MAX_ROWS)", "--upload-url-ttl (PARLEY_UPLOAD_URL_TTL)",
+			"--log-format (PARLEY_LOG_FORMAT)", "--log-level (PARLEY_LOG_LEVEL)", "--max-upload (PARLEY_MAX_UPLOAD)", "--drain-timeout (PARLEY_DRAIN_TIMEOUT)",
+			"--run-timeout (PARLEY_RUN_TIMEOUT)", `"nobody"`, `"example.com"`, "--auth-jwks-url (PARLEY_AUTH_JWKS_URL)", "--migrate (PARLEY_MIGRATE)",
+			"--objects (PARLEY_OBJECTS)", "--query-timeout (PARLEY_QUERY_TIMEOUT)", "--max-rows (PARLEY_MAX_ROWS)",
 			"--keep-events (PARLEY_KEEP_EVENTS)", "--keep-runs (PARLEY_KEEP_RUNS)", "--keep-uploads (PARLEY_KEEP_UPLOADS)",
 		}},
 		{"a port too high", nil, []string{"serve", "--listen", "127.0.0.1:65536"}, []string{"--listen"}},
@@ -51,17 +51,10 @@ func TestWrongSettings(t *testing.T) {
 		{"half a Langfuse", []string{"LANGFUSE_HOST=https://langfuse.example", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{
 			"--langfuse-public-key (LANGFUSE_PUBLIC_KEY) is missing"}},
 		{"keys alone", []string{"LANGFUSE_PUBLIC_KEY=pk", "LANGFUSE_SECRET_KEY=hunter2"}, []string{"serve"}, []string{"--langfuse-host (LANGFUSE_HOST) is missing"}},
-		{"wrong tracing", []string{
+		{"an address with a password", []string{
 			"LANGFUSE_BASE_URL=https://me:hunter2@langfuse.example", "LANGFUSE_PUBLIC_KEY=pk", "LANGFUSE_SECRET_KEY=sk",
-			"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://x?key=hunter2", "OTEL_EXPORTER_OTLP_HEADERS=hunter2",
-			"OTEL_RESOURCE_ATTRIBUTES=%zz", "OTEL_TRACES_SAMPLER=jaeger_remote", "OTEL_TRACES_SAMPLER_ARG=2",
-			"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=perhaps",
-		}, []string{"serve"}, []string{
-			"--langfuse-host (LANGFUSE_HOST)", "--otel-exporter-otlp-endpoint (OTEL_EXPORTER_OTLP_ENDPOINT)",
-			"--otel-exporter-otlp-traces-endpoint (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)", "--otel-exporter-otlp-headers (OTEL_EXPORTER_OTLP_HEADERS)",
-			"--otel-resource-attributes (OTEL_RESOURCE_ATTRIBUTES)", "--otel-traces-sampler (OTEL_TRACES_SAMPLER)",
-			"--otel-traces-sampler-arg (OTEL_TRACES_SAMPLER_ARG)", "(OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT)",
-		}},
+		}, []string{"serve"}, []string{"--langfuse-host (LANGFUSE_HOST)"}},
+		{"a removed setting", nil, []string{"serve", "--max-body", "2"}, []string{"unknown flag --max-body"}},
 		{"wrong measuring", []string{"PARLEY_LLM=nonsense"}, []string{"eval", "x", "--agent=spy", "--limit=-1", "--parallel=many", "--failures=x", "--pairs=one", "--server=https://me:hunter2@x"}, []string{
 			"--agent must", "--limit must", "--parallel must", "--failures must", "--pairs must",
 			"--server (PARLEY_SERVER)", "--token (PARLEY_TOKEN) goes with --server", "--llm (PARLEY_LLM)"}},

@@ -44,7 +44,7 @@ func TestDataCommands(t *testing.T) {
 		{[]string{"head", "orders", "-n", "-1"}, e2etest.ExitUsage, "…--rows must be a number from 1 on, not \"-1\"\n  DATASET must be"},
 		{[]string{"tasks", "", "--limit", "-1"}, e2etest.ExitUsage, "…--limit must be a number from 1 on, not \"-1\"\n  ID is empty\n"},
 		{[]string{"tokens", "create", "x", "--ttl", "-5h", "--only", ""}, e2etest.ExitUsage, "…--ttl must be a duration such as 30s or 24h, not \"-5h\"\n  --only must be"},
-		{[]string{"ingest", "x.csv", "--header-row", "-1", "--mode", "guess", "-d", "shop/x"}, e2etest.ExitUsage, "…--mode must be append or replace, not \"guess\"\n  --header-row must be a number from 0 on, not \"-1\"\n"},
+		{[]string{"ingest", "x.csv", "--header-row", "-1", "--mode", "guess", "-d", "shop/x"}, e2etest.ExitUsage, "…--header-row must be a number from 0 on, not \"-1\"\n  --mode must be append or replace, not \"guess\"\n"},
 		{[]string{"head", "orders"}, e2etest.ExitUsage, "…NAMESPACE/NAME"},
 		{[]string{"datasets"}, e2etest.ExitOK, "namespace  name    rows  owner\n---------  ------  ----  -----\nshop       orders     3  alice\n"},
 		{[]string{"datasets", "-f", "csv"}, e2etest.ExitOK, "namespace,name,rows,owner\nshop,orders,3,alice\n"},

@@ -39,7 +39,7 @@ var (
 	// helpCommand finds a command in the help of the program.
 	helpCommand = regexp.MustCompile(`(?m)^  ([a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*)(?: [<\[].*)?$`)
 	// helpFlag finds where a flag begins in the help of a command.
-	helpFlag     = regexp.MustCompile(`(?m)^  (?:-\w, |    )(--[a-z][a-z-]*)`)
+	helpFlag     = regexp.MustCompile(`(?m)^  (?:-\w, |    )?(--[a-z][a-z-]*)`)
 	helpVariable = regexp.MustCompile(`\$([A-Z][A-Z0-9_]+)`)
 
 	helpOnce     sync.Once

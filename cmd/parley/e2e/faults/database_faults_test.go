@@ -121,10 +121,13 @@ func lives(c e2etest.Client, ready int) {
 	}
 }
 
-// orders returns alice three orders on a server with that database.
-func orders(t *testing.T, databaseURL string, args ...string) e2etest.Client {
+// shortRequests is a timeout of requests that a test can wait for.
+var shortRequests = e2etest.Limits(e2etest.Object{"RequestTimeout": 5 * time.Second})
+
+// orders gives alice three orders on a server with that database.
+func orders(t *testing.T, databaseURL string, env ...string) e2etest.Client {
 	t.Helper()
-	p := e2etest.Serve(t, t.TempDir(), []string{"PARLEY_DATABASE_URL=" + databaseURL}, args...)
+	p := e2etest.Serve(t, t.TempDir(), append(env, "PARLEY_DATABASE_URL="+databaseURL))
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	rows := e2etest.Object{"data": []e2etest.Object{{"item": "apple"}, {"item": "pear"}, {"item": "fig"}}}
 	if status := c.Ask("POST", "/ingest/shop/orders", rows, nil); status != http.StatusOK {
@@ -140,7 +143,7 @@ func orders(t *testing.T, databaseURL string, args ...string) e2etest.Client {
 func TestDatabaseReadOnly(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Private(t)
-	c := orders(t, cluster.URL(), "--request-timeout", "10s")
+	c := orders(t, cluster.URL(), e2etest.Limits(e2etest.Object{"RequestTimeout": 10 * time.Second}))
 	s, ended, letGo := c.HeldQuestion()
 	cluster.Exec("CHECKPOINT")
 	cluster.Stop()
@@ -174,7 +177,7 @@ func TestDatabaseSilent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, address := wireTo(t, pgtest.Private(t))
-			c := orders(t, address, "--request-timeout", "5s", "--query-timeout", "5s")
+			c := orders(t, address, shortRequests, "PARLEY_QUERY_TIMEOUT=5s")
 			s, ended, letGo := c.HeldQuestion()
 			w.hold()
 			letGo()
@@ -205,7 +208,7 @@ func TestDatabaseFull(t *testing.T) {
 	t.Parallel()
 	const most = 40
 	cluster := pgtest.Private(t, "max_connections=40")
-	c := orders(t, cluster.URL(), "--request-timeout", "5s", "--query-timeout", "5s")
+	c := orders(t, cluster.URL(), shortRequests, "PARLEY_QUERY_TIMEOUT=5s")
 	letGo := holdConnections(t, cluster.URL(), most)
 	checkRefused(c, slices.Concat(writeKnocks, readKnocks)...)
 	lives(c, http.StatusServiceUnavailable)

@@ -34,8 +34,8 @@ func TestBucketAway(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	p := e2etest.Serve(t, t.TempDir(), []string{
 		"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=" + proxy.URL + "&region=" + s3test.Region + "&path_style=true",
-		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
-	}, "--request-timeout", "5s")
+		"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret, shortRequests,
+	})
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	row := e2etest.Object{"data": []e2etest.Object{{"item": "apple"}}}
 	for _, name := range []string{"seen", "unseen"} {
@@ -94,8 +94,8 @@ func TestBucketSilent(t *testing.T) {
 			p := e2etest.Serve(t, t.TempDir(), []string{
 				"PARLEY_OBJECTS=s3://" + s3test.Bucket(t) + "/parley?endpoint=http://" + w.listener.Addr().String() +
 					"&region=" + s3test.Region + "&path_style=true",
-				"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret,
-			}, "--request-timeout", "5s", "--query-timeout", "5s")
+				"AWS_ACCESS_KEY_ID=" + access, "AWS_SECRET_ACCESS_KEY=" + secret, shortRequests,
+			}, "--query-timeout", "5s")
 			c := e2etest.Client{Process: p, Token: p.Token("alice")}
 			row := e2etest.Object{"data": []e2etest.Object{{"item": "apple"}}}
 			for _, name := range []string{"shop/seen", "shop/unseen", "garden/beds"} {

@@ -87,7 +87,7 @@ func newAskBench(b *testing.B, rows, datasets int) askBench {
 			b.Fatal(err)
 		}
 	}
-	p := e2etest.Serve(b, b.TempDir(), nil, "--log-level", "error", "--user-runs", "128")
+	p := e2etest.Serve(b, b.TempDir(), []string{e2etest.Limits(e2etest.Object{"UserRuns": 128})}, "--log-level", "error")
 	s := askBench{Client: e2etest.Client{Process: p, Token: p.Token("alice")}, db: db}
 	s.fill(path, rows, datasets)
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 200

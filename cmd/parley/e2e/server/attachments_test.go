@@ -134,7 +134,7 @@ func TestAttachmentFormats(t *testing.T) {
 func TestAttachmentLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 3 << 20
-	p := e2etest.Serve(t, t.TempDir(), nil, "--max-attachment", "3145728", "--max-body", "65536")
+	p := e2etest.Serve(t, t.TempDir(), []string{e2etest.Limits(e2etest.Object{"MaxAttachment": limit, "MaxBody": 65536})})
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
 	row := "a,b,c,d,e,f,g,h\n"
 	file := strings.Repeat(row, limit/len(row))

@@ -44,7 +44,7 @@ func aQuestion(agent string) *a2apb.SendMessageRequest {
 // TestGRPCListen has gRPC at an address of its own.
 func TestGRPCListen(t *testing.T) {
 	t.Parallel()
-	p := e2etest.Serve(t, t.TempDir(), nil, "--grpc-listen", "127.0.0.1:0", "--grpc-address", "grpc.example:443", "--max-body", "65535", "--max-attachment", "1")
+	p := e2etest.Serve(t, t.TempDir(), []string{e2etest.Limits(e2etest.Object{"MaxBody": 65535, "MaxAttachment": 1})}, "--grpc-listen", "127.0.0.1:0")
 	ctx := withToken(t, p.Token("alice"))
 	for _, address := range []string{p.GRPCAddress(), strings.TrimPrefix(p.URL, "http://")} {
 		client := grpcClient(t, address)
@@ -52,7 +52,7 @@ func TestGRPCListen(t *testing.T) {
 			t.Errorf("list at %s: %v", address, err)
 		}
 		card, err := client.GetExtendedAgentCard(ctx, &a2apb.GetExtendedAgentCardRequest{Tenant: "nl2ql"})
-		if err != nil || card.GetSupportedInterfaces()[0].GetUrl() != p.URL+"/api/v1/a2a/nl2ql" || card.GetSupportedInterfaces()[2].GetUrl() != "grpc.example:443" {
+		if err != nil || card.GetSupportedInterfaces()[0].GetUrl() != p.URL+"/api/v1/a2a/nl2ql" || card.GetSupportedInterfaces()[2].GetUrl() != strings.TrimPrefix(p.URL, "http://") {
 			t.Errorf("the card at %s: %v, %v", address, card.GetSupportedInterfaces(), err)
 		}
 		for name, refused := range map[string]struct {

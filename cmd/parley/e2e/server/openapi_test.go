@@ -27,8 +27,8 @@ var unseen = []int{http.StatusTooManyRequests, http.StatusInternalServerError, h
 // answered in the ways that are described, each as described.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	limit := strconv.Itoa(maxBody)
-	p := e2etest.Serve(t, t.TempDir(), nil, "--max-body", limit, "--max-rows-body", limit, "--max-attachment", limit, "--auth-url", "https://id.example/authorize?a=b")
+	limits := e2etest.Limits(e2etest.Object{"MaxBody": maxBody, "MaxRowsBody": maxBody, "MaxAttachment": maxBody})
+	p := e2etest.Serve(t, t.TempDir(), []string{limits}, "--auth-url", "https://id.example/authorize?a=b")
 	d := describe(t, p, "alice", "bob", "carol")
 	d.checkAddresses()
 

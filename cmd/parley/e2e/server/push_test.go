@@ -49,9 +49,9 @@ func TestPushAddresses(t *testing.T) {
 func TestPushSettings(t *testing.T) {
 	t.Parallel()
 	got := e2etest.RunCommand(t, t.TempDir(), []string{"PARLEY_ENCRYPTION_KEY=too-short"},
-		"serve", "--push-hosts", "https://example.com", "--push-timeout", "soon", "--push-insecure=perhaps")
+		"serve", "--push-hosts", "https://example.com", "--push-insecure=perhaps")
 	for _, problem := range []string{
-		"--push-hosts (PARLEY_PUSH_HOSTS) must be names of hosts", "--push-timeout (PARLEY_PUSH_TIMEOUT) must be a duration",
+		"--push-hosts (PARLEY_PUSH_HOSTS) must be names of hosts",
 		"--push-insecure (PARLEY_PUSH_INSECURE) must be true or false", "--encryption-key (PARLEY_ENCRYPTION_KEY) must have 32 bytes or more",
 	} {
 		if got.Code == e2etest.ExitOK || !strings.Contains(got.Stderr, problem) {

@@ -18,18 +18,18 @@ type Migrate struct {
 // Run brings the schema up to date.
 func (m *Migrate) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
-	cfg := m.DataSettings.Read(c)
+	m.DataSettings.Check(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if cfg.DatabaseURL == "" {
+	if m.DatabaseURL == "" {
 		release, lockErr := datadir.Lock(m.Data)
 		if lockErr != nil {
 			return lockErr
 		}
 		defer func() { err = errors.Join(err, release()) }()
 	}
-	store, err := serve.OpenStore(ctx, cfg, true)
+	store, err := serve.OpenStore(ctx, m.Store(), true)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/serve"
@@ -15,8 +16,8 @@ import (
 
 // Token is `parley token [USER]`.
 type Token struct {
-	User *string `arg:"" optional:"" help:"The user of the token. By default, your name on this machine, as in the link that serve prints."`
-	TTL  string  `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token is valid (${default})."`
+	User *string       `arg:"" optional:"" help:"The user of the token. By default, your name on this machine, as in the link that serve prints."`
+	TTL  time.Duration `env:"-" name:"ttl" default:"24h" placeholder:"DURATION" help:"How long the token is valid (${default})."`
 	serve.DataSettings
 	serve.AuthSettings
 }
@@ -29,26 +30,23 @@ func (t *Token) Run(_ context.Context, env command.Env) error {
 		name = *t.User
 	}
 	c.Username(name)
-	ttl := c.Duration("ttl", t.TTL)
-	t.DataSettings.Read(c)
-	cfg := t.AuthSettings.Read(c)
+	t.DataSettings.Check(c)
+	t.AuthSettings.Check(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
-	if t.UsesLocalKey() {
-		_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
-		key, err := auth.LoadLocalKey(t.Data)
-		if err != nil {
-			return err
-		}
-		if errors.Is(statErr, fs.ErrNotExist) {
-			fmt.Fprintf(env.Stderr, "parley: %s had no signing key; made one\n", t.Data)
-		}
-		cfg.LocalKey = key
-	} else if t.AuthSecret == "" {
+	if !t.UsesLocalKey() && t.AuthSecret == "" {
 		return errors.New("an identity provider is set: get tokens from it")
 	}
-	token, err := auth.Sign(cfg, name, ttl)
+	_, statErr := os.Stat(filepath.Join(t.Data, auth.LocalKeyFile))
+	cfg, err := t.AuthSettings.Config(t.Data)
+	if err != nil {
+		return err
+	}
+	if t.UsesLocalKey() && errors.Is(statErr, fs.ErrNotExist) {
+		fmt.Fprintf(env.Stderr, "parley: %s had no signing key; made one\n", t.Data)
+	}
+	token, err := auth.Sign(cfg, name, t.TTL)
 	if err != nil {
 		return err
 	}

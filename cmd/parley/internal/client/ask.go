@@ -22,18 +22,18 @@ import (
 
 // Ask is `parley ask QUESTION`.
 type Ask struct {
-	Question      []string       `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
-	Agent         string         `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
-	Namespace     string         `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
-	Attach        []string       `env:"-" sep:"none" placeholder:"FILE" help:"Send a file with the question: it becomes a dataset of the conversation. Repeatable."`
-	Context       string         `env:"-" placeholder:"ID" help:"Continue this conversation."`
-	Provider      string         `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
-	Model         string         `placeholder:"NAME" help:"The language model, if the server has several."`
-	NeverAsk      command.Toggle `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
-	MinConfidence string         `env:"-" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). Answers below 0.7 are marked as likely."`
-	Follow        command.Toggle `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
-	Verbose       command.Toggle `env:"-" short:"v" help:"Also print the queries and how the question was read."`
-	JSON          command.Toggle `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
+	Question      []string `arg:"" optional:"" help:"The question. Without it, or with -, read it from standard input."`
+	Agent         string   `env:"-" default:"assistant" enum:"assistant,nl2ql" placeholder:"NAME" help:"The agent: assistant answers in words, nl2ql returns rows (${default})."`
+	Namespace     string   `short:"n" placeholder:"NAME" help:"The data to ask about: one of your namespaces, or owner/namespace. Optional if you can read only one."`
+	Attach        []string `env:"-" sep:"none" placeholder:"FILE" help:"Send a file with the question: it becomes a dataset of the conversation. Repeatable."`
+	Context       string   `env:"-" placeholder:"ID" help:"Continue this conversation."`
+	Provider      string   `placeholder:"NAME" help:"The provider of the language model, if the server has several."`
+	Model         string   `placeholder:"NAME" help:"The language model, if the server has several."`
+	NeverAsk      bool     `env:"-" help:"Use the more likely meaning of the question instead of asking which one you mean."`
+	MinConfidence float64  `env:"-" type:"confidence" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). Answers below 0.7 are marked as likely."`
+	Follow        bool     `env:"-" help:"Ask several questions in one conversation, at a prompt or line by line."`
+	Verbose       bool     `env:"-" short:"v" help:"Also print the queries and how the question was read."`
+	JSON          bool     `env:"-" name:"json" help:"Print the answer, its steps and their rows as one line of JSON."`
 	connectionSettings
 }
 
@@ -41,12 +41,11 @@ type Ask struct {
 // standard error.
 func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	follow, asJSON, neverAsk := c.Bool("follow", a.Follow), c.Bool("json", a.JSON), c.Bool("never-ask", a.NeverAsk)
 	if _, err := uuid.Parse(a.Context); a.Context != "" && err != nil {
 		c.Refuse("context", "must be the id of a conversation, not %q", a.Context)
 	}
-	minConfidence, files := c.Confidence("min-confidence", a.MinConfidence), a.files(c)
-	if len(a.Question) == 0 && !follow && term.IsTerminal(int(os.Stdin.Fd())) {
+	files := a.files(c)
+	if len(a.Question) == 0 && !a.Follow && term.IsTerminal(int(os.Stdin.Fd())) {
 		c.Add("QUESTION is missing: say what to ask, or --follow")
 	}
 	client, err := a.connect(c)
@@ -54,11 +53,11 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 		return usage
 	}
 	s := &askSession{
-		client: client, env: env, json: asJSON, verbose: c.Bool("verbose", a.Verbose),
-		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: neverAsk, MinConfidence: minConfidence, Files: files},
+		client: client, env: env, json: a.JSON, verbose: a.Verbose,
+		question: apiclient.Question{Namespace: a.Namespace, ContextID: a.Context, Provider: a.Provider, Model: a.Model, NeverAsk: a.NeverAsk, MinConfidence: &a.MinConfidence, Files: files},
 	}
 	text := strings.Join(a.Question, " ")
-	if err == nil && !follow {
+	if err == nil && !a.Follow {
 		if text, err = a.text(); err != nil {
 			return err
 		}
@@ -70,7 +69,7 @@ func (a *Ask) Run(ctx context.Context, env command.Env) error {
 	switch {
 	case err != nil:
 		return s.report(&apiclient.Task{}, err)
-	case follow:
+	case a.Follow:
 		return s.follow(ctx, text)
 	}
 	return s.ask(ctx, text)

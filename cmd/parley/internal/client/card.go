@@ -18,10 +18,10 @@ import (
 
 // Card is `parley card verify URL`.
 type Card struct {
-	Action string         `arg:"" enum:"verify" help:"The action: verify."`
-	URL    string         `arg:"" name:"url" help:"The address of the card, or of the agent or host that has it at /.well-known/agent-card.json."`
-	Keys   string         `env:"-" placeholder:"URL|FILE" help:"An address or a file with the keys, instead of the address in the card, which must be on the same host."`
-	JSON   command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	Action string `arg:"" enum:"verify" help:"The action: verify."`
+	URL    string `arg:"" name:"url" help:"The address of the card, or of the agent or host that has it at /.well-known/agent-card.json."`
+	Keys   string `env:"-" placeholder:"URL|FILE" help:"An address or a file with the keys, instead of the address in the card, which must be on the same host."`
+	JSON   bool   `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 
@@ -45,7 +45,6 @@ type signatureReport struct {
 func (c *Card) Run(ctx context.Context, env command.Env) error {
 	check := env.NewChecker()
 	c.connectionSettings.check(check)
-	asJSON := check.Bool("json", c.JSON)
 	address := cardAddress(c.URL)
 	if address == nil {
 		check.Add("URL must be an http or https address, not " + fmt.Sprintf("%q", c.URL))
@@ -74,7 +73,7 @@ func (c *Card) Run(ctx context.Context, env command.Env) error {
 			failed = errUnverified
 		}
 	}
-	if err := writeReports(env, address, reports, asJSON); err != nil {
+	if err := writeReports(env, address, reports, c.JSON); err != nil {
 		return err
 	}
 	return failed

@@ -78,8 +78,8 @@ func (r *Rename) Run(ctx context.Context, env command.Env) error {
 
 // Delete is `parley delete DATASET`.
 type Delete struct {
-	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
-	Yes     command.Toggle `env:"-" short:"y" help:"Do not ask for confirmation."`
+	Dataset string `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	Yes     bool   `env:"-" short:"y" help:"Do not ask for confirmation."`
 	connectionSettings
 }
 
@@ -90,8 +90,7 @@ func (d *Delete) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		c.Add("DATASET " + err.Error())
 	}
-	yes := c.Bool("yes", d.Yes)
-	if !yes && !term.IsTerminal(int(os.Stdin.Fd())) {
+	if !d.Yes && !term.IsTerminal(int(os.Stdin.Fd())) {
 		c.Refuse("yes", "is needed where nobody can be asked")
 	}
 	client, err := d.connect(c)
@@ -102,7 +101,7 @@ func (d *Delete) Run(ctx context.Context, env command.Env) error {
 	if err := client.Call(ctx, http.MethodGet, ref.Path("/data"), nil, &found); err != nil {
 		return fmt.Errorf("look for %s: %w", ref, err)
 	}
-	if !yes {
+	if !d.Yes {
 		fmt.Fprintf(env.Stderr, "Delete %s with %s? This cannot be undone. [y/N] ", ref, plural(int(found.Metadata.RowCount), "row"))
 		answered := make(chan string, 1)
 		go func() {

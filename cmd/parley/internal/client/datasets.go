@@ -29,7 +29,7 @@ type Datasets struct {
 // Run lists datasets, or describes one.
 func (d *Datasets) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	format := d.read(c)
+	format := d.format()
 	client, err := d.connect(c)
 	if err != nil {
 		return err

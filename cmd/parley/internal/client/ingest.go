@@ -22,9 +22,9 @@ type Ingest struct {
 	Mode        string   `env:"-" default:"append" placeholder:"append|replace" help:"append rows, or replace all rows (${default})."`
 	Description string   `env:"-" placeholder:"TEXT" help:"A description of the data, which agents read."`
 	ingestFlags
-	DryRun command.Toggle `env:"-" help:"Show the tables, columns, types and first rows of the files, and store nothing."`
-	NoWait command.Toggle `env:"-" help:"Do not wait for the rows."`
-	JSON   command.Toggle `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
+	DryRun bool `env:"-" help:"Show the tables, columns, types and first rows of the files, and store nothing."`
+	NoWait bool `env:"-" help:"Do not wait for the rows."`
+	JSON   bool `env:"-" name:"json" help:"Print the dataset and the ingestion as JSON."`
 	connectionSettings
 }
 
@@ -32,7 +32,6 @@ type Ingest struct {
 // same command.
 func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	noWait, asJSON, dryRun := c.Bool("no-wait", i.NoWait), c.Bool("json", i.JSON), c.Bool("dry-run", i.DryRun)
 	refs := i.refs(c)
 	if mode := domain.IngestMode(i.Mode); mode != domain.IngestAppend && mode != domain.IngestReplace {
 		c.Refuse("mode", "must be append or replace, not %q", i.Mode)
@@ -68,10 +67,10 @@ func (i *Ingest) Run(ctx context.Context, env command.Env) error {
 		if job.state, err = newStateFile(i.user(), target.ref, i.Mode, options, target.files); err != nil {
 			fmt.Fprintf(env.Stderr, "parley: an interrupted upload cannot be resumed: %v\n", err)
 		}
-		if dryRun {
-			err = job.preview(ctx, asJSON)
+		if i.DryRun {
+			err = job.preview(ctx, i.JSON)
 		} else {
-			err = job.run(ctx, i.Description, noWait, asJSON)
+			err = job.run(ctx, i.Description, i.NoWait, i.JSON)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%w: run the same command again to resume", command.ErrInterrupted)

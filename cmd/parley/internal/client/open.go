@@ -17,7 +17,7 @@ import (
 
 // Open is `parley open`.
 type Open struct {
-	Print command.Toggle `env:"-" help:"Print the address, with your token, instead of opening it."`
+	Print bool `env:"-" help:"Print the address, with your token, instead of opening it."`
 	connectionSettings
 }
 
@@ -27,13 +27,12 @@ const openTime = 5 * time.Second
 // Run opens the server's page in a browser, signed in with the user's token.
 func (o *Open) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	show := c.Bool("print", o.Print)
 	if _, err := o.connect(c); err != nil {
 		return err
 	}
 	address := strings.TrimSuffix(strings.TrimRight(o.Server, "/"), baseurl.Root)
 	link := address + "/#token=" + strings.TrimSpace(o.Token)
-	if show {
+	if o.Print {
 		_, err := fmt.Fprintln(env.Stdout, link)
 		return err
 	}

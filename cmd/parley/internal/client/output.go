@@ -10,12 +10,12 @@ import (
 
 // outputSettings say how a command prints a list.
 type outputSettings struct {
-	Format string         `env:"-" short:"f" default:"table" enum:"table,csv,json,ndjson,markdown" placeholder:"FORMAT" help:"Print a table, csv, json, ndjson or markdown (${default})."`
-	JSON   command.Toggle `env:"-" name:"json" help:"Short for --format json."`
+	Format string `env:"-" short:"f" default:"table" enum:"table,csv,json,ndjson,markdown" placeholder:"FORMAT" help:"Print a table, csv, json, ndjson or markdown (${default})."`
+	JSON   bool   `env:"-" name:"json" help:"Short for --format json."`
 }
 
-func (o outputSettings) read(c *command.Checker) console.Format {
-	if c.Bool("json", o.JSON) {
+func (o outputSettings) format() console.Format {
+	if o.JSON {
 		return console.FormatJSON
 	}
 	return console.Format(o.Format)
@@ -24,11 +24,11 @@ func (o outputSettings) read(c *command.Checker) console.Format {
 // rowSettings say how a command prints rows.
 type rowSettings struct {
 	outputSettings
-	Internal command.Toggle `env:"-" help:"Also print the keys of rows that are no data, such as __metadata, which has the score."`
+	Internal bool `env:"-" help:"Also print the keys of rows that are no data, such as __metadata, which has the score."`
 }
 
-func (s rowSettings) read(c *command.Checker) rowFormat {
-	return rowFormat{s.outputSettings.read(c), c.Bool("internal", s.Internal)}
+func (s rowSettings) rowFormat() rowFormat {
+	return rowFormat{s.format(), s.Internal}
 }
 
 // rowFormat is a format of rows, with the keys that are no data or without.

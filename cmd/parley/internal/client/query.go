@@ -31,7 +31,7 @@ type Query struct {
 // Run runs the statement and prints its rows: all, except in a table on a terminal.
 func (q *Query) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	as := q.read(c)
+	as := q.rowFormat()
 	switch {
 	case len(q.SQL) > 0 && q.File != "":
 		c.Refuse("file", "cannot be used with SQL")
@@ -151,10 +151,10 @@ func onlyNamespace(ctx context.Context, env command.Env, client *apiclient.Clien
 
 // Head is `parley head DATASET`.
 type Head struct {
-	Dataset string         `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
-	Rows    string         `env:"-" short:"n" default:"10" placeholder:"N" help:"How many rows to print, 1 to 1000 (${default})."`
-	Sort    string         `env:"-" placeholder:"COLUMN" help:"Sort by a column."`
-	Desc    command.Toggle `env:"-" help:"Sort in descending order."`
+	Dataset string `arg:"" placeholder:"[OWNER/]NAMESPACE/NAME" help:"The dataset."`
+	Rows    int    `env:"-" short:"n" default:"10" placeholder:"N" help:"How many rows to print, 1 to 1000 (${default})."`
+	Sort    string `env:"-" placeholder:"COLUMN" help:"Sort by a column."`
+	Desc    bool   `env:"-" help:"Sort in descending order."`
 	rowSettings
 	connectionSettings
 }
@@ -162,8 +162,7 @@ type Head struct {
 // Run prints the first rows of the dataset.
 func (h *Head) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	as := h.read(c)
-	rows, descending := c.Count("rows", h.Rows), c.Bool("desc", h.Desc)
+	as := h.rowFormat()
 	ref, err := apiclient.ParseDataset(h.Dataset)
 	if err != nil {
 		c.Add("DATASET " + err.Error())
@@ -173,7 +172,7 @@ func (h *Head) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	var answer queryAnswer
-	if err := client.Call(ctx, http.MethodGet, ref.Path("/data")+"/rows?"+rowsQuery(rows, h.Sort, descending), nil, &answer); err != nil {
+	if err := client.Call(ctx, http.MethodGet, ref.Path("/data")+"/rows?"+rowsQuery(h.Rows, h.Sort, h.Desc), nil, &answer); err != nil {
 		return fmt.Errorf("read %s: %w", ref, err)
 	}
 	return answer.write(env, as)

@@ -66,7 +66,7 @@ func TestIncompleteRows(t *testing.T) {
 				t.Errorf("%q %v after %d queries", stdout.String(), err, queries)
 			}
 			stdout.Reset()
-			head := Head{Dataset: "shop/orders", Rows: "3", connectionSettings: connection}
+			head := Head{Dataset: "shop/orders", Rows: 3, connectionSettings: connection}
 			head.Format = "csv"
 			if err := head.Run(t.Context(), env); stdout.String() != "n\n1\n" || !strings.Contains(fmt.Sprint(err), "only the first 1 row") {
 				t.Errorf("head: %q %v", stdout.String(), err)

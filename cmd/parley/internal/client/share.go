@@ -17,10 +17,10 @@ import (
 
 // Share is `parley share WHAT [USER]`.
 type Share struct {
-	What   string         `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with all its datasets, also later ones, or one dataset."`
-	User   *string        `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
-	Role   string         `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer reads and asks; editor also changes data (${default})."`
-	Revoke command.Toggle `env:"-" help:"Revoke the share."`
+	What   string  `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with all its datasets, also later ones, or one dataset."`
+	User   *string `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
+	Role   string  `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer reads and asks; editor also changes data (${default})."`
+	Revoke bool    `env:"-" help:"Revoke the share."`
 	outputSettings
 	connectionSettings
 }
@@ -36,8 +36,7 @@ type shareEntry struct {
 // Run shares, takes back or lists.
 func (s *Share) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	revoke, format := c.Bool("revoke", s.Revoke), s.outputSettings.read(c)
-	what := s.target(c, revoke)
+	what := s.target(c)
 	client, err := s.connect(c)
 	if err != nil {
 		return err
@@ -45,8 +44,8 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	path := sharesPath(what)
 	switch {
 	case s.User == nil:
-		err = listShares(ctx, client, env, what, format)
-	case revoke:
+		err = listShares(ctx, client, env, what, s.format())
+	case s.Revoke:
 		err = client.Call(ctx, http.MethodDelete, path, shareEntry{Username: *s.User, Role: domain.Role(s.Role)}, nil)
 	default:
 		err = client.Call(ctx, http.MethodPost, path, shareEntry{Username: *s.User, Role: domain.Role(s.Role)}, nil)
@@ -54,19 +53,19 @@ func (s *Share) Run(ctx context.Context, env command.Env) error {
 	if apiclient.Status(err) == http.StatusNotFound && what.Name != "" && s.user().is(what.Namespace) {
 		return command.NotFoundError(fmt.Sprintf("you have no namespace %s with a dataset %s; for your namespace: `parley share %s`", what.Namespace, what.Name, what.Name))
 	}
-	if apiclient.Status(err) == http.StatusNotFound && revoke {
+	if apiclient.Status(err) == http.StatusNotFound && s.Revoke {
 		return command.NotFoundError(fmt.Sprintf("%s is not shared with %s; `parley share %s` lists its shares", what, *s.User, s.What))
 	}
 	if err != nil {
 		return fmt.Errorf("share %s: %w", what, err)
 	}
 	if s.User != nil {
-		fmt.Fprintln(env.Stdout, console.Line(s.done(what, revoke)))
+		fmt.Fprintln(env.Stdout, console.Line(s.done(what)))
 	}
 	return nil
 }
 
-func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
+func (s *Share) target(c *command.Checker) apiclient.Ref {
 	parts := strings.Split(s.What, "/")
 	if len(parts) == 3 && s.user().is(parts[0]) {
 		parts = parts[1:]
@@ -85,7 +84,7 @@ func (s *Share) target(c *command.Checker, revoke bool) apiclient.Ref {
 	}
 	if s.User != nil {
 		c.Username(*s.User)
-	} else if revoke {
+	} else if s.Revoke {
 		c.Refuse("revoke", "needs a USER")
 	}
 	return what
@@ -160,10 +159,10 @@ func datasetShares(ctx context.Context, client *apiclient.Client, namespace apic
 }
 
 // done describes the change.
-func (s *Share) done(what apiclient.Ref, revoke bool) string {
+func (s *Share) done(what apiclient.Ref) string {
 	user := domain.NormalizeUsername(*s.User)
 	switch {
-	case revoke:
+	case s.Revoke:
 		return fmt.Sprintf("The share of %s with %s is taken back.", what, user)
 	case s.Role == string(domain.Editor):
 		return fmt.Sprintf("%s can read and change %s now.", user, what)

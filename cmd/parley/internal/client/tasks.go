@@ -19,7 +19,7 @@ import (
 type Tasks struct {
 	ID    *string `arg:"" optional:"" help:"A task to show."`
 	Agent string  `env:"-" default:"all" enum:"all,assistant,nl2ql" placeholder:"NAME" help:"The agent whose tasks to list: assistant, nl2ql or all (${default})."`
-	Limit string  `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
+	Limit int     `env:"-" default:"20" placeholder:"N" help:"How many tasks to list (${default})."`
 	outputSettings
 	connectionSettings
 }
@@ -33,9 +33,7 @@ const maxTasks = 1000
 // Run lists the caller's tasks, or shows one.
 func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	format := t.read(c)
-	limit := c.Count("limit", t.Limit)
-	if limit > maxTasks {
+	if t.Limit > maxTasks {
 		c.Refuse("limit", "must be at most %d", maxTasks)
 	}
 	if t.ID != nil {
@@ -46,13 +44,13 @@ func (t *Tasks) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	if t.ID != nil {
-		return showTask(ctx, env, client, *t.ID, isJSON(format))
+		return showTask(ctx, env, client, *t.ID, isJSON(t.format()))
 	}
 	from := agentNames
 	if t.Agent != "all" {
 		from = []string{t.Agent}
 	}
-	return listTasks(ctx, env, client, t.user(), from, limit, format)
+	return listTasks(ctx, env, client, t.user(), from, t.Limit, t.format())
 }
 
 // taskReport is a task in a list.

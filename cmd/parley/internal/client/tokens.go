@@ -54,7 +54,7 @@ func (t tokenEntry) only(user tokenUser) string {
 // Run lists the caller's tokens.
 func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	format := t.read(c)
+	format := t.format()
 	client, err := t.connect(c)
 	if err != nil {
 		return err
@@ -80,11 +80,11 @@ func (t *TokenList) Run(ctx context.Context, env command.Env) error {
 
 // TokenCreate is `parley tokens create NAME`.
 type TokenCreate struct {
-	Name  string         `arg:"" help:"What the token is for."`
-	TTL   string         `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. By default, 90 days."`
-	Only  []string       `env:"-" sep:"none" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
-	Write command.Toggle `env:"-" help:"Allow a restricted token to change data."`
-	JSON  command.Toggle `env:"-" name:"json" help:"Print JSON."`
+	Name  string        `arg:"" help:"What the token is for."`
+	TTL   time.Duration `env:"-" name:"ttl" placeholder:"DURATION" help:"How long the token is valid, such as 720h. By default, 90 days."`
+	Only  []string      `env:"-" sep:"none" placeholder:"NAMESPACE[/NAME]" help:"Restrict the token to a namespace or a dataset. Repeatable. Another user's is OWNER/NAMESPACE/ or OWNER/NAMESPACE/NAME."`
+	Write bool          `env:"-" help:"Allow a restricted token to change data."`
+	JSON  bool          `env:"-" name:"json" help:"Print JSON."`
 	connectionSettings
 }
 
@@ -113,10 +113,9 @@ func (t tokenTarget) only(user tokenUser) string {
 // Run creates a token and prints it.
 func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	asJSON := c.Bool("json", t.JSON)
 	body := map[string]any{"name": t.Name}
-	if t.TTL != "" {
-		body["expires_at"] = time.Now().Add(c.Duration("ttl", t.TTL)).UTC().Format(time.RFC3339)
+	if t.TTL != 0 {
+		body["expires_at"] = time.Now().Add(t.TTL).UTC().Format(time.RFC3339)
 	}
 	var targets []tokenTarget
 	for _, only := range t.Only {
@@ -127,7 +126,7 @@ func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
 	if len(targets) > 0 {
 		body["accessRestrictedTo"] = targets
 	}
-	if c.Bool("write", t.Write) {
+	if t.Write {
 		body["access"] = "write"
 		if len(targets) == 0 {
 			c.Refuse("write", "is for a token with --only; without it, a token may do what you may")
@@ -141,7 +140,7 @@ func (t *TokenCreate) Run(ctx context.Context, env command.Env) error {
 	if err := client.Call(ctx, http.MethodPost, "/user/token", body, &token); err != nil {
 		return fmt.Errorf("create a token: %w", err)
 	}
-	if asJSON {
+	if t.JSON {
 		return writeJSON(env.Stdout, token)
 	}
 	_, err = fmt.Fprintln(env.Stdout, console.Line(fmt.Sprint(token["token"])))

@@ -21,7 +21,7 @@ func TestTokenOnly(t *testing.T) {
 		{tokenTarget{"bob", "lab", "mice"}, "bob/lab/mice"},
 	} {
 		got := tokenEntry{RestrictedTo: []tokenTarget{test.target}}.only(alice)
-		c := command.NewChecker(nil)
+		c := new(command.Checker)
 		read := readTarget(c, got)
 		if read.Username == "self" {
 			read.Username = "alice"

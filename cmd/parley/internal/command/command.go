@@ -4,6 +4,7 @@ package command
 
 import (
 	"io"
+	"slices"
 
 	"github.com/alecthomas/kong"
 )
@@ -15,7 +16,11 @@ type Env struct {
 	Version string
 	// Model is the whole command line: all commands and their flags.
 	Model *kong.Application
+	// Problems are what is wrong with the flags of the command.
+	Problems []string
 }
 
-// NewChecker returns a checker of the command line's flags.
-func (e Env) NewChecker() *Checker { return NewChecker(e.Model) }
+// NewChecker returns a checker that has the problems of the command's flags.
+func (e Env) NewChecker() *Checker {
+	return &Checker{problems: slices.Clone(e.Problems), model: e.Model}
+}

@@ -6,18 +6,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// variableOf returns the variable of a flag in brackets, "" for none.
-func variableOf(model *kong.Application, flag string) string {
-	for _, node := range nodes(model) {
-		for _, f := range node.Flags {
-			if f.Name == flag && len(f.Envs) > 0 {
-				return " (" + f.Envs[0] + ")"
-			}
-		}
-	}
-	return ""
-}
-
 // UnknownVariables returns the PARLEY_ variables that are no setting of any command,
 // perhaps misspelt.
 func UnknownVariables(model *kong.Application, environ []string) []string {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,9 +22,9 @@ import (
 // Command is `parley demo`. It ignores the variables of a real server, except those of
 // language models.
 type Command struct {
-	Listen   string `env:"-" placeholder:"HOST:PORT" help:"The address to listen on (127.0.0.1:8080, or a free port if that is in use)."`
-	Data     string `env:"-" placeholder:"DIR" help:"A folder to keep, new or from an earlier demo. Without it, the demo uses a temporary folder and deletes it at the end."`
-	LogLevel string `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
+	Listen   string     `env:"-" placeholder:"HOST:PORT" help:"The address to listen on (127.0.0.1:8080, or a free port if that is in use)."`
+	Data     string     `env:"-" placeholder:"DIR" help:"A folder to keep, new or from an earlier demo. Without it, the demo uses a temporary folder and deletes it at the end."`
+	LogLevel slog.Level `env:"-" default:"warn" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
 	serve.ModelSettings
 }
 
@@ -40,11 +42,11 @@ func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
 			fmt.Fprintln(env.Stdout, folder.afterExit())
 		}
 	}()
-	server, err := serve.Local(d.ModelSettings, "--data="+folder.path, "--log-level="+d.LogLevel,
-		"--listen="+cmp.Or(d.Listen, "127.0.0.1:8080"))
+	server, err := serve.Local(d.ModelSettings)
 	if err != nil {
 		return err
 	}
+	server.Data, server.LogLevel, server.Listen = folder.path, d.LogLevel, cmp.Or(d.Listen, server.Listen)
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -52,7 +54,7 @@ func (d *Command) Run(ctx context.Context, env command.Env) (err error) {
 	err = server.Serve(ctx, env, serve.Options{
 		AnyPort: d.Listen == "",
 		Ready: func(ctx context.Context, url string) error {
-			screen := welcomeScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.onExit(), Models: d.LLM}
+			screen := welcomeScreen{URL: url, Program: programName(self, os.Args[0]), Folder: folder.onExit(), Models: strings.Join(d.LLM, ",")}
 			if err := prepare(ctx, folder, &screen, console.NewProgress(env.Stderr)); err != nil {
 				return err
 			}

@@ -24,34 +24,21 @@ import (
 
 // Command is `parley eval SUITE`.
 type Command struct {
-	Suite         string `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
-	Agent         string `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent: nl2ql, or assistant, whose last step counts (${default})."`
-	Server        string `placeholder:"URL" help:"A running server to use, instead of a temporary one."`
-	Token         string `placeholder:"TEXT" help:"A token for that server. The tables go to namespaces of its user. Prefer the variable."`
-	MinConfidence string `env:"-" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). With 0, all questions that can be read are answered."`
-	Out           string `env:"-" placeholder:"FILE" help:"Write the result of each question to this file, as lines of JSON."`
-	Limit         string `env:"-" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
-	Parallel      string `env:"-" default:"0" placeholder:"N" help:"How many questions to ask at once (number of processors)."`
-	Failures      string `env:"-" default:"5" placeholder:"N" help:"How many wrong answers to print (${default})."`
-	Pairs         string `env:"-" placeholder:"LIST" help:"Also count questions with two tags: tag+tag, separated by commas."`
+	Suite         string  `arg:"" help:"The suite's folder: suite.json, and a folder for each namespace with tables/*.csv and questions.jsonl."`
+	Agent         string  `env:"-" default:"nl2ql" placeholder:"NAME" help:"The agent: nl2ql, or assistant, whose last step counts (${default})."`
+	Server        string  `placeholder:"URL" help:"A running server to use, instead of a temporary one."`
+	Token         string  `placeholder:"TEXT" help:"A token for that server. The tables go to namespaces of its user. Prefer the variable."`
+	MinConfidence float64 `env:"-" type:"confidence" default:"0.4" placeholder:"NUMBER" help:"The least confidence of an answer, from 0 to 1 (${default}). With 0, all questions that can be read are answered."`
+	Out           string  `env:"-" placeholder:"FILE" help:"Write the result of each question to this file, as lines of JSON."`
+	Limit         int     `env:"-" min:"0" default:"0" placeholder:"N" help:"Ask only the first N questions (all)."`
+	Parallel      int     `env:"-" min:"0" default:"0" placeholder:"N" help:"How many questions to ask at once (number of processors)."`
+	Failures      int     `env:"-" min:"0" default:"5" placeholder:"N" help:"How many wrong answers to print (${default})."`
+	Pairs         string  `env:"-" placeholder:"LIST" help:"Also count questions with two tags: tag+tag, separated by commas."`
 	serve.ModelSettings
 }
 
-// config is Command, parsed.
-type config struct {
-	limit, parallel, failures int
-	minConfidence             *float64
-	pairs                     []string
-}
-
-func (e *Command) read(c *command.Checker) config {
-	cfg := config{
-		limit:    c.CountOrZero("limit", e.Limit),
-		parallel: cmp.Or(c.CountOrZero("parallel", e.Parallel), runtime.GOMAXPROCS(0)),
-		failures: c.CountOrZero("failures", e.Failures),
-
-		minConfidence: c.Confidence("min-confidence", e.MinConfidence),
-	}
+// check adds the problems with the settings, and returns the pairs.
+func (e *Command) check(c *command.Checker) (pairs []string) {
 	if agents := []string{cards.NL2QLName, cards.AssistantName}; !slices.Contains(agents, e.Agent) {
 		c.Refuse("agent", "must be one of %s, not %q", strings.Join(agents, ", "), e.Agent)
 	}
@@ -67,16 +54,16 @@ func (e *Command) read(c *command.Checker) config {
 		if !ok {
 			c.Refuse("pairs", "must be pairs such as join+hard, not %q", pair)
 		}
-		cfg.pairs = append(cfg.pairs, min(a, b)+"+"+max(a, b))
+		pairs = append(pairs, min(a, b)+"+"+max(a, b))
 	}
 	e.ModelSettings.Check(c)
-	return cfg
+	return pairs
 }
 
 // Run measures a suite. An interruption ends it early, with the results so far.
 func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
-	cfg := e.read(c)
+	pairs := e.check(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
@@ -84,9 +71,10 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if cfg.limit > 0 {
-		suite.Limit(cfg.limit)
+	if e.Limit > 0 {
+		suite.Limit(e.Limit)
 	}
+	parallel := cmp.Or(e.Parallel, runtime.GOMAXPROCS(0))
 	results := io.Discard
 	if e.Out != "" {
 		file, openErr := os.Create(e.Out)
@@ -98,7 +86,7 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 	}
 	server, token := e.Server, e.Token
 	if server == "" {
-		own, startErr := startScratch(ctx, env, e.ModelSettings, cfg.parallel)
+		own, startErr := startScratch(ctx, env, e.ModelSettings, parallel)
 		if startErr != nil {
 			return startErr
 		}
@@ -106,8 +94,8 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 		server, token = own.url, own.token
 	}
 	m := measurement{
-		cfg: cfg, suite: suite, results: results, env: env, report: eval.Report{Failures: cfg.failures},
-		client: &client{apiclient.New(server, token, loadsAtOnce*cfg.parallel), e.Agent, cfg.minConfidence},
+		pairs: pairs, parallel: parallel, suite: suite, results: results, env: env, report: eval.Report{Failures: e.Failures},
+		client: &client{apiclient.New(server, token, loadsAtOnce*parallel), e.Agent, &e.MinConfidence},
 	}
 	return m.run(ctx)
 }
@@ -118,12 +106,13 @@ const loadsAtOnce = 4
 
 // measurement is a suite being measured.
 type measurement struct {
-	cfg     config
-	suite   *eval.Suite
-	client  *client
-	results io.Writer
-	report  eval.Report
-	env     command.Env
+	pairs    []string
+	parallel int
+	suite    *eval.Suite
+	client   *client
+	results  io.Writer
+	report   eval.Report
+	env      command.Env
 }
 
 func (m *measurement) run(ctx context.Context) error {
@@ -131,7 +120,7 @@ func (m *measurement) run(ctx context.Context) error {
 	defer show.Clear()
 	questions, tables := m.suite.Count()
 	start := time.Now()
-	err := m.client.load(ctx, m.suite, loadsAtOnce*m.cfg.parallel, func(done, of int) {
+	err := m.client.load(ctx, m.suite, loadsAtOnce*m.parallel, func(done, of int) {
 		show.Printf("loading table %d of %d", done, of)
 	})
 	loading := time.Since(start)
@@ -145,7 +134,7 @@ func (m *measurement) run(ctx context.Context) error {
 	}
 	start = time.Now()
 	var writing error
-	err = eval.Run(ctx, m.client, m.suite, m.cfg.parallel, func(o eval.Outcome) {
+	err = eval.Run(ctx, m.client, m.suite, m.parallel, func(o eval.Outcome) {
 		m.report.Add(o)
 		if writing == nil {
 			writing = eval.WriteResult(m.results, o)
@@ -168,5 +157,5 @@ func (m *measurement) run(ctx context.Context) error {
 	if writing != nil {
 		writing = fmt.Errorf("write results: %w", writing)
 	}
-	return errors.Join(err, writing, m.report.Print(m.env.Stdout, m.cfg.pairs...))
+	return errors.Join(err, writing, m.report.Print(m.env.Stdout, m.pairs...))
 }

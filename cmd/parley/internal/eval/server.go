@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
-	"strconv"
 	"time"
 
 	"parley/cmd/parley/internal/command"
@@ -32,10 +32,11 @@ func startScratch(ctx context.Context, env command.Env, models serve.ModelSettin
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
-	server, err := serve.Local(models, "--listen=127.0.0.1:0", "--data="+dir, "--log-level=error", "--ingestions="+strconv.Itoa(max(parallel, 2)))
+	server, err := serve.Local(models)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+	server.Listen, server.Data, server.LogLevel, server.Ingestions = "127.0.0.1:0", dir, slog.LevelError, max(parallel, 2)
 	// An interruption ends the questions first, and then the server.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s := &scratch{dir: dir, stop: stop, done: make(chan error, 1)}

@@ -14,7 +14,6 @@ import (
 	"parley/agents/assistant"
 	"parley/agents/nl2ql"
 	"parley/cards"
-	"parley/cmd/parley/internal/command"
 	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/llm"
@@ -35,37 +34,11 @@ const (
 	retryTimeout = 30 * time.Second
 	// stopTimeout is how long agents may take to stop.
 	stopTimeout = 10 * time.Second
+	// inputTimeout is how long a run waits for the user's answer to a question back.
+	inputTimeout = 24 * time.Hour
+	// userStreams is how many streams of one user are open at once.
+	userStreams = 320
 )
-
-// hostLease is how long the runs of a dead process wait for another one. Tests
-// shorten it.
-var hostLease = 15 * time.Second
-
-// agentSettings limit the agents.
-type agentSettings struct {
-	RunTimeout    string `default:"10m" placeholder:"DURATION" help:"How long answering a question may take (${default})."`
-	InputTimeout  string `default:"24h" placeholder:"DURATION" help:"How long a run waits for the user's answer to a question back (${default})."`
-	UserRuns      string `default:"64" placeholder:"N" help:"How many questions of one user are answered at once (${default}). Four times as many can wait."`
-	UserStreams   string `default:"320" placeholder:"N" help:"How many streams of one user are open at once, over A2A and REST (${default})."`
-	MaxAttachment string `default:"8388608" placeholder:"BYTES" help:"The total size of the files of a question over A2A, in bytes (${default})."`
-}
-
-// agentConfig is agentSettings, parsed.
-type agentConfig struct {
-	runTimeout, inputTimeout time.Duration
-	userRuns, userStreams    int
-	maxAttachment            int64
-}
-
-func (s agentSettings) read(c *command.Checker) agentConfig {
-	return agentConfig{
-		runTimeout:    c.Duration("run-timeout", s.RunTimeout),
-		inputTimeout:  c.Duration("input-timeout", s.InputTimeout),
-		userRuns:      c.Count("user-runs", s.UserRuns),
-		userStreams:   c.Count("user-streams", s.UserStreams),
-		maxAttachment: c.Bytes("max-attachment", s.MaxAttachment),
-	}
-}
 
 // hostParts are the parts that agents work with.
 type hostParts struct {
@@ -78,20 +51,20 @@ type hostParts struct {
 }
 
 // openHost starts the agents, which resume the runs that have not ended.
-func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.Host, error) {
+func openHost(ctx context.Context, cfg *Command, b base, p hostParts) (*a2aserver.Host, error) {
 	work := agents.Config{
 		Lake: p.datasets, Memory: b.store, Models: p.models, Verified: b.store, Feedback: p.feedback, Profiles: b.store, Log: b.log, Tracer: agentTracer{p.tracer},
-		JobTimeout: cfg.agents.runTimeout, RetryTimeout: retryTimeout,
+		JobTimeout: cfg.RunTimeout, RetryTimeout: retryTimeout,
 	}
 	push, err := newPush(ctx, cfg, b)
 	if err != nil {
 		return nil, err
 	}
-	signer, err := openSigner(ctx, cfg.cards, b.store)
+	signer, err := openSigner(ctx, cfg, b.store)
 	if err != nil {
 		return nil, err
 	}
-	hosted := hostedAgent{cfg.version, cfg.http.grpcAddress, p.models, agents.NewExamples(work, b.store)}
+	hosted := hostedAgent{b.version, p.models, agents.NewExamples(work, b.store)}
 	namespaces := &agents.Namespaces{Datasets: b.store.DescribedDatasets, Profiles: b.store, Fit: reader.Fit}
 	host := a2aserver.New(a2aserver.Config{
 		Log: b.store,
@@ -110,29 +83,29 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 		Sign:               signer.Sign,
 		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
-		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, cfg.version) },
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, b.version) },
 		Logger:             b.log,
 		Reads:              p.reads,
 		Trace:              traced(p.tracer),
-		RunTimeout:         cfg.agents.runTimeout,
-		InputTimeout:       cfg.agents.inputTimeout,
-		RequestTimeout:     cfg.http.requestTimeout,
+		RunTimeout:         cfg.RunTimeout,
+		InputTimeout:       inputTimeout,
+		RequestTimeout:     limits.RequestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
 		NamedNamespace:     namespaces.Named,
 		BestNamespace:      namespaces.Best,
 		DefaultAgent:       cards.AssistantName,
 		Attachments: &a2aserver.Attachments{
-			Save: p.datasets.SaveAttachments, MaxBytes: cfg.agents.maxAttachment, Types: cards.AttachmentTypes(),
+			Save: p.datasets.SaveAttachments, MaxBytes: limits.MaxAttachment, Types: cards.AttachmentTypes(),
 		},
-		MaxMessage:   int(cfg.http.maxBody + cfg.agents.maxAttachment),
-		MaxStructure: int(cfg.http.maxBody),
+		MaxMessage:   int(limits.MaxBody + limits.MaxAttachment),
+		MaxStructure: int(limits.MaxBody),
 		MaxRuns:      maxRuns,
 		MaxWorking:   maxWorking,
-		UserRuns:     cfg.agents.userRuns,
-		UserStreams:  cfg.agents.userStreams,
+		UserRuns:     limits.UserRuns,
+		UserStreams:  userStreams,
 		WriteTimeout: streamWrite,
 		KeepAlive:    keepAlive,
-		Lease:        hostLease,
+		Lease:        limits.HostLease,
 		Push:         push,
 	})
 	if err := host.Start(ctx); err != nil {
@@ -143,21 +116,13 @@ func openHost(ctx context.Context, cfg config, b base, p hostParts) (*a2aserver.
 
 // hostedAgent has what all agents of the host share.
 type hostedAgent struct {
-	version string
-	// grpcAddress is where gRPC can be reached; "" for the address of requests.
-	grpcAddress string
-	models      *llm.Models
-	examples    *agents.Examples
+	version  string
+	models   *llm.Models
+	examples *agents.Examples
 }
 
 func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.AgentCard, executor a2asrv.AgentExecutor) a2aserver.Agent {
-	describe := func(baseURL string) *a2a.AgentCard {
-		described := card(baseURL, h.version)
-		if h.grpcAddress != "" {
-			cards.SetGRPC(described, h.grpcAddress)
-		}
-		return described
-	}
+	describe := func(baseURL string) *a2a.AgentCard { return card(baseURL, h.version) }
 	return a2aserver.Agent{
 		Name:     name,
 		Executor: executor,

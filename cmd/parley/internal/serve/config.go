@@ -1,69 +1,54 @@
 package serve
 
 import (
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"parley/cards"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
+	"parley/internal/safehttp"
 	"parley/rest"
+	"parley/storage/objects"
 	"parley/storage/sqlstore"
+	"parley/storage/trace"
 )
 
-// config is the settings of a server, parsed.
-type config struct {
-	data      string
-	version   string
-	logLevel  slog.Level
-	http      httpConfig
-	store     sqlstore.Config
-	migrate   bool
-	auth      auth.Config
-	localKey  bool // tokens are signed with the data folder's own key
-	objects   objectConfig
-	lake      lakeConfig
-	retention retentionConfig
-	agents    agentConfig
-	push      pushConfig
-	cards     cardConfig
-	models    modelConfig
-	trace     traceConfig
+// Command is `parley serve`. The groups of its settings are those of its help.
+type Command struct {
+	networkSettings   `group:"Network:"`
+	DataSettings      `group:"Storage:"`
+	storageSettings   `group:"Storage:"`
+	retentionSettings `group:"Retention:"`
+	limitSettings     `group:"Limits:"`
+	AuthSettings      `group:"Identity:"`
+	signInSettings    `group:"Identity:"`
+	a2aSettings       `group:"Agent cards and push notifications:"`
+	ModelSettings     `group:"Language models:"`
+	traceSettings     `group:"Traces:"`
+	logSettings       `group:"Log:"`
+
+	// local ignores the variables of OpenTelemetry.
+	local bool
 }
 
-func (s *Command) read(c *command.Checker, version string) config {
-	return config{
-		data:      s.Data,
-		version:   version,
-		http:      s.httpSettings.read(c),
-		store:     s.DataSettings.Read(c),
-		auth:      s.AuthSettings.Read(c),
-		localKey:  s.UsesLocalKey(),
-		logLevel:  s.logSettings.read(c),
-		objects:   s.objectSettings.read(c),
-		lake:      s.lakeSettings.read(c),
-		trace:     s.traceSettings.read(c, version),
-		models:    s.ModelSettings.read(c),
-		agents:    s.agentSettings.read(c),
-		push:      s.pushSettings.read(c),
-		cards:     s.cardSettings.read(c),
-		migrate:   c.Bool("migrate", s.Migrate),
-		retention: s.retentionSettings.read(c),
-	}
-}
-
-// answerTimeout is how long handling a request may take, the query included.
-func (c config) answerTimeout() time.Duration { return c.http.requestTimeout + c.lake.queryTimeout }
-
-// list splits a text at its commas.
-func list(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+type networkSettings struct {
+	Listen         string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The address to listen on; port 0 picks a free port (${default})."`
+	GRPCListen     string        `name:"grpc-listen" placeholder:"HOST:PORT" help:"An additional address for gRPC only. --listen also serves gRPC."`
+	BaseURL        string        `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
+	TrustedProxies []string      `type:"list" placeholder:"LIST" help:"Addresses and networks whose Forwarded and X-Forwarded headers are trusted, separated by commas."`
+	CORSOrigins    []string      `name:"cors-origins" type:"list" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
+	DrainDelay     time.Duration `default:"0s" min:"0" placeholder:"DURATION" help:"How long a stopping server still accepts requests while it reports that it is not ready, for load balancers (${default})."`
+	DrainTimeout   time.Duration `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server stops (${default})."`
 }
 
 // DataSettings say where the records are stored.
@@ -72,19 +57,24 @@ type DataSettings struct {
 	DatabaseURL string `placeholder:"URL" help:"A PostgreSQL database (postgres://…) for the records, instead of the embedded one."`
 }
 
-// Read checks the settings and returns where the records are.
-func (s DataSettings) Read(c *command.Checker) sqlstore.Config {
-	if s.Data == "" {
-		c.Refuse("data", "must name a folder")
-	}
-	if s.DatabaseURL != "" {
-		u, err := url.Parse(s.DatabaseURL)
-		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-			// The text may hold a password: it is not repeated.
-			c.Refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
-		}
-	}
-	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, datadir.DatabaseFile)}
+type storageSettings struct {
+	Migrate   bool   `help:"Migrate the schema of a PostgreSQL database first. The embedded database and an empty one are always migrated."`
+	Objects   string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
+	CacheSize int64  `default:"10737418240" placeholder:"BYTES" help:"The size of the cache for datasets in a bucket, in bytes; it is in the data folder (${default})."`
+	MaxUpload int64  `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded, in bytes (${default})."`
+}
+
+type retentionSettings struct {
+	KeepEvents  time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long all events of an ended run are kept, such as 30d (${default}). A stream that resumes later gets the task instead."`
+	KeepRuns    time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long runs and the records of ingestions are kept (${default})."`
+	KeepUploads time.Duration `type:"age" default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept after no ingestion needs them (${default})."`
+}
+
+type limitSettings struct {
+	Ingestions   int           `default:"3" placeholder:"N" help:"How many ingestions run at once (${default}). If it is more than two, one user gets all but one."`
+	MaxRows      int           `default:"1000" placeholder:"N" help:"The maximum number of rows in a result (${default})."`
+	QueryTimeout time.Duration `default:"30s" placeholder:"DURATION" help:"How long a query may take (${default})."`
+	RunTimeout   time.Duration `default:"10m" placeholder:"DURATION" help:"How long answering a question may take (${default})."`
 }
 
 // AuthSettings say which tokens are valid.
@@ -96,79 +86,121 @@ type AuthSettings struct {
 	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens with HS256. Prefer the variable."`
 }
 
-// UsesLocalKey reports whether tokens are signed with the data folder's own key.
-func (s AuthSettings) UsesLocalKey() bool {
-	return s.AuthIssuer == "" && s.AuthJWKSURL == "" && s.AuthSecret == ""
+type signInSettings struct {
+	AuthURL      string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
+	AuthClientID string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
 }
 
-// Read returns the configuration, but for the local key.
-func (s AuthSettings) Read(c *command.Checker) auth.Config {
-	cfg := auth.Config{
-		Issuer:        s.AuthIssuer,
-		JWKSURL:       s.AuthJWKSURL,
-		Audience:      s.AuthAudience,
-		UsernameClaim: s.AuthUsernameClaim,
-		Secret:        []byte(s.AuthSecret),
+type a2aSettings struct {
+	CardKeys      string   `placeholder:"LIST" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
+	PushHosts     []string `type:"list" placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
+	PushInsecure  bool     `help:"Also send push notifications over plain HTTP and to addresses that are not public, for tests and closed networks."`
+	EncryptionKey []string `type:"list" placeholder:"TEXT" help:"The key that encrypts the secrets of push notifications in the database, 32 bytes or more. Of several, separated by commas, the first encrypts and all decrypt. Prefer the variable."`
+}
+
+// ModelSettings name the language models.
+type ModelSettings struct {
+	LLM            []string      `name:"llm" type:"list" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' variables, such as OPENAI_API_KEY. Without a model, the built-in reader answers."`
+	LLMTimeout     time.Duration `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
+	LLMConcurrency int           `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
+	ReaderFirst    bool          `name:"reader-first" help:"Answer without a call of a language model if the built-in reader is sure."`
+}
+
+// traceSettings are those of Langfuse. The SDK of OpenTelemetry reads its own variables.
+type traceSettings struct {
+	LangfuseHost      string `env:"LANGFUSE_HOST,LANGFUSE_BASE_URL" placeholder:"URL" help:"A Langfuse server for ratings and traces of runs, such as https://cloud.langfuse.com. The variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, send the traces to another collector."`
+	LangfusePublicKey string `env:"LANGFUSE_PUBLIC_KEY" placeholder:"TEXT" help:"Langfuse's public key."`
+	LangfuseSecretKey string `env:"LANGFUSE_SECRET_KEY" placeholder:"TEXT" help:"Langfuse's secret key. Prefer the variable."`
+}
+
+type logSettings struct {
+	LogFormat string     `default:"text" placeholder:"text|json" help:"The format of log lines (${default})."`
+	LogLevel  slog.Level `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
+}
+
+// limits are those that no setting changes. Tests change them.
+var limits = struct {
+	// MaxBody is the largest JSON body, MaxRowsBody one with rows, and MaxAttachment the
+	// total size of the files of a question over A2A, in bytes.
+	MaxBody, MaxRowsBody, MaxAttachment int64
+	// UserRuns is how many questions of one user are answered at once.
+	UserRuns int
+	// RequestTimeout is how long handling a request may take, without its query.
+	RequestTimeout time.Duration
+	// HostLease is how long the runs of a dead process wait for another one.
+	HostLease time.Duration
+}{MaxBody: 1 << 20, MaxRowsBody: 16 << 20, MaxAttachment: 8 << 20, UserRuns: 64, RequestTimeout: 30 * time.Second, HostLease: 15 * time.Second}
+
+const (
+	// maxQueryTimeout is well below the time for which unused files stay.
+	maxQueryTimeout = 5 * time.Minute
+	// minEncryptionKey is the shortest key, in bytes.
+	minEncryptionKey = 32
+	// maxKeyFile limits what is read of a key file, in bytes.
+	maxKeyFile = 64 << 10
+)
+
+// check adds every problem with the settings.
+func (s *Command) check(c *command.Checker) {
+	s.networkSettings.check(c)
+	s.DataSettings.Check(c)
+	s.AuthSettings.Check(c)
+	s.ModelSettings.Check(c)
+	c.URL("auth-url", s.AuthURL)
+	if s.Objects != "" {
+		_, problems := s.bucket()
+		for _, problem := range problems {
+			c.Refuse("objects", "%s", problem)
+		}
 	}
-	flags := map[string]string{
-		"Issuer": "auth-issuer", "JWKSURL": "auth-jwks-url", "Audience": "auth-audience",
-		"UsernameClaim": "auth-username-claim", "Secret": "auth-secret",
+	if s.QueryTimeout > maxQueryTimeout {
+		c.Refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, s.QueryTimeout)
 	}
-	for _, problem := range cfg.Problems() {
-		c.Refuse(flags[problem.Field], "%s", problem.Message)
+	if _, err := s.cardKeys(); err != nil {
+		c.Refuse("card-keys", "must name files with private keys: %v", err)
 	}
-	return cfg
+	for _, host := range s.PushHosts {
+		if problem := safehttp.CheckHosts(host); problem != "" {
+			c.Refuse("push-hosts", "%s, not %q", problem, host)
+		}
+	}
+	for _, key := range s.EncryptionKey {
+		if len(key) < minEncryptionKey {
+			// It may be a part of a secret: it is not repeated.
+			c.Refuse("encryption-key", "must have %d bytes or more", minEncryptionKey)
+		}
+	}
+	if langfuse := s.langfuse(); langfuse != nil {
+		for _, needed := range [][2]string{{"langfuse-host", langfuse.Host}, {"langfuse-public-key", langfuse.PublicKey}, {"langfuse-secret-key", langfuse.SecretKey}} {
+			if needed[1] == "" {
+				c.Refuse(needed[0], "is missing: Langfuse needs its address and both keys")
+			}
+		}
+		c.PublicURL("langfuse-host", langfuse.Host)
+	}
+	if s.LogFormat != "text" && s.LogFormat != "json" {
+		c.Refuse("log-format", "must be text or json, not %q", s.LogFormat)
+	}
 }
 
-// httpSettings configure the HTTP server.
-type httpSettings struct {
-	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The address to listen on; port 0 picks a free port (${default})."`
-	GRPCListen     string `name:"grpc-listen" placeholder:"HOST:PORT" help:"An additional address for gRPC only. --listen also serves gRPC."`
-	GRPCAddress    string `name:"grpc-address" placeholder:"HOST:PORT" help:"The public address of gRPC for agent cards, if it differs from the address of requests."`
-	BaseURL        string `placeholder:"URL" help:"The public URL of the interface, ending in /api/v1, if it differs from the URL of requests."`
-	AuthURL        string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
-	AuthClientID   string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
-	TrustedProxies string `placeholder:"LIST" help:"Addresses and networks whose Forwarded and X-Forwarded headers are trusted, separated by commas."`
-	CORSOrigins    string `name:"cors-origins" placeholder:"LIST" help:"Origins whose pages may call the interface, separated by commas; * for all."`
-	MaxBody        string `default:"1048576" placeholder:"BYTES" help:"The largest JSON body in bytes (${default})."`
-	RequestTimeout string `default:"30s" placeholder:"DURATION" help:"How long handling a request may take, without its query (${default})."`
-	DrainDelay     string `default:"0s" placeholder:"DURATION" help:"How long a stopping server still accepts requests while it reports that it is not ready, for load balancers (${default})."`
-	DrainTimeout   string `default:"20s" placeholder:"DURATION" help:"How long running requests may take when the server stops (${default})."`
-}
-
-// httpConfig is httpSettings, parsed.
-type httpConfig struct {
-	listen                                   string
-	grpcListen, grpcAddress                  string
-	baseURL                                  string
-	authURL, authClientID                    string
-	trustedProxies, corsOrigins              []string
-	maxBody                                  int64
-	requestTimeout, drainDelay, drainTimeout time.Duration
-}
-
-func (s httpSettings) read(c *command.Checker) httpConfig {
-	if _, port, err := net.SplitHostPort(s.Listen); err != nil || !isPort(port) {
+func (s networkSettings) check(c *command.Checker) {
+	if !isAddress(s.Listen) {
 		c.Refuse("listen", "must be an address such as 127.0.0.1:8080, not %q", s.Listen)
 	}
-	for _, setting := range [][2]string{{"grpc-listen", s.GRPCListen}, {"grpc-address", s.GRPCAddress}} {
-		name, address := setting[0], setting[1]
-		if _, port, err := net.SplitHostPort(address); address != "" && (err != nil || !isPort(port)) {
-			c.Refuse(name, "must be an address such as 127.0.0.1:8081, not %q", address)
-		}
+	if s.GRPCListen != "" && !isAddress(s.GRPCListen) {
+		c.Refuse("grpc-listen", "must be an address such as 127.0.0.1:8081, not %q", s.GRPCListen)
 	}
 	if base := c.URL("base-url", s.BaseURL); base != nil && (!strings.HasSuffix(base.Path, rest.Root) || base.RawQuery != "" || base.Fragment != "") {
 		c.Refuse("base-url", "must end in %s, not %q", rest.Root, s.BaseURL)
 	}
-	c.URL("auth-url", s.AuthURL)
-	for _, proxy := range list(s.TrustedProxies) {
+	for _, proxy := range s.TrustedProxies {
 		_, notAddress := netip.ParseAddr(proxy)
 		_, notNetwork := netip.ParsePrefix(proxy)
 		if notAddress != nil && notNetwork != nil {
 			c.Refuse("trusted-proxies", "must be addresses or networks such as 10.0.0.0/8, not %q", proxy)
 		}
 	}
-	for _, origin := range list(s.CORSOrigins) {
+	for _, origin := range s.CORSOrigins {
 		if origin == "*" {
 			continue
 		}
@@ -176,40 +208,107 @@ func (s httpSettings) read(c *command.Checker) httpConfig {
 			c.Refuse("cors-origins", "must be origins such as https://app.example.com, not %q", origin)
 		}
 	}
-	return httpConfig{
-		listen:         s.Listen,
-		grpcListen:     s.GRPCListen,
-		grpcAddress:    s.GRPCAddress,
-		baseURL:        s.BaseURL,
-		authURL:        s.AuthURL,
-		authClientID:   s.AuthClientID,
-		trustedProxies: list(s.TrustedProxies),
-		corsOrigins:    list(s.CORSOrigins),
-		drainDelay:     c.DurationOrZero("drain-delay", s.DrainDelay),
-		drainTimeout:   c.Duration("drain-timeout", s.DrainTimeout),
-		maxBody:        c.Bytes("max-body", s.MaxBody),
-		requestTimeout: c.Duration("request-timeout", s.RequestTimeout),
+}
+
+// isAddress reports whether a text is a host and the number of a port.
+func isAddress(text string) bool {
+	_, port, err := net.SplitHostPort(text)
+	n, notNumber := strconv.ParseUint(port, 10, 16)
+	return err == nil && notNumber == nil && strconv.FormatUint(n, 10) == port
+}
+
+// answerTimeout is how long handling a request may take, the query included.
+func (s *Command) answerTimeout() time.Duration { return limits.RequestTimeout + s.QueryTimeout }
+
+// Check adds the problems with the settings.
+func (s DataSettings) Check(c *command.Checker) {
+	if s.Data == "" {
+		c.Refuse("data", "must name a folder")
+	}
+	if s.DatabaseURL != "" {
+		u, err := url.Parse(s.DatabaseURL)
+		if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+			// The text may hold a password: it is not repeated.
+			c.Refuse("database-url", "must be an address such as postgres://user:password@host:5432/database")
+		}
 	}
 }
 
-func isPort(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 16)
-	return err == nil && strconv.FormatUint(n, 10) == text
+// Store returns where the records are.
+func (s DataSettings) Store() sqlstore.Config {
+	return sqlstore.Config{DatabaseURL: s.DatabaseURL, Path: filepath.Join(s.Data, datadir.DatabaseFile)}
 }
 
-// logSettings configure the log.
-type logSettings struct {
-	LogFormat string `default:"text" placeholder:"text|json" help:"The format of log lines (${default})."`
-	LogLevel  string `default:"info" placeholder:"debug|info|warn|error" help:"The lowest level to log (${default})."`
+// bucket returns the bucket of the settings, and what is wrong with them.
+func (s storageSettings) bucket() (bucket objects.S3Config, problems []string) {
+	bucket, problems = objects.ParseURL(s.Objects)
+	bucket.AccessKey, bucket.SecretKey = os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	bucket.SessionToken = os.Getenv("AWS_SESSION_TOKEN")
+	if bucket.AccessKey == "" || bucket.SecretKey == "" {
+		problems = append(problems, "needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	return bucket, problems
 }
 
-func (s logSettings) read(c *command.Checker) slog.Level {
-	var level slog.Level
-	if level.UnmarshalText([]byte(s.LogLevel)) != nil {
-		c.Refuse("log-level", "must be debug, info, warn or error, not %q", s.LogLevel)
+// UsesLocalKey reports whether tokens are signed with the data folder's own key.
+func (s AuthSettings) UsesLocalKey() bool {
+	return s.AuthIssuer == "" && s.AuthJWKSURL == "" && s.AuthSecret == ""
+}
+
+func (s AuthSettings) config() auth.Config {
+	return auth.Config{
+		Issuer: s.AuthIssuer, JWKSURL: s.AuthJWKSURL, Audience: s.AuthAudience, UsernameClaim: s.AuthUsernameClaim, Secret: []byte(s.AuthSecret),
 	}
-	if s.LogFormat != "text" && s.LogFormat != "json" {
-		c.Refuse("log-format", "must be text or json, not %q", s.LogFormat)
+}
+
+// Check adds the problems with the settings.
+func (s AuthSettings) Check(c *command.Checker) {
+	flags := map[string]string{
+		"Issuer": "auth-issuer", "JWKSURL": "auth-jwks-url", "Audience": "auth-audience",
+		"UsernameClaim": "auth-username-claim", "Secret": "auth-secret",
 	}
-	return level
+	for _, problem := range s.config().Problems() {
+		c.Refuse(flags[problem.Field], "%s", problem.Message)
+	}
+}
+
+// Config returns the configuration, with the key of the data folder if that signs tokens.
+func (s AuthSettings) Config(data string) (cfg auth.Config, err error) {
+	cfg = s.config()
+	if s.UsesLocalKey() {
+		cfg.LocalKey, err = auth.LoadLocalKey(data)
+	}
+	return cfg, err
+}
+
+// cardKeys reads the keys that sign agent cards; none for the one in the database.
+func (s a2aSettings) cardKeys() (keys []cards.Key, err error) {
+	if strings.TrimSpace(s.CardKeys) == "" {
+		return nil, nil
+	}
+	for path := range strings.SplitSeq(s.CardKeys, ",") {
+		path = strings.TrimSpace(path)
+		info, err := os.Stat(path)
+		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKeyFile) {
+			return nil, fmt.Errorf("%s is no file of at most %d bytes", path, maxKeyFile)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		key, err := cards.ParseKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// langfuse returns the settings of Langfuse, nil for none.
+func (s traceSettings) langfuse() *trace.LangfuseConfig {
+	if s == (traceSettings{}) {
+		return nil
+	}
+	return &trace.LangfuseConfig{Host: s.LangfuseHost, PublicKey: s.LangfusePublicKey, SecretKey: s.LangfuseSecretKey}
 }

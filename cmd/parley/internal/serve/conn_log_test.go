@@ -14,7 +14,7 @@ func TestConnLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
-		lines := newServer(config{}, nil, slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelInfo}))).ErrorLog
+		lines := newServer(new(Command), nil, slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelInfo}))).ErrorLog
 		failed := func(n int) {
 			for range n {
 				lines.Printf("timeout waiting for SETTINGS frames from %v", "127.0.0.1:1")

@@ -30,7 +30,7 @@ type handlerParts struct {
 	reads    *fair.Queue
 }
 
-func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
+func newHandler(cfg *Command, b base, p handlerParts) (*rest.Server, error) {
 	return rest.New(rest.Config{
 		Store:          b.store,
 		Auth:           p.auth,
@@ -45,19 +45,19 @@ func newHandler(cfg config, b base, p handlerParts) (*rest.Server, error) {
 		Parts:          p.data.objects.parts,
 		Log:            b.log,
 		Metrics:        b.registry,
-		BaseURL:        cfg.http.baseURL,
-		MaxBody:        cfg.http.maxBody,
-		MaxAgentBody:   cfg.http.maxBody + int64(base64.StdEncoding.EncodedLen(int(cfg.agents.maxAttachment))),
-		MaxRowsBody:    cfg.lake.maxRowsBody,
+		BaseURL:        cfg.BaseURL,
+		MaxBody:        limits.MaxBody,
+		MaxAgentBody:   limits.MaxBody + int64(base64.StdEncoding.EncodedLen(int(limits.MaxAttachment))),
+		MaxRowsBody:    limits.MaxRowsBody,
 		RequestTimeout: cfg.answerTimeout(),
 		Reads:          p.reads,
-		RunTimeout:     cfg.agents.runTimeout + time.Minute,
+		RunTimeout:     cfg.RunTimeout + time.Minute,
 		WriteTimeout:   streamWrite,
-		TrustedProxies: cfg.http.trustedProxies,
-		CORSOrigins:    cfg.http.corsOrigins,
+		TrustedProxies: cfg.TrustedProxies,
+		CORSOrigins:    cfg.CORSOrigins,
 		Page: page.Config{
-			AuthURL: cfg.http.authURL, ClientID: cfg.http.authClientID,
-			UsernameClaim: cfg.auth.UsernameClaim, UploadOrigin: p.data.objects.origin,
+			AuthURL: cfg.AuthURL, ClientID: cfg.AuthClientID,
+			UsernameClaim: cfg.AuthUsernameClaim, UploadOrigin: p.data.objects.origin,
 		},
 	})
 }
@@ -79,12 +79,12 @@ func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener
 type listeners struct{ main, grpc *net.TCPListener }
 
 // openListeners listens where the settings say.
-func openListeners(ctx context.Context, cfg config, anyPort bool) (on listeners, err error) {
-	if on.main, err = listen(ctx, cfg.http.listen, anyPort); err != nil {
+func openListeners(ctx context.Context, cfg *Command, anyPort bool) (on listeners, err error) {
+	if on.main, err = listen(ctx, cfg.Listen, anyPort); err != nil {
 		return on, err
 	}
-	if cfg.http.grpcListen != "" {
-		if on.grpc, err = listen(ctx, cfg.http.grpcListen, false); err != nil {
+	if cfg.GRPCListen != "" {
+		if on.grpc, err = listen(ctx, cfg.GRPCListen, false); err != nil {
 			_ = on.main.Close()
 		}
 	}
@@ -93,7 +93,7 @@ func openListeners(ctx context.Context, cfg config, anyPort bool) (on listeners,
 
 // serveHTTP serves until ctx ends, then stops accepting requests and waits for the
 // running ones.
-func serveHTTP(ctx context.Context, cfg config, on listeners, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
+func serveHTTP(ctx context.Context, cfg *Command, on listeners, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
 	serving := serve(cfg, on.main, on.grpc, handler, log)
 	notReady := ready(ctx, "http://"+reachable(on.main.Addr()))
 	if ctx.Err() != nil {
@@ -106,11 +106,11 @@ func serveHTTP(ctx context.Context, cfg config, on listeners, handler *rest.Serv
 		case <-ctx.Done():
 		}
 	}
-	log.Info("draining", "after", cfg.http.drainDelay, "at_most", cfg.http.drainTimeout)
+	log.Info("draining", "after", cfg.DrainDelay, "at_most", cfg.DrainTimeout)
 	handler.Drain()
-	time.Sleep(cfg.http.drainDelay) // a second signal ends the process
+	time.Sleep(cfg.DrainDelay) // a second signal ends the process
 	drain()
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.http.drainTimeout)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
 	defer cancel()
 	if err := serving.shutdown(deadline); err != nil {
 		log.Warn("drain timeout exceeded, requests aborted", "error", err)

@@ -33,7 +33,7 @@ type servers struct {
 }
 
 // newServer makes a server of HTTP/1 and, without TLS, HTTP/2.
-func newServer(cfg config, handler http.Handler, log *slog.Logger) *http.Server {
+func newServer(cfg *Command, handler http.Handler, log *slog.Logger) *http.Server {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -56,7 +56,7 @@ func newServer(cfg config, handler http.Handler, log *slog.Logger) *http.Server 
 }
 
 // serve starts to serve. grpc, which may be nil, is for gRPC alone.
-func serve(cfg config, listener, grpc *net.TCPListener, handler *rest.Server, log *slog.Logger) *servers {
+func serve(cfg *Command, listener, grpc *net.TCPListener, handler *rest.Server, log *slog.Logger) *servers {
 	s := &servers{failed: make(chan error, 2)}
 	limited := connlimit.New(listener, log)
 	start := func(on *connlimit.Listener, handler http.Handler) {

@@ -7,24 +7,24 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 	"parley/internal/domain"
 )
 
-// Local returns a server with these settings alone, without those of the environment,
-// which are meant for a real server. It drains for a second only.
-func Local(models ModelSettings, args ...string) (*Command, error) {
-	var server Command
-	parser, err := kong.New(&server)
+// Local returns a server with the default settings and these models, without the settings
+// of the environment, which are meant for a real server. It drains for a second only.
+func Local(models ModelSettings) (*Command, error) {
+	server := &Command{local: true}
+	parser, err := kong.New(server, new(command.Flags))
+	if err == nil {
+		_, err = parser.Parse(nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of a server: %w", err)
 	}
-	if _, err := parser.Parse(append([]string{"--drain-timeout=1s"}, args...)); err != nil {
-		return nil, fmt.Errorf("read the settings of a server: %w", err)
-	}
-	server.ModelSettings = models
-	server.traceSettings = traceSettings{OTelSampler: "always_off", OTelSamplerArg: "0"}
-	return &server, nil
+	server.ModelSettings, server.traceSettings, server.DrainTimeout = models, traceSettings{}, time.Second
+	return server, nil
 }
 
 // LocalUser returns the name of the user of this process, "" if it is no username.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -13,22 +14,6 @@ import (
 	"parley/llm/reader"
 	"parley/rest"
 )
-
-// ModelSettings name the language models.
-type ModelSettings struct {
-	LLM            string `name:"llm" placeholder:"LIST" help:"Language models (openai:MODEL, anthropic:MODEL, ollama:MODEL, googleai:MODEL), separated by commas; the first is the default. Their keys and addresses are in the providers' variables, such as OPENAI_API_KEY. Without a model, the built-in reader answers."`
-	LLMTimeout     string `name:"llm-timeout" default:"2m" placeholder:"DURATION" help:"How long one call of a language model may take (${default})."`
-	LLMConcurrency string `name:"llm-concurrency" default:"8" placeholder:"N" help:"How many calls of one language model run at once (${default})."`
-	ReaderFirst    bool   `name:"reader-first" help:"Answer without a call of a language model if the built-in reader is sure."`
-}
-
-// modelConfig is ModelSettings, parsed.
-type modelConfig struct {
-	models      []*llm.Model
-	timeout     time.Duration
-	concurrency int
-	readerFirst bool
-}
 
 // modelVariables are the providers' own variables for keys and URLs. The first that is
 // set counts.
@@ -42,35 +27,28 @@ var modelVariables = map[string]struct{ keys, base []string }{
 // maxIdle is how long a model may pause within an answer.
 const maxIdle = time.Minute
 
-// Check checks the settings.
-func (s ModelSettings) Check(c *command.Checker) { s.read(c) }
-
-func (s ModelSettings) read(c *command.Checker) modelConfig {
-	cfg := modelConfig{
-		timeout:     c.Duration("llm-timeout", s.LLMTimeout),
-		concurrency: c.Count("llm-concurrency", s.LLMConcurrency),
-		readerFirst: s.ReaderFirst,
-	}
+// Check adds the problems with the settings.
+func (s ModelSettings) Check(c *command.Checker) {
 	seen := map[llm.Spec]bool{}
-	for _, text := range list(s.LLM) {
+	for _, text := range s.LLM {
 		spec, err := llm.ParseSpec(text)
-		switch {
-		case err != nil:
-			c.Refuse("llm", "names models as provider:model, but %v", err)
-		case seen[spec]:
+		if err == nil && seen[spec] {
 			c.Refuse("llm", "names %s twice", spec)
-		default:
-			seen[spec] = true
-			if model := openModel(c, spec); model != nil {
-				cfg.models = append(cfg.models, model)
-			}
+			continue
+		}
+		seen[spec] = true
+		if _, err := openModel(text); err != nil {
+			c.Refuse("llm", "%v", err)
 		}
 	}
-	return cfg
 }
 
-// openModel opens a model, which sends no request, to check its variables.
-func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
+// openModel opens a model, with the variables of its provider. It sends no request.
+func openModel(text string) (*llm.Model, error) {
+	spec, err := llm.ParseSpec(text)
+	if err != nil {
+		return nil, fmt.Errorf("names models as provider:model, but %w", err)
+	}
 	variables := modelVariables[spec.Provider]
 	key, base := firstSet(variables.keys), firstSet(variables.base)
 	if spec.Provider == "openai" && base != "" {
@@ -80,13 +58,13 @@ func openModel(c *command.Checker, spec llm.Spec) *llm.Model {
 	model, err := llm.Open(context.Background(), llm.Config{Spec: spec.String(), APIKey: key, BaseURL: base})
 	switch {
 	case errors.Is(err, llm.ErrNoKey):
-		c.Refuse("llm", "names %s, which needs %s", spec, strings.Join(variables.keys, " or "))
+		return nil, fmt.Errorf("names %s, which needs %s", spec, strings.Join(variables.keys, " or "))
 	case err != nil && base != "":
-		c.Refuse("llm", "names %s, but %s is wrong: %v", spec, strings.Join(variables.base, " or "), err)
+		return nil, fmt.Errorf("names %s, but %s is wrong: %w", spec, strings.Join(variables.base, " or "), err)
 	case err != nil:
-		c.Refuse("llm", "names %s: %v", spec, err)
+		return nil, fmt.Errorf("names %s: %w", spec, err)
 	}
-	return model
+	return model, nil
 }
 
 // firstSet returns the value of the first variable that is set.
@@ -101,19 +79,23 @@ func firstSet(variables []string) string {
 
 // openModels returns the configured models, the first of them the default, and the
 // built-in reader. They share one catalog of datasets. observe is called for each job.
-func openModels(ctx context.Context, cfg modelConfig, observe func(llm.JobDone)) (*llm.Models, error) {
+func openModels(ctx context.Context, cfg ModelSettings, observe func(llm.JobDone)) (*llm.Models, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	models, builtIn := &llm.Models{}, reader.New()
 	chat := llm.ChatConfig{
-		Timeout: cfg.timeout, Idle: min(cfg.timeout, maxIdle), Concurrency: cfg.concurrency,
+		Timeout: cfg.LLMTimeout, Idle: min(cfg.LLMTimeout, maxIdle), Concurrency: cfg.LLMConcurrency,
 		Catalog: builtIn.Catalog(), Observe: observe,
 	}
-	for _, model := range cfg.models {
+	for _, text := range cfg.LLM {
+		model, err := openModel(text)
+		if err != nil {
+			return nil, err
+		}
 		called := llm.NewChat(model, chat)
 		var jobs llm.Jobs = called
-		if cfg.readerFirst {
+		if cfg.ReaderFirst {
 			jobs = reader.NewFirst(builtIn, called)
 		}
 		if err := models.Add(model.Spec(), jobs); err != nil {

@@ -15,7 +15,7 @@ import (
 
 // readModels reads settings with the providers' variables as given, the others
 // empty.
-func readModels(t *testing.T, variables map[string]string, args ...string) (modelConfig, error) {
+func readModels(t *testing.T, variables map[string]string, args ...string) (ModelSettings, error) {
 	t.Helper()
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "GOOGLE_API_KEY", "GEMINI_API_KEY",
@@ -27,15 +27,18 @@ func readModels(t *testing.T, variables map[string]string, args ...string) (mode
 		}
 	}
 	var settings ModelSettings
-	parser, err := kong.New(&settings, kong.DefaultEnvars("PARLEY"))
+	var flags command.Flags
+	parser, err := kong.New(&settings, &flags, kong.DefaultEnvars("PARLEY"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parser.Parse(args); err != nil {
+	parsed, err := parser.Parse(args)
+	if err != nil {
 		t.Fatal(err)
 	}
-	c := command.NewChecker(parser.Model)
-	return settings.read(c), c.Err()
+	c := command.Env{Model: parser.Model, Problems: flags.Problems(parsed)}.NewChecker()
+	settings.Check(c)
+	return settings, c.Err()
 }
 
 func TestModelSettings(t *testing.T) {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"time"
 
-	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/baseurl"
 	"parley/internal/domain"
@@ -21,47 +19,10 @@ import (
 	"parley/storage/uploads"
 )
 
-// objectSettings say where uploads and the files of datasets are stored.
-type objectSettings struct {
-	Objects      string `placeholder:"URL" help:"A bucket (s3://bucket/prefix?endpoint=…&region=…&path_style=true) for uploads and datasets, instead of the data folder. Its keys are in the AWS_ variables."`
-	UploadURLTTL string `name:"upload-url-ttl" default:"15m" placeholder:"DURATION" help:"How long the URLs of upload parts are valid (${default})."`
-	MaxUpload    string `default:"5368709120" placeholder:"BYTES" help:"The largest file that can be uploaded, in bytes (${default})."`
-	CacheSize    string `default:"10737418240" placeholder:"BYTES" help:"The size of the cache for datasets in a bucket, in bytes; it is in the data folder (${default})."`
-}
-
-// objectConfig is objectSettings, parsed.
-type objectConfig struct {
-	bucket               *objects.S3Config
-	cacheSize, maxUpload int64
-	uploadURLTTL         time.Duration
-}
-
-func (s objectSettings) read(c *command.Checker) objectConfig {
-	cfg := objectConfig{
-		cacheSize:    c.Bytes("cache-size", s.CacheSize),
-		maxUpload:    c.Bytes("max-upload", s.MaxUpload),
-		uploadURLTTL: c.Duration("upload-url-ttl", s.UploadURLTTL),
-	}
-	if s.Objects == "" {
-		return cfg
-	}
-	bucket, problems := objects.ParseURL(s.Objects)
-	for _, problem := range problems {
-		c.Refuse("objects", "%s", problem)
-	}
-	bucket.AccessKey, bucket.SecretKey = os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
-	bucket.SessionToken = os.Getenv("AWS_SESSION_TOKEN")
-	if bucket.AccessKey == "" || bucket.SecretKey == "" {
-		c.Refuse("objects", "needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-	}
-	cfg.bucket = &bucket
-	return cfg
-}
-
-func newUploads(cfg objectConfig, b base, files *objectStore) *uploads.Sessions {
+func newUploads(cfg *Command, b base, files *objectStore) *uploads.Sessions {
 	return uploads.New(uploads.Config{
 		Records: b.store, Objects: files, Log: b.log, Now: b.store.Now,
-		PartSize: 8 << 20, MaxFiles: 100, MaxSize: cfg.maxUpload, URLLife: cfg.uploadURLTTL, Stale: 24 * time.Hour,
+		PartSize: 8 << 20, MaxFiles: 100, MaxSize: cfg.MaxUpload, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
 }
 
@@ -94,28 +55,29 @@ type objectStore struct {
 }
 
 // openObjects opens the bucket, or the folder of objects in the data folder.
-func openObjects(ctx context.Context, cfg config, b base) (*objectStore, error) {
-	if cfg.objects.bucket != nil {
+func openObjects(ctx context.Context, cfg *Command, b base) (*objectStore, error) {
+	if cfg.Objects != "" {
 		return openBucket(cfg, b)
 	}
 	secret, err := b.store.SigningKey(ctx, domain.KeyForUploads)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(cfg.data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
+	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(cfg.Data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
 	if err != nil {
 		return nil, err
 	}
 	return &objectStore{Store: folder, datasetFiles: objects.NewFolderFiles(folder), parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
-func openBucket(cfg config, b base) (*objectStore, error) {
-	bucket, err := objects.OpenS3(*cfg.objects.bucket)
+func openBucket(cfg *Command, b base) (*objectStore, error) {
+	where, _ := cfg.bucket()
+	bucket, err := objects.OpenS3(where)
 	if err != nil {
 		return nil, err
 	}
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: bucket, Dir: filepath.Join(cfg.data, datadir.CacheDir), Size: cfg.objects.cacheSize, Log: b.log,
+		Store: bucket, Dir: filepath.Join(cfg.Data, datadir.CacheDir), Size: cfg.CacheSize, Log: b.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, bucket.Close())

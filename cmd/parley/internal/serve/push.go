@@ -9,53 +9,17 @@ import (
 
 	"parley/a2aserver"
 	"parley/a2aserver/push"
-	"parley/cmd/parley/internal/command"
 	"parley/internal/auth"
 	"parley/internal/domain"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 )
 
-// minEncryptionKey is the shortest key, in bytes.
-const minEncryptionKey = 32
-
-// pushSettings say where push notifications are sent.
-type pushSettings struct {
-	PushHosts     string         `placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
-	PushInsecure  command.Toggle `help:"Also send push notifications over plain HTTP and to addresses that are not public, for tests and closed networks."`
-	PushTimeout   string         `default:"24h" placeholder:"DURATION" help:"How long a failed push notification is retried (${default})."`
-	EncryptionKey string         `placeholder:"TEXT" help:"The key that encrypts the secrets of push notifications in the database, 32 bytes or more. Of several, separated by commas, the first encrypts and all decrypt. Prefer the variable."`
-}
-
-// pushConfig is pushSettings, parsed.
-type pushConfig struct {
-	policy         safehttp.Policy
-	giveUpAfter    time.Duration
-	encryptionKeys []string
-}
-
-func (s pushSettings) read(c *command.Checker) pushConfig {
-	cfg := pushConfig{
-		policy:         safehttp.Policy{Insecure: c.Bool("push-insecure", s.PushInsecure), Hosts: list(s.PushHosts)},
-		giveUpAfter:    c.Duration("push-timeout", s.PushTimeout),
-		encryptionKeys: list(s.EncryptionKey),
-	}
-	for _, host := range cfg.policy.Hosts {
-		if problem := safehttp.CheckHosts(host); problem != "" {
-			c.Refuse("push-hosts", "%s, not %q", problem, host)
-		}
-	}
-	for _, key := range cfg.encryptionKeys {
-		if len(key) < minEncryptionKey {
-			// It may be a part of a secret: it is not repeated.
-			c.Refuse("encryption-key", "must have %d bytes or more", minEncryptionKey)
-		}
-	}
-	return cfg
-}
+// pushTimeout is how long a failed push notification is retried.
+const pushTimeout = 24 * time.Hour
 
 // newPush returns how push notifications are sent.
-func newPush(ctx context.Context, cfg config, b base) (*a2aserver.Push, error) {
+func newPush(ctx context.Context, cfg *Command, b base) (*a2aserver.Push, error) {
 	keys, err := encryptionKeys(ctx, cfg, b)
 	if err != nil {
 		return nil, err
@@ -72,23 +36,23 @@ func newPush(ctx context.Context, cfg config, b base) (*a2aserver.Push, error) {
 		outcomes.WithLabelValues(string(outcome))
 	}
 	return &a2aserver.Push{
-		Policy: cfg.push.policy, Secrets: box, GiveUpAfter: cfg.push.giveUpAfter,
+		Policy: safehttp.Policy{Insecure: cfg.PushInsecure, Hosts: cfg.PushHosts}, Secrets: box, GiveUpAfter: pushTimeout,
 		Observe: func(outcome push.Outcome) { outcomes.WithLabelValues(string(outcome)).Inc() },
 	}, nil
 }
 
 // encryptionKeys returns the keys for secrets in the database, the one that encrypts first.
 // The last is in the database itself: for those who set no other, and until then.
-func encryptionKeys(ctx context.Context, cfg config, b base) (keys [][]byte, err error) {
-	for _, key := range cfg.push.encryptionKeys {
+func encryptionKeys(ctx context.Context, cfg *Command, b base) (keys [][]byte, err error) {
+	for _, key := range cfg.EncryptionKey {
 		keys = append(keys, []byte(key))
 	}
-	if len(cfg.auth.Secret) > 0 {
-		keys = append(keys, cfg.auth.Secret)
+	if cfg.AuthSecret != "" {
+		keys = append(keys, []byte(cfg.AuthSecret))
 	}
 	// Processes that share a database have different local keys.
-	if cfg.localKey && cfg.store.DatabaseURL == "" {
-		key, err := auth.LoadLocalKey(cfg.data)
+	if cfg.UsesLocalKey() && cfg.DatabaseURL == "" {
+		key, err := auth.LoadLocalKey(cfg.Data)
 		if err != nil {
 			return nil, err
 		}

@@ -20,23 +20,6 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// Command is `parley serve`.
-type Command struct {
-	httpSettings
-	DataSettings
-	objectSettings
-	lakeSettings
-	retentionSettings
-	Migrate command.Toggle `help:"Migrate the schema of a PostgreSQL database first. The embedded database and an empty one are always migrated."`
-	AuthSettings
-	agentSettings
-	pushSettings
-	cardSettings
-	ModelSettings
-	traceSettings
-	logSettings
-}
-
 // Run serves and prints the address once the server is ready.
 func (s *Command) Run(ctx context.Context, env command.Env) error {
 	return s.Serve(ctx, env, Options{
@@ -62,13 +45,8 @@ func (s *Command) printSignIn(env command.Env, url string) error {
 		fmt.Fprintln(env.Stdout, "To sign in, make a token: parley token USER")
 		return nil
 	}
-	c := env.NewChecker()
-	cfg := s.AuthSettings.Read(c)
-	if err := c.Err(); err != nil {
-		return err
-	}
-	var err error
-	if cfg.LocalKey, err = auth.LoadLocalKey(s.Data); err != nil {
+	cfg, err := s.AuthSettings.Config(s.Data)
+	if err != nil {
 		return err
 	}
 	token, err := auth.Sign(cfg, name, signInTTL)
@@ -92,28 +70,29 @@ type Options struct {
 // Serve serves until the context ends, and then drains.
 func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (err error) {
 	c := env.NewChecker()
-	cfg := s.read(c, env.Version)
+	s.check(c)
 	if err := c.Err(); err != nil {
 		return err
 	}
 	tuneMemory()
-	log := newLogger(env.Stderr, s.LogFormat, cfg.logLevel)
+	log := newLogger(env.Stderr, s.LogFormat, s.LogLevel)
 	for _, name := range options.UnknownVariables {
 		log.Warn("unknown environment variable", "name", name)
 	}
-	release, err := datadir.Lock(cfg.data)
+	release, err := datadir.Lock(s.Data)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	registry := newRegistry()
-	cfg.store.Observer = newStoreMetrics(registry)
-	store, err := OpenStore(ctx, cfg.store, cfg.migrate)
+	records := s.Store()
+	records.Observer = newStoreMetrics(registry)
+	store, err := OpenStore(ctx, records, s.Migrate)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return serveStore(ctx, cfg, base{store, registry, log}, options)
+	return s.serveStore(ctx, base{store, registry, log, env.Version}, options)
 }
 
 // base has what most parts need.
@@ -121,53 +100,59 @@ type base struct {
 	store    *sqlstore.Store
 	registry *prometheus.Registry
 	log      *slog.Logger
+	version  string
 }
 
 // serveStore opens the parts that work on a store, and serves.
-func serveStore(ctx context.Context, cfg config, b base, options Options) (err error) {
-	authenticator, err := openAuthenticator(cfg, b)
+func (s *Command) serveStore(ctx context.Context, b base, options Options) (err error) {
+	identity, err := s.AuthSettings.Config(s.Data)
+	if err != nil {
+		return err
+	}
+	identity.Tokens, identity.Log, identity.Now = b.store, b.log, now
+	authenticator, err := auth.New(identity)
 	if err != nil {
 		return err
 	}
 	defer authenticator.Close()
-	tracing, err := openTracing(ctx, cfg.trace, b)
+	tracing, err := openTracing(ctx, s, b)
 	if err != nil {
 		return err
 	}
 	defer tracing.close()
-	models, err := openModels(ctx, cfg.models, newModelMetrics(b.registry).observe)
+	models, err := openModels(ctx, s.ModelSettings, newModelMetrics(b.registry).observe)
 	if err != nil {
 		return err
 	}
-	data, err := openDataPlane(ctx, cfg, b, models)
+	data, err := openDataPlane(ctx, s, b, models)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, data.Close()) }()
 	reads := fair.New(largeAnswers)
-	host, err := openHost(ctx, cfg, b, hostParts{data.datasets, models, tracing.tracer, tracing.feedback, reads})
+	host, err := openHost(ctx, s, b, hostParts{data.datasets, models, tracing.tracer, tracing.feedback, reads})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
-	handler, err := newHandler(cfg, b, handlerParts{authenticator, tracing.feedback, models, data, host, reads})
+	handler, err := newHandler(s, b, handlerParts{authenticator, tracing.feedback, models, data, host, reads})
 	if err != nil {
 		return err
 	}
 	registerMetrics(b, data, reads, handler)
-	on, err := openListeners(ctx, cfg, options.AnyPort)
+	on, err := openListeners(ctx, s, options.AnyPort)
 	if err != nil {
 		return err
 	}
-	onPostgres := cfg.store.DatabaseURL != ""
-	if onPostgres && cfg.objects.bucket == nil {
+	onPostgres := s.DatabaseURL != ""
+	if onPostgres && s.Objects == "" {
 		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
 	}
 	if on.grpc != nil {
 		b.log.Info("starting gRPC", "address", on.grpc.Addr().String())
 	}
-	b.log.Info("starting", "version", cfg.version, "address", on.main.Addr().String(), "data", cfg.data, "postgres", onPostgres)
-	return serveHTTP(ctx, cfg, on, handler, options.Ready, host.Drain, b.log)
+	b.log.Info("starting", "version", b.version, "address", on.main.Addr().String(), "data", s.Data, "postgres", onPostgres)
+	return serveHTTP(ctx, s, on, handler, options.Ready, host.Drain, b.log)
 }
 
 // largeAnswers limits the memory of answers that are read from the database and held

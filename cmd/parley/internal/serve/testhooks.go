@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 
 // The end-to-end tests build the program with this file. Environment variables, which
 // no other build reads, then set the clock, the limits of file size and of descriptors,
-// the umask, and the lease of runs.
+// the umask, and limits.
 func init() {
 	if path := os.Getenv("RUN_WITH_CLOCK"); path != "" {
 		now = func() time.Time { return time.Now().Round(0).Add(clockOffset(path)) }
@@ -26,8 +27,10 @@ func init() {
 	if mask, err := strconv.ParseInt(os.Getenv("RUN_WITH_UMASK"), 8, 0); err == nil {
 		syscall.Umask(int(mask))
 	}
-	if lease := os.Getenv("RUN_WITH_HOST_LEASE"); lease != "" {
-		hostLease = duration(lease)
+	if changed := os.Getenv("RUN_WITH_LIMITS"); changed != "" {
+		if err := json.Unmarshal([]byte(changed), &limits); err != nil {
+			panic(err)
+		}
 	}
 }
 

@@ -1,10 +1,12 @@
 package e2etest
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	_ "github.com/lib/pq"
@@ -64,9 +66,19 @@ func (r *Fleet) Start(i int) {
 // Any returns a random server.
 func (r *Fleet) Any() *Process { return r.Now[rand.IntN(len(r.Now))].Load() }
 
-// ShortLease is the setting of a lease of less than half the default. It is long enough
+// Limits is the variable that changes limits of a server, by the names that serve has for
+// them.
+func Limits(limits Object) string {
+	text, err := json.Marshal(limits)
+	if err != nil {
+		panic(err)
+	}
+	return "RUN_WITH_LIMITS=" + string(text)
+}
+
+// ShortLease is the variable of a lease of less than half the default. It is long enough
 // for a busy machine, on which a running process must not lose its runs.
-const ShortLease = "RUN_WITH_HOST_LEASE=6s"
+var ShortLease = Limits(Object{"HostLease": 6 * time.Second})
 
 // ClockFile is the variable of the file with the offset of a process's clock.
 const ClockFile = "RUN_WITH_CLOCK"
