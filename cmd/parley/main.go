@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -109,7 +107,7 @@ func run(ctx context.Context, args []string, env command.Env) int {
 		return command.ExitOK
 	}
 	env.Model = parser.Model
-	parsed, err := parser.Parse(joinNegative(args))
+	parsed, err := parser.Parse(args)
 	if exited >= 0 {
 		return exited // --help has been answered
 	}
@@ -122,32 +120,6 @@ func run(ctx context.Context, args []string, env command.Env) int {
 	}
 	return command.ExitOK
 }
-
-// negative matches the start of a negative number or duration.
-var negative = regexp.MustCompile(`^-[0-9.]`)
-
-// joinNegative joins flags with negative values: the command refuses them with its other
-// problems. The parser would take them for flags and report nothing else.
-func joinNegative(args []string) []string {
-	var joined []string
-	for i, arg := range args {
-		if arg == "--" {
-			return append(joined, args[i:]...)
-		}
-		if last := len(joined) - 1; last >= 0 && negative.MatchString(arg) && isFlag.MatchString(joined[last]) {
-			if strings.HasPrefix(joined[last], "--") {
-				joined[last] += "="
-			}
-			joined[last] += arg
-			continue
-		}
-		joined = append(joined, arg)
-	}
-	return joined
-}
-
-// isFlag matches a flag without a value.
-var isFlag = regexp.MustCompile(`^(--[a-z][a-z-]*|-[a-z])$`)
 
 // commandOf returns the command that an error of the command line is about.
 func commandOf(err error) string {

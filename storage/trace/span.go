@@ -10,10 +10,11 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -134,24 +135,16 @@ func captureContent(text string) (bool, error) {
 	return on, nil
 }
 
-// sdkLog logs what the SDK reports, without values: those of variables may be secret.
-type sdkLog struct{ log *slog.Logger }
-
-// logSDK makes the SDK log here.
+// logSDK makes the SDK log here, without values and errors: those of variables may be secret.
 func logSDK(log *slog.Logger) {
-	otel.SetLogger(logr.New(sdkLog{log}))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry reports a problem", "error", err) }))
+	otel.SetLogger(funcr.New(func(_, text string) { log.Warn("OpenTelemetry cannot read a variable", "problem", text) }, funcr.Options{
+		RenderBuiltinsHook: func(pairs []any) []any {
+			if at := slices.Index(pairs, "error"); at >= 0 {
+				pairs = slices.Delete(pairs, at, at+2)
+			}
+			return pairs
+		},
+		RenderArgsHook: func([]any) []any { return nil },
+	}))
 }
-
-// Error implements logr.LogSink.
-func (s sdkLog) Error(_ error, message string, _ ...any) {
-	s.log.Warn("OpenTelemetry cannot read a variable", "problem", message)
-}
-
-// The other methods of logr.LogSink do nothing.
-
-func (sdkLog) Init(logr.RuntimeInfo)            {}
-func (sdkLog) Enabled(int) bool                 { return false }
-func (sdkLog) Info(int, string, ...any)         {}
-func (s sdkLog) WithName(string) logr.LogSink   { return s }
-func (s sdkLog) WithValues(...any) logr.LogSink { return s }

@@ -54,6 +54,7 @@ var homes = map[string][]string{
 	"github.com/duckdb":                     {"storage/datasets/engine", "llm/reader/train"},
 	"github.com/gin-gonic":                  {"rest"},
 	"github.com/go-jose":                    {"cards", "internal/auth"},
+	"github.com/go-logr/logr":               {"storage/trace"},
 	"github.com/golang-jwt":                 {"internal/auth"},
 	"github.com/google/go-cmp":              {"cmd/parley/e2e/helpers/golden"},
 	"github.com/gowebpki/jcs":               {"cards"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,18 +26,47 @@ type Flags struct {
 	given, others map[*kong.Value]string
 }
 
+// minAge is the shortest age: nothing uses a record for that long.
+const minAge = time.Hour
+
 // Apply implements kong.Option.
 func (f *Flags) Apply(k *kong.Kong) error {
 	f.given, f.others = map[*kong.Value]string{}, map[*kong.Value]string{}
 	for _, option := range []kong.Option{
-		kong.KindMapper(reflect.Bool, decoder(f, parseBool)),
-		kong.KindMapper(reflect.Int, decoder(f, parseCount)),
-		kong.KindMapper(reflect.Int64, decoder(f, parseBytes)),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), decoder(f, parseDuration)),
-		kong.TypeMapper(reflect.TypeFor[slog.Level](), decoder(f, parseLevel)),
-		kong.NamedMapper("list", decoder(f, parseList)),
-		kong.NamedMapper("age", decoder(f, parseAge)),
-		kong.NamedMapper("confidence", decoder(f, parseConfidence)),
+		kong.KindMapper(reflect.Bool, decoder(f, "must be true or false", func(text string, _ int) (bool, bool) {
+			on, err := strconv.ParseBool(text)
+			return on, err == nil || text == ""
+		})),
+		kong.KindMapper(reflect.Int, decoder(f, "must be a number from %d on", func(text string, least int) (int, bool) {
+			n, err := strconv.Atoi(text)
+			return n, err == nil && n >= least
+		})),
+		kong.KindMapper(reflect.Int64, decoder(f, "must be a number of bytes", func(text string, least int) (int64, bool) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			return n, err == nil && n >= int64(least)
+		})),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), decoder(f, "must be a duration such as 30s or 24h", func(text string, least int) (time.Duration, bool) {
+			d, err := time.ParseDuration(text)
+			return d, err == nil && d >= time.Duration(least)
+		})),
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), decoder(f, "must be debug, info, warn or error", func(text string, _ int) (level slog.Level, ok bool) {
+			err := level.UnmarshalText([]byte(text))
+			return level, err == nil
+		})),
+		kong.NamedMapper("confidence", decoder(f, "must be a number from 0 to 1", func(text string, _ int) (float64, bool) {
+			least, err := strconv.ParseFloat(text, 64)
+			return least, err == nil && domain.CheckConfidence(least) == ""
+		})),
+		kong.NamedMapper("age", decoder(f, "must be forever, or a duration such as 90d or 12h, an hour at least", func(text string, _ int) (time.Duration, bool) {
+			if days, err := strconv.ParseUint(strings.TrimSuffix(text, "d"), 10, 16); err == nil && strings.HasSuffix(text, "d") {
+				text = fmt.Sprint(24*days, "h")
+			}
+			age, err := time.ParseDuration(text)
+			return age, text == "forever" || err == nil && age >= minAge
+		})),
+		kong.NamedMapper("list", decoder(f, "", func(text string, _ int) ([]string, bool) {
+			return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), true
+		})),
 	} {
 		if err := option.Apply(k); err != nil {
 			return err
@@ -67,28 +97,31 @@ func flagText(flag *kong.Flag) string {
 	return "--" + flag.Name + " (" + flag.Envs[0] + ")"
 }
 
-// decoder decodes values with parse, which returns what is wrong with a text, "" for
-// nothing. least is the tag min, 1 by default.
-func decoder[T any](f *Flags, parse func(text string, least int) (T, string)) kong.MapperFunc {
+// negative matches the start of a negative number or duration. The parser would take it for
+// a flag, and report nothing else.
+var negative = regexp.MustCompile(`^-[0-9.]`)
+
+// decoder decodes values with parse, which reports whether a text is as it must be. least
+// is the tag min, 1 by default.
+func decoder[T any](f *Flags, must string, parse func(text string, least int) (T, bool)) kong.MapperFunc {
 	return func(ctx *kong.DecodeContext, target reflect.Value) error {
-		text := "true" // of a bool without a value
+		text, least, problem := "true", 1, "" // true is a bool without a value
 		if target.Kind() != reflect.Bool || ctx.Scan.Peek().Type == kong.FlagValueToken {
-			token, err := ctx.Scan.PopValue("value")
-			if err != nil {
+			if negative.MatchString(ctx.Scan.Peek().String()) {
+				text = ctx.Scan.Pop().String()
+			} else if err := ctx.Scan.PopValueInto("value", &text); err != nil {
 				return err
 			}
-			text = token.String()
 		}
-		least := 1
 		if ctx.Value.Tag.Get("min") == "0" {
 			least = 0
 		}
-		value, problem := parse(text, least)
-		if problem != "" {
-			problem = fmt.Sprintf("%s, not %q", problem, text)
+		value, ok := parse(text, least)
+		if !ok {
+			problem = fmt.Sprintf("%s, not %q", strings.ReplaceAll(must, "%d", strconv.Itoa(least)), text)
 		}
 		// Values of the command line are decoded first, and not into the field.
-		if field := ctx.Value.Target; field.CanAddr() && target.CanAddr() && field.Addr().Pointer() == target.Addr().Pointer() {
+		if field := ctx.Value.Target; target.CanAddr() && field.Addr().Pointer() == target.Addr().Pointer() {
 			f.others[ctx.Value] = problem
 		} else {
 			f.given[ctx.Value] = problem
@@ -96,74 +129,4 @@ func decoder[T any](f *Flags, parse func(text string, least int) (T, string)) ko
 		target.Set(reflect.ValueOf(value).Convert(target.Type()))
 		return nil
 	}
-}
-
-func parseBool(text string, _ int) (bool, string) {
-	on, err := strconv.ParseBool(text)
-	if err != nil && text != "" {
-		return false, "must be true or false"
-	}
-	return on, ""
-}
-
-func parseCount(text string, least int) (int, string) {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least {
-		return 0, fmt.Sprintf("must be a number from %d on", least)
-	}
-	return n, ""
-}
-
-func parseBytes(text string, least int) (int64, string) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < int64(least) {
-		return 0, "must be a number of bytes"
-	}
-	return n, ""
-}
-
-func parseDuration(text string, least int) (time.Duration, string) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Duration(least) {
-		return 0, "must be a duration such as 30s or 24h"
-	}
-	return d, ""
-}
-
-// minAge is the shortest age: nothing uses a record for that long.
-const minAge = time.Hour
-
-func parseAge(text string, _ int) (time.Duration, string) {
-	if text == "forever" {
-		return 0, ""
-	}
-	age, err := time.ParseDuration(text)
-	if days, inDays := strings.CutSuffix(text, "d"); inDays {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 16)
-		age = time.Duration(n) * 24 * time.Hour
-	}
-	if err != nil || age < minAge {
-		return 0, "must be forever, or a duration such as 90d or 12h, an hour at least"
-	}
-	return age, ""
-}
-
-func parseLevel(text string, _ int) (level slog.Level, problem string) {
-	if level.UnmarshalText([]byte(text)) != nil {
-		problem = "must be debug, info, warn or error"
-	}
-	return level, problem
-}
-
-func parseList(text string, _ int) ([]string, string) {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), ""
-}
-
-func parseConfidence(text string, _ int) (float64, string) {
-	least, err := strconv.ParseFloat(text, 64)
-	if err != nil || domain.CheckConfidence(least) != "" {
-		return 0, "must be a number from 0 to 1"
-	}
-	return least, ""
 }

@@ -60,7 +60,7 @@ func TestFlags(t *testing.T) {
 // TestWrongFlags reports all problems of the chosen command, and those of the values that
 // count: the command line's before those of variables.
 func TestWrongFlags(t *testing.T) {
-	_, problems := parse(t, "serve", "--on=perhaps", "--count=0", "--zero=-1", "--size=1MB", "--wait=0", "--pause=-1s", "--keep=1m", "--level=loud", "--least=2")
+	_, problems := parse(t, "serve", "--on=perhaps", "--count=0", "--zero", "-1", "--size=1MB", "--wait=0", "--pause", "-1s", "--keep=1m", "--level=loud", "--least=2")
 	want := []string{
 		`--on (TESTED_ON) must be true or false, not "perhaps"`,
 		`--count (TESTED_COUNT) must be a number from 1 on, not "0"`,

@@ -15,10 +15,8 @@ import (
 	"parley/agents/nl2ql"
 	"parley/cards"
 	"parley/internal/domain"
-	"parley/internal/fair"
 	"parley/llm"
 	"parley/llm/reader"
-	"parley/storage/datasets"
 	"parley/storage/trace"
 )
 
@@ -40,34 +38,24 @@ const (
 	userStreams = 320
 )
 
-// hostParts are the parts that agents work with.
-type hostParts struct {
-	datasets *datasets.Datasets
-	models   *llm.Models
-	tracer   *trace.Tracer
-	feedback *trace.Feedback
-	// reads limits the memory of large answers.
-	reads *fair.Queue
-}
-
 // openHost starts the agents, which resume the runs that have not ended.
-func openHost(ctx context.Context, cfg *Command, b base, p hostParts) (*a2aserver.Host, error) {
+func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 	work := agents.Config{
-		Lake: p.datasets, Memory: b.store, Models: p.models, Verified: b.store, Feedback: p.feedback, Profiles: b.store, Log: b.log, Tracer: agentTracer{p.tracer},
-		JobTimeout: cfg.RunTimeout, RetryTimeout: retryTimeout,
+		Lake: s.data.datasets, Memory: s.store, Models: s.models, Verified: s.store, Feedback: s.feedback, Profiles: s.store, Log: s.log, Tracer: agentTracer{s.tracer},
+		JobTimeout: s.RunTimeout, RetryTimeout: retryTimeout,
 	}
-	push, err := newPush(ctx, cfg, b)
+	push, err := s.newPush(ctx)
 	if err != nil {
 		return nil, err
 	}
-	signer, err := openSigner(ctx, cfg, b.store)
+	signer, err := s.openSigner(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hosted := hostedAgent{b.version, p.models, agents.NewExamples(work, b.store)}
-	namespaces := &agents.Namespaces{Datasets: b.store.DescribedDatasets, Profiles: b.store, Fit: reader.Fit}
+	hosted := hostedAgent{s.version, s.models, agents.NewExamples(work, s.store)}
+	namespaces := &agents.Namespaces{Datasets: s.store.DescribedDatasets, Profiles: s.store, Fit: reader.Fit}
 	host := a2aserver.New(a2aserver.Config{
-		Log: b.store,
+		Log: s.store,
 		Agents: []a2aserver.Agent{
 			hosted.agent(cards.NL2QLName, cards.NL2QL, nl2ql.New(work)),
 			hosted.agent(cards.AssistantName, cards.Assistant, assistant.New(work)),
@@ -83,11 +71,11 @@ func openHost(ctx context.Context, cfg *Command, b base, p hostParts) (*a2aserve
 		Sign:               signer.Sign,
 		Keys:               func() any { return signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
-		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, b.version) },
-		Logger:             b.log,
-		Reads:              p.reads,
-		Trace:              traced(p.tracer),
-		RunTimeout:         cfg.RunTimeout,
+		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, s.version) },
+		Logger:             s.log,
+		Reads:              s.reads,
+		Trace:              traced(s.tracer),
+		RunTimeout:         s.RunTimeout,
 		InputTimeout:       inputTimeout,
 		RequestTimeout:     limits.RequestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,
@@ -95,7 +83,7 @@ func openHost(ctx context.Context, cfg *Command, b base, p hostParts) (*a2aserve
 		BestNamespace:      namespaces.Best,
 		DefaultAgent:       cards.AssistantName,
 		Attachments: &a2aserver.Attachments{
-			Save: p.datasets.SaveAttachments, MaxBytes: limits.MaxAttachment, Types: cards.AttachmentTypes(),
+			Save: s.data.datasets.SaveAttachments, MaxBytes: limits.MaxAttachment, Types: cards.AttachmentTypes(),
 		},
 		MaxMessage:   int(limits.MaxBody + limits.MaxAttachment),
 		MaxStructure: int(limits.MaxBody),

@@ -6,17 +6,16 @@ import (
 
 	"parley/cards"
 	"parley/internal/domain"
-	"parley/storage/sqlstore"
 )
 
 // openSigner opens what signs cards. Replicas that share a database have the same key.
-func openSigner(ctx context.Context, cfg *Command, store *sqlstore.Store) (*cards.Signer, error) {
-	keys, err := cfg.cardKeys()
+func (s *server) openSigner(ctx context.Context) (*cards.Signer, error) {
+	keys, err := s.cardKeys()
 	if err != nil {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		secret, err := store.SigningKey(ctx, domain.KeyForCards)
+		secret, err := s.store.SigningKey(ctx, domain.KeyForCards)
 		if err != nil {
 			return nil, fmt.Errorf("read the key of agent cards: %w", err)
 		}

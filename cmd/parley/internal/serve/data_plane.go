@@ -3,15 +3,13 @@ package serve
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"parley/cmd/parley/internal/datadir"
-	"parley/llm"
 	"parley/storage/datasets"
-	"parley/storage/sqlstore"
+	"parley/storage/objects"
 	"parley/storage/uploads"
 )
 
@@ -34,55 +32,53 @@ type dataPlane struct {
 	datasets *datasets.Datasets
 	pool     *datasets.Pool
 	ingester *datasets.Ingester
-	log      *slog.Logger
-	store    *sqlstore.Store
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 }
 
 // openDataPlane opens the objects and datasets, and starts their background work.
-func openDataPlane(ctx context.Context, cfg *Command, b base, models *llm.Models) (*dataPlane, error) {
-	pool, err := datasets.NewPool(datasets.Config{Dir: filepath.Join(cfg.Data, datadir.WorkDir), Log: b.log})
+func (s *server) openDataPlane(ctx context.Context) (*dataPlane, error) {
+	pool, err := datasets.NewPool(datasets.Config{Dir: filepath.Join(s.Data, datadir.WorkDir), Log: s.log})
 	if err != nil {
 		return nil, err
 	}
-	files, err := openObjects(ctx, cfg, b)
+	files, err := s.openObjects(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ingester := datasets.NewIngester(datasets.IngesterConfig{Jobs: cfg.Ingestions + rowJobs, Dir: filepath.Join(cfg.Data, datadir.WorkDir), Log: b.log})
-	datasets, err := openDatasets(cfg, b, files, pool, ingester, models)
+	ingester := datasets.NewIngester(datasets.IngesterConfig{Jobs: s.Ingestions + rowJobs, Dir: filepath.Join(s.Data, datadir.WorkDir), Log: s.log})
+	datasets, err := s.openDatasets(files, pool, ingester)
 	if err != nil {
 		return nil, errors.Join(err, files.close())
 	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &dataPlane{
-		objects: files, uploads: newUploads(cfg, b, files), datasets: datasets,
-		pool: pool, ingester: ingester, log: b.log, store: b.store, stop: stop,
+		objects: files, uploads: s.newUploads(files), datasets: datasets,
+		pool: pool, ingester: ingester, stop: stop,
 	}
-	cleanup := newRetention(cfg, b, p)
+	cleanup := s.newRetention(p)
 	p.work.Go(func() { datasets.RunIngestions(life) })
 	p.work.Go(func() { cleanup.Run(life) })
 	if files.cache != nil {
-		p.work.Go(func() { p.pruneCache(life) })
+		p.work.Go(func() { s.pruneCache(life, files.cache) })
 	}
 	datasets.Wake()
 	return p, nil
 }
 
-func openDatasets(cfg *Command, b base, files *objectStore, pool *datasets.Pool, ingester *datasets.Ingester, models *llm.Models) (*datasets.Datasets, error) {
+func (s *server) openDatasets(files *objectStore, pool *datasets.Pool, ingester *datasets.Ingester) (*datasets.Datasets, error) {
 	datasets, err := datasets.NewDatasets(datasets.DatasetsConfig{
-		Records:    b.store,
+		Records:    s.store,
 		Objects:    files,
 		Pool:       pool,
 		Ingester:   ingester,
-		Dir:        filepath.Join(cfg.Data, datadir.WorkDir),
-		Extract:    extractor(models),
-		Log:        b.log,
-		MaxRows:    cfg.MaxRows,
+		Dir:        filepath.Join(s.Data, datadir.WorkDir),
+		Extract:    extractor(s.models),
+		Log:        s.log,
+		MaxRows:    s.MaxRows,
 		MaxBytes:   maxResultBytes,
-		Timeout:    cfg.QueryTimeout,
-		Ingestions: cfg.Ingestions,
+		Timeout:    s.QueryTimeout,
+		Ingestions: s.Ingestions,
 		Lease:      ingestionLease,
 	})
 	if err != nil {
@@ -92,16 +88,16 @@ func openDatasets(cfg *Command, b base, files *objectStore, pool *datasets.Pool,
 }
 
 // pruneCache removes cached files of datasets that another process deleted or changed.
-func (p *dataPlane) pruneCache(ctx context.Context) {
+func (s *server) pruneCache(ctx context.Context, cache *objects.Cache) {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {
-		unnamed, err := p.store.UnnamedObjects(ctx, p.objects.cache.Keys())
+		unnamed, err := s.store.UnnamedObjects(ctx, cache.Keys())
 		if err != nil && ctx.Err() == nil {
-			p.log.Warn("cleanup failed", "what", "cached files", "error", err)
+			s.log.Warn("cleanup failed", "what", "cached files", "error", err)
 		}
 		for _, key := range unnamed {
-			p.objects.cache.Forget(key)
+			cache.Forget(key)
 		}
 		select {
 		case <-ctx.Done():

@@ -5,65 +5,49 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"syscall"
 	"time"
 
-	"parley/a2aserver"
 	"parley/agents"
-	"parley/internal/auth"
-	"parley/internal/fair"
-	"parley/llm"
 	"parley/rest"
 	"parley/rest/page"
-	"parley/storage/trace"
 )
 
-// handlerParts are the parts that the handler calls.
-type handlerParts struct {
-	auth     *auth.Authenticator
-	feedback *trace.Feedback
-	models   *llm.Models
-	data     *dataPlane
-	host     *a2aserver.Host
-	reads    *fair.Queue
-}
-
-func newHandler(cfg *Command, b base, p handlerParts) (*rest.Server, error) {
+func (s *server) newHandler() (*rest.Server, error) {
 	return rest.New(rest.Config{
-		Store:          b.store,
-		Auth:           p.auth,
-		Uploads:        p.data.uploads,
-		Lake:           p.data.datasets,
-		Agents:         p.host,
-		Charts:         agents.NewCharts(agents.Config{Lake: p.data.datasets, Profiles: b.store}),
-		Feedback:       p.feedback,
-		Models:         modelsOf(p.models),
-		Describer:      describer{p.models},
-		Objects:        p.data.objects,
-		Parts:          p.data.objects.parts,
-		Log:            b.log,
-		Metrics:        b.registry,
-		BaseURL:        cfg.BaseURL,
+		Store:          s.store,
+		Auth:           s.auth,
+		Uploads:        s.data.uploads,
+		Lake:           s.data.datasets,
+		Agents:         s.host,
+		Charts:         agents.NewCharts(agents.Config{Lake: s.data.datasets, Profiles: s.store}),
+		Feedback:       s.feedback,
+		Models:         modelsOf(s.models),
+		Describer:      describer{s.models},
+		Objects:        s.data.objects,
+		Parts:          s.data.objects.parts,
+		Log:            s.log,
+		Metrics:        s.registry,
+		BaseURL:        s.BaseURL,
 		MaxBody:        limits.MaxBody,
 		MaxAgentBody:   limits.MaxBody + int64(base64.StdEncoding.EncodedLen(int(limits.MaxAttachment))),
 		MaxRowsBody:    limits.MaxRowsBody,
-		RequestTimeout: cfg.answerTimeout(),
-		Reads:          p.reads,
-		RunTimeout:     cfg.RunTimeout + time.Minute,
+		RequestTimeout: s.answerTimeout(),
+		Reads:          s.reads,
+		RunTimeout:     s.RunTimeout + time.Minute,
 		WriteTimeout:   streamWrite,
-		TrustedProxies: cfg.TrustedProxies,
-		CORSOrigins:    cfg.CORSOrigins,
+		TrustedProxies: s.TrustedProxies,
+		CORSOrigins:    s.CORSOrigins,
 		Page: page.Config{
-			AuthURL: cfg.AuthURL, ClientID: cfg.AuthClientID,
-			UsernameClaim: cfg.AuthUsernameClaim, UploadOrigin: p.data.objects.origin,
+			AuthURL: s.AuthURL, ClientID: s.AuthClientID,
+			UsernameClaim: s.AuthUsernameClaim, UploadOrigin: s.data.objects.origin,
 		},
 	})
 }
 
-// listen listens on an address or, with anyPort, on a free port if that is in use.
-func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener, error) {
+// listenOn listens on an address or, with anyPort, on a free port if that is in use.
+func listenOn(ctx context.Context, address string, anyPort bool) (*net.TCPListener, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if host, _, _ := net.SplitHostPort(address); anyPort && errors.Is(err, syscall.EADDRINUSE) {
@@ -78,13 +62,13 @@ func listen(ctx context.Context, address string, anyPort bool) (*net.TCPListener
 // listeners are what is listened on; grpc may be nil.
 type listeners struct{ main, grpc *net.TCPListener }
 
-// openListeners listens where the settings say.
-func openListeners(ctx context.Context, cfg *Command, anyPort bool) (on listeners, err error) {
-	if on.main, err = listen(ctx, cfg.Listen, anyPort); err != nil {
+// listen listens where the settings say.
+func (s *server) listen(ctx context.Context, anyPort bool) (on listeners, err error) {
+	if on.main, err = listenOn(ctx, s.Listen, anyPort); err != nil {
 		return on, err
 	}
-	if cfg.GRPCListen != "" {
-		if on.grpc, err = listen(ctx, cfg.GRPCListen, false); err != nil {
+	if s.GRPCListen != "" {
+		if on.grpc, err = listenOn(ctx, s.GRPCListen, false); err != nil {
 			_ = on.main.Close()
 		}
 	}
@@ -93,8 +77,8 @@ func openListeners(ctx context.Context, cfg *Command, anyPort bool) (on listener
 
 // serveHTTP serves until ctx ends, then stops accepting requests and waits for the
 // running ones.
-func serveHTTP(ctx context.Context, cfg *Command, on listeners, handler *rest.Server, ready func(context.Context, string) error, drain func(), log *slog.Logger) error {
-	serving := serve(cfg, on.main, on.grpc, handler, log)
+func (s *server) serveHTTP(ctx context.Context, on listeners, handler *rest.Server, ready func(context.Context, string) error) error {
+	serving := serve(s.Command, on, handler, s.log)
 	notReady := ready(ctx, "http://"+reachable(on.main.Addr()))
 	if ctx.Err() != nil {
 		notReady = nil // it was interrupted
@@ -106,17 +90,17 @@ func serveHTTP(ctx context.Context, cfg *Command, on listeners, handler *rest.Se
 		case <-ctx.Done():
 		}
 	}
-	log.Info("draining", "after", cfg.DrainDelay, "at_most", cfg.DrainTimeout)
+	s.log.Info("draining", "after", s.DrainDelay, "at_most", s.DrainTimeout)
 	handler.Drain()
-	time.Sleep(cfg.DrainDelay) // a second signal ends the process
-	drain()
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.DrainTimeout)
+	time.Sleep(s.DrainDelay) // a second signal ends the process
+	s.host.Drain()
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.DrainTimeout)
 	defer cancel()
 	if err := serving.shutdown(deadline); err != nil {
-		log.Warn("drain timeout exceeded, requests aborted", "error", err)
+		s.log.Warn("drain timeout exceeded, requests aborted", "error", err)
 		serving.close()
 	}
-	log.Info("stopped")
+	s.log.Info("stopped")
 	return notReady
 }
 

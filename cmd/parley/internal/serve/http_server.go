@@ -55,19 +55,19 @@ func newServer(cfg *Command, handler http.Handler, log *slog.Logger) *http.Serve
 	return server
 }
 
-// serve starts to serve. grpc, which may be nil, is for gRPC alone.
-func serve(cfg *Command, listener, grpc *net.TCPListener, handler *rest.Server, log *slog.Logger) *servers {
+// serve starts to serve.
+func serve(cfg *Command, on listeners, handler *rest.Server, log *slog.Logger) *servers {
 	s := &servers{failed: make(chan error, 2)}
-	limited := connlimit.New(listener, log)
-	start := func(on *connlimit.Listener, handler http.Handler) {
+	limited := connlimit.New(on.main, log)
+	start := func(listener *connlimit.Listener, handler http.Handler) {
 		server := newServer(cfg, handler, log)
-		on.Install(server, rest.IsHealthCheck)
+		listener.Install(server, rest.IsHealthCheck)
 		s.all = append(s.all, server)
-		go func() { s.failed <- server.Serve(on) }()
+		go func() { s.failed <- server.Serve(listener) }()
 	}
 	start(limited, handler)
-	if grpc != nil {
-		start(limited.Also(grpc), onlyGRPC(handler, listener.Addr()))
+	if on.grpc != nil {
+		start(limited.Also(on.grpc), onlyGRPC(handler, on.main.Addr()))
 	}
 	return s
 }

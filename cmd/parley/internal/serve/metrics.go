@@ -7,12 +7,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/rest"
-	"parley/storage/datasets"
-	"parley/storage/objects"
 )
 
 // newRegistry returns the metrics of the process itself; others are added to it.
@@ -26,47 +25,60 @@ func newRegistry() *prometheus.Registry {
 	return registry
 }
 
+// newCounters returns counters with a label, whose values are there from the start.
+func newCounters[T ~string](registry *prometheus.Registry, name, help, label string, values ...T) *prometheus.CounterVec {
+	counters := promauto.With(registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, value := range values {
+		counters.WithLabelValues(string(value))
+	}
+	return counters
+}
+
 // registerMetrics adds the metrics whose values are read on each scrape.
-func registerMetrics(b base, data *dataPlane, reads *fair.Queue, handler *rest.Server) {
+func (s *server) registerMetrics(handler *rest.Server) {
+	factory := promauto.With(s.registry)
+	gauge := func(name, help string, labels prometheus.Labels, value func() int) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value()) })
+	}
+	counter := func(name, help string, labels prometheus.Labels, value func() int64) {
+		factory.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value()) })
+	}
+	gauge("parley_log_queue", "Changes of runs that wait for this process's log to write them.", nil, s.store.LogQueue)
+	s.registry.MustRegister(loadMetrics{s})
+
+	const queries = "Queries that run in a worker, or wait for one."
+	pool := s.data.pool
+	gauge("parley_query_pool_queries", queries, prometheus.Labels{"state": "running"}, func() int { return pool.Stats().Running })
+	gauge("parley_query_pool_queries", queries, prometheus.Labels{"state": "waiting"}, func() int { return pool.Stats().Waiting })
+	gauge("parley_query_pool_idle_workers", "Workers that are kept warm for the next query.", nil, func() int { return pool.Stats().Idle })
+	counter("parley_query_pool_workers_started_total", "Worker processes started.", nil, func() int64 { return pool.Stats().Started })
+	counter("parley_query_pool_workers_ended_total", "Worker processes that were killed, or died, in a query.", nil, func() int64 { return pool.Stats().Ended })
+	counter("parley_query_pool_refused_total", "Queries that found no place to wait.", nil, func() int64 { return pool.Stats().Refused })
+
 	queues := map[string]func() fair.Stats{
 		"large_bodies":   func() fair.Stats { bodies, _, _ := handler.QueueStats(); return bodies },
 		"large_requests": func() fair.Stats { _, large, _ := handler.QueueStats(); return large },
 		"inferences":     func() fair.Stats { _, _, infer := handler.QueueStats(); return infer },
-		"files":          data.datasets.IngestStats,
-		"answer_bytes":   reads.Stats,
+		"files":          s.data.datasets.IngestStats,
+		"answer_bytes":   s.reads.Stats,
 	}
-	if data.objects.partQueue != nil {
-		queues["parts"] = data.objects.partQueue
+	if s.data.objects.partQueue != nil {
+		queues["parts"] = s.data.objects.partQueue
 	}
-	b.registry.MustRegister(loadMetrics(b), poolMetrics(data.pool), queueMetrics(queues))
-	if data.objects.cache != nil {
-		b.registry.MustRegister(cacheMetrics(data.objects.cache))
+	const slots = "Parts of uploads, large requests, inferences, and files to be made, that have their user's turn or wait for it."
+	for what, stats := range queues {
+		gauge("parley_turns", slots, prometheus.Labels{"what": what, "state": "running"}, func() int { return stats().Running })
+		gauge("parley_turns", slots, prometheus.Labels{"what": what, "state": "waiting"}, func() int { return stats().Waiting })
+		counter("parley_turns_refused_total", "Those that found no place to wait, or waited too long.", prometheus.Labels{"what": what}, func() int64 { return stats().Refused })
 	}
-}
 
-// collector reads values on each scrape and sends them.
-type collector func(scrape)
-
-// Describe implements prometheus.Collector. Without descriptions the registry checks the
-// metrics on each scrape instead of once.
-func (collector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (c collector) Collect(metrics chan<- prometheus.Metric) { c(metrics) }
-
-// scrape receives the values of one scrape.
-type scrape chan<- prometheus.Metric
-
-func (s scrape) gauge(desc *prometheus.Desc, value int, labels ...string) {
-	s <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value), labels...)
-}
-
-func (s scrape) counter(desc *prometheus.Desc, value int64, labels ...string) {
-	s <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value), labels...)
-}
-
-func newDesc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
+	if cache := s.data.objects.cache; cache != nil {
+		gauge("parley_cache_bytes", "What the cached files of datasets take.", nil, func() int { return int(cache.Stats().Bytes) })
+		counter("parley_cache_hits_total", "Files of datasets that were in the cache when needed.", nil, func() int64 { return cache.Stats().Hits })
+		counter("parley_cache_misses_total", "Files of datasets that had to be fetched.", nil, func() int64 { return cache.Stats().Misses })
+		counter("parley_cache_evictions_total", "Cached files that went to make room for others.", nil, func() int64 { return cache.Stats().Evictions })
+		counter("parley_cache_failures_total", "Files that were not what they should be, or could not be fetched or kept.", nil, func() int64 { return cache.Stats().Failures })
+	}
 }
 
 // loadTimeout limits the query for open runs and ingestions, so that the other metrics
@@ -74,94 +86,46 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 const loadTimeout = time.Second
 
 var (
-	openRuns       = newDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, working, or asking the user something.", "state")
-	openIngestions = newDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", "state")
-	logQueue       = newDesc("parley_log_queue", "Changes of runs that wait for this process's log to write them.")
+	openRuns       = prometheus.NewDesc("parley_runs_open", "Runs that have not ended, of all processes: waiting to begin, working, or asking the user something.", []string{"state"}, nil)
+	openIngestions = prometheus.NewDesc("parley_ingestions_open", "Ingestions that have not ended, of all processes.", []string{"state"}, nil)
 )
 
-// loadMetrics has the open runs and ingestions. They are missing while the database is
-// unavailable.
-func loadMetrics(b base) collector {
-	return func(s scrape) {
-		s.gauge(logQueue, b.store.LogQueue())
-		ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
-		defer cancel()
-		load, err := b.store.Load(ctx)
-		if err != nil {
-			b.log.Warn("load metrics unavailable", "error", err)
-			return
-		}
-		waiting, working, asking := 0, 0, 0
-		for state, count := range load.Runs {
-			switch state {
-			case string(a2a.TaskStateSubmitted):
-				waiting += count
-			case domain.StateInputRequired, domain.StateAuthRequired:
-				asking += count
-			default:
-				working += count
-			}
-		}
-		s.gauge(openRuns, waiting, "waiting")
-		s.gauge(openRuns, working, "working")
-		s.gauge(openRuns, asking, "asking")
-		s.gauge(openIngestions, load.Ingestions[domain.IngestionPending], "queued")
-		s.gauge(openIngestions, load.Ingestions[domain.IngestionProcessing], "running")
-	}
+// loadMetrics has the open runs and ingestions, by one query for each scrape. They are
+// missing while the database is unavailable.
+type loadMetrics struct{ *server }
+
+// Describe implements prometheus.Collector.
+func (loadMetrics) Describe(descs chan<- *prometheus.Desc) {
+	descs <- openRuns
+	descs <- openIngestions
 }
 
-var (
-	poolQueries = newDesc("parley_query_pool_queries", "Queries that run in a worker, or wait for one.", "state")
-	poolIdle    = newDesc("parley_query_pool_idle_workers", "Workers that are kept warm for the next query.")
-	poolStarted = newDesc("parley_query_pool_workers_started_total", "Worker processes started.")
-	poolEnded   = newDesc("parley_query_pool_workers_ended_total", "Worker processes that were killed, or died, in a query.")
-	poolRefused = newDesc("parley_query_pool_refused_total", "Queries that found no place to wait.")
-)
-
-func poolMetrics(pool *datasets.Pool) collector {
-	return func(s scrape) {
-		stats := pool.Stats()
-		s.gauge(poolQueries, stats.Running, "running")
-		s.gauge(poolQueries, stats.Waiting, "waiting")
-		s.gauge(poolIdle, stats.Idle)
-		s.counter(poolStarted, stats.Started)
-		s.counter(poolEnded, stats.Ended)
-		s.counter(poolRefused, stats.Refused)
+// Collect implements prometheus.Collector.
+func (l loadMetrics) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
+	defer cancel()
+	load, err := l.store.Load(ctx)
+	if err != nil {
+		l.log.Warn("load metrics unavailable", "error", err)
+		return
 	}
-}
-
-var (
-	queueSlots   = newDesc("parley_turns", "Parts of uploads, large requests, inferences, and files to be made, that have their user's turn or wait for it.", "what", "state")
-	queueRefused = newDesc("parley_turns_refused_total", "Those that found no place to wait, or waited too long.", "what")
-)
-
-// queueMetrics are those of the fair queues by name.
-func queueMetrics(queues map[string]func() fair.Stats) collector {
-	return func(s scrape) {
-		for what, stats := range queues {
-			now := stats()
-			s.gauge(queueSlots, now.Running, what, "running")
-			s.gauge(queueSlots, now.Waiting, what, "waiting")
-			s.counter(queueRefused, now.Refused, what)
+	runs := map[string]int{"waiting": 0, "working": 0, "asking": 0}
+	for state, count := range load.Runs {
+		switch state {
+		case string(a2a.TaskStateSubmitted):
+			runs["waiting"] += count
+		case domain.StateInputRequired, domain.StateAuthRequired:
+			runs["asking"] += count
+		default:
+			runs["working"] += count
 		}
 	}
-}
-
-var (
-	cacheBytes     = newDesc("parley_cache_bytes", "What the cached files of datasets take.")
-	cacheHits      = newDesc("parley_cache_hits_total", "Files of datasets that were in the cache when needed.")
-	cacheMisses    = newDesc("parley_cache_misses_total", "Files of datasets that had to be fetched.")
-	cacheEvictions = newDesc("parley_cache_evictions_total", "Cached files that went to make room for others.")
-	cacheFailures  = newDesc("parley_cache_failures_total", "Files that were not what they should be, or could not be fetched or kept.")
-)
-
-func cacheMetrics(cache *objects.Cache) collector {
-	return func(s scrape) {
-		stats := cache.Stats()
-		s.gauge(cacheBytes, int(stats.Bytes))
-		s.counter(cacheHits, stats.Hits)
-		s.counter(cacheMisses, stats.Misses)
-		s.counter(cacheEvictions, stats.Evictions)
-		s.counter(cacheFailures, stats.Failures)
+	send := func(desc *prometheus.Desc, count int, state string) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(count), state)
 	}
+	for state, count := range runs {
+		send(openRuns, count, state)
+	}
+	send(openIngestions, load.Ingestions[domain.IngestionPending], "queued")
+	send(openIngestions, load.Ingestions[domain.IngestionProcessing], "running")
 }

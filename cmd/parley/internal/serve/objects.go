@@ -19,10 +19,10 @@ import (
 	"parley/storage/uploads"
 )
 
-func newUploads(cfg *Command, b base, files *objectStore) *uploads.Sessions {
+func (s *server) newUploads(files *objectStore) *uploads.Sessions {
 	return uploads.New(uploads.Config{
-		Records: b.store, Objects: files, Log: b.log, Now: b.store.Now,
-		PartSize: 8 << 20, MaxFiles: 100, MaxSize: cfg.MaxUpload, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
+		Records: s.store, Objects: files, Log: s.log, Now: s.store.Now,
+		PartSize: 8 << 20, MaxFiles: 100, MaxSize: s.MaxUpload, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
 }
 
@@ -55,29 +55,29 @@ type objectStore struct {
 }
 
 // openObjects opens the bucket, or the folder of objects in the data folder.
-func openObjects(ctx context.Context, cfg *Command, b base) (*objectStore, error) {
-	if cfg.Objects != "" {
-		return openBucket(cfg, b)
+func (s *server) openObjects(ctx context.Context) (*objectStore, error) {
+	if s.Objects != "" {
+		return s.openBucket()
 	}
-	secret, err := b.store.SigningKey(ctx, domain.KeyForUploads)
+	secret, err := s.store.SigningKey(ctx, domain.KeyForUploads)
 	if err != nil {
 		return nil, err
 	}
-	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(cfg.Data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
+	folder, err := objects.OpenFolder(objects.FolderConfig{Dir: filepath.Join(s.Data, datadir.ObjectsDir), Secret: secret, BaseURL: baseurl.From, Now: now})
 	if err != nil {
 		return nil, err
 	}
 	return &objectStore{Store: folder, datasetFiles: objects.NewFolderFiles(folder), parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
 }
 
-func openBucket(cfg *Command, b base) (*objectStore, error) {
-	where, _ := cfg.bucket()
+func (s *server) openBucket() (*objectStore, error) {
+	where, _ := s.bucket()
 	bucket, err := objects.OpenS3(where)
 	if err != nil {
 		return nil, err
 	}
 	cache, err := objects.OpenCache(objects.CacheConfig{
-		Store: bucket, Dir: filepath.Join(cfg.Data, datadir.CacheDir), Size: cfg.CacheSize, Log: b.log,
+		Store: bucket, Dir: filepath.Join(s.Data, datadir.CacheDir), Size: s.CacheSize, Log: s.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, bucket.Close())

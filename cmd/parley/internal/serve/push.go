@@ -4,9 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
-
 	"parley/a2aserver"
 	"parley/a2aserver/push"
 	"parley/internal/auth"
@@ -19,8 +16,8 @@ import (
 const pushTimeout = 24 * time.Hour
 
 // newPush returns how push notifications are sent.
-func newPush(ctx context.Context, cfg *Command, b base) (*a2aserver.Push, error) {
-	keys, err := encryptionKeys(ctx, cfg, b)
+func (s *server) newPush(ctx context.Context) (*a2aserver.Push, error) {
+	keys, err := s.encryptionKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,36 +25,31 @@ func newPush(ctx context.Context, cfg *Command, b base) (*a2aserver.Push, error)
 	if err != nil {
 		return nil, err
 	}
-	outcomes := promauto.With(b.registry).NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_push_notifications_total",
-		Help: "Push notifications by what came of them: delivered, failed (and sent again), or given up with all that follow.",
-	}, []string{"outcome"})
-	for _, outcome := range push.Outcomes() {
-		outcomes.WithLabelValues(string(outcome))
-	}
+	outcomes := newCounters(s.registry, "parley_push_notifications_total",
+		"Push notifications by what came of them: delivered, failed (and sent again), or given up with all that follow.", "outcome", push.Outcomes()...)
 	return &a2aserver.Push{
-		Policy: safehttp.Policy{Insecure: cfg.PushInsecure, Hosts: cfg.PushHosts}, Secrets: box, GiveUpAfter: pushTimeout,
+		Policy: safehttp.Policy{Insecure: s.PushInsecure, Hosts: s.PushHosts}, Secrets: box, GiveUpAfter: pushTimeout,
 		Observe: func(outcome push.Outcome) { outcomes.WithLabelValues(string(outcome)).Inc() },
 	}, nil
 }
 
 // encryptionKeys returns the keys for secrets in the database, the one that encrypts first.
 // The last is in the database itself: for those who set no other, and until then.
-func encryptionKeys(ctx context.Context, cfg *Command, b base) (keys [][]byte, err error) {
-	for _, key := range cfg.EncryptionKey {
+func (s *server) encryptionKeys(ctx context.Context) (keys [][]byte, err error) {
+	for _, key := range s.EncryptionKey {
 		keys = append(keys, []byte(key))
 	}
-	if cfg.AuthSecret != "" {
-		keys = append(keys, []byte(cfg.AuthSecret))
+	if s.AuthSecret != "" {
+		keys = append(keys, []byte(s.AuthSecret))
 	}
 	// Processes that share a database have different local keys.
-	if cfg.UsesLocalKey() && cfg.DatabaseURL == "" {
-		key, err := auth.LoadLocalKey(cfg.Data)
+	if s.UsesLocalKey() && s.DatabaseURL == "" {
+		key, err := auth.LoadLocalKey(s.Data)
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, key)
 	}
-	stored, err := b.store.SigningKey(ctx, domain.KeyForPush)
+	stored, err := s.store.SigningKey(ctx, domain.KeyForPush)
 	return append(keys, stored), err
 }

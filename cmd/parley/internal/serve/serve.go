@@ -12,12 +12,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"parley/a2aserver"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
 	"parley/internal/fair"
+	"parley/llm"
 	"parley/storage/sqlstore"
+	"parley/storage/trace"
 )
 
 // Run serves and prints the address once the server is ready.
@@ -92,67 +95,71 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return s.serveStore(ctx, base{store, registry, log, env.Version}, options)
+	running := &server{Command: s, version: env.Version, store: store, registry: registry, log: log, reads: fair.New(largeAnswers)}
+	return running.serve(ctx, options)
 }
 
-// base has what most parts need.
-type base struct {
+// server is a server and its parts.
+type server struct {
+	*Command
+	version  string
 	store    *sqlstore.Store
 	registry *prometheus.Registry
 	log      *slog.Logger
-	version  string
+	auth     *auth.Authenticator
+	tracer   *trace.Tracer
+	feedback *trace.Feedback
+	models   *llm.Models
+	data     *dataPlane
+	host     *a2aserver.Host
+	// reads limits the memory of large answers.
+	reads *fair.Queue
 }
 
-// serveStore opens the parts that work on a store, and serves.
-func (s *Command) serveStore(ctx context.Context, b base, options Options) (err error) {
+// serve opens the parts that work on the store, and serves.
+func (s *server) serve(ctx context.Context, options Options) (err error) {
 	identity, err := s.AuthSettings.Config(s.Data)
 	if err != nil {
 		return err
 	}
-	identity.Tokens, identity.Log, identity.Now = b.store, b.log, now
-	authenticator, err := auth.New(identity)
+	identity.Tokens, identity.Log, identity.Now = s.store, s.log, now
+	if s.auth, err = auth.New(identity); err != nil {
+		return err
+	}
+	defer s.auth.Close()
+	if err := s.openTracer(ctx); err != nil {
+		return err
+	}
+	defer s.closeTracer()
+	if s.models, err = openModels(ctx, s.ModelSettings, observeJobs(s.registry)); err != nil {
+		return err
+	}
+	if s.data, err = s.openDataPlane(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.data.Close()) }()
+	if s.host, err = s.openHost(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeHost(ctx, s.host)) }()
+	handler, err := s.newHandler()
 	if err != nil {
 		return err
 	}
-	defer authenticator.Close()
-	tracing, err := openTracing(ctx, s, b)
-	if err != nil {
-		return err
-	}
-	defer tracing.close()
-	models, err := openModels(ctx, s.ModelSettings, newModelMetrics(b.registry).observe)
-	if err != nil {
-		return err
-	}
-	data, err := openDataPlane(ctx, s, b, models)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, data.Close()) }()
-	reads := fair.New(largeAnswers)
-	host, err := openHost(ctx, s, b, hostParts{data.datasets, models, tracing.tracer, tracing.feedback, reads})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeHost(ctx, host)) }()
-	handler, err := newHandler(s, b, handlerParts{authenticator, tracing.feedback, models, data, host, reads})
-	if err != nil {
-		return err
-	}
-	registerMetrics(b, data, reads, handler)
-	on, err := openListeners(ctx, s, options.AnyPort)
+	s.registerMetrics(handler)
+	on, err := s.listen(ctx, options.AnyPort)
 	if err != nil {
 		return err
 	}
 	onPostgres := s.DatabaseURL != ""
 	if onPostgres && s.Objects == "" {
-		b.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
+		s.log.Info("uploads and datasets are local: other processes on this database cannot reach them, unless --objects names a bucket")
 	}
 	if on.grpc != nil {
-		b.log.Info("starting gRPC", "address", on.grpc.Addr().String())
+		s.log.Info("starting gRPC", "address", on.grpc.Addr().String())
 	}
-	b.log.Info("starting", "version", b.version, "address", on.main.Addr().String(), "data", s.Data, "postgres", onPostgres)
-	return serveHTTP(ctx, s, on, handler, options.Ready, host.Drain, b.log)
+	s.log.Info("starting", "version", s.version, "address", on.main.Addr().String(), "data", s.Data, "postgres", onPostgres)
+	return s.serveHTTP(ctx, on, handler, options.Ready)
 }
 
 // largeAnswers limits the memory of answers that are read from the database and held

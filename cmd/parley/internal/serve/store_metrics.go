@@ -35,38 +35,31 @@ func newStoreMetrics(registry *prometheus.Registry) *storeMetrics {
 	counter := func(name, help string) prometheus.Counter {
 		return factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	counters := func(name, help, label string, values ...string) *prometheus.CounterVec {
-		vec := factory.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-		for _, value := range values {
-			vec.WithLabelValues(value)
-		}
-		return vec
-	}
-	operations := []string{string(sqlstore.OperationRead), string(sqlstore.OperationWrite), string(sqlstore.OperationLog)}
+	operations := []sqlstore.Operation{sqlstore.OperationRead, sqlstore.OperationWrite, sqlstore.OperationLog}
 	m := &storeMetrics{
 		duration: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "parley_store_duration_seconds",
 			Help:    "How long reads, transactions and batches of the log took, waiting for the database included.",
 			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation"}),
-		failures: counters("parley_store_failures_total", "Reads, transactions and batches of the log that the database failed.", "operation", operations...),
+		failures: newCounters(registry, "parley_store_failures_total", "Reads, transactions and batches of the log that the database failed.", "operation", operations...),
 		batchRuns: factory.NewHistogram(prometheus.HistogramOpts{
 			Name:    "parley_log_batch_runs",
 			Help:    "How many runs shared a batch of the log.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
 		events:        counter("parley_log_events_total", "Events written to the log."),
-		runsStarted:   counters("parley_runs_started_total", "Runs started.", "agent", cards.NL2QLName, cards.AssistantName),
-		runsEnded:     counters("parley_runs_ended_total", "Runs ended, by what they came to.", "outcome", string(domain.RunCompleted), string(domain.RunFailed), string(domain.RunExpired)),
+		runsStarted:   newCounters(registry, "parley_runs_started_total", "Runs started.", "agent", cards.NL2QLName, cards.AssistantName),
+		runsEnded:     newCounters(registry, "parley_runs_ended_total", "Runs ended, by what they came to.", "outcome", domain.RunCompleted, domain.RunFailed, domain.RunExpired),
 		takeovers:     counter("parley_run_takeovers_total", "Runs that this process took over from one that had died."),
-		ingestions:    counters("parley_ingestions_ended_total", "Ingestions ended, by what they came to.", "outcome", string(domain.IngestionCompleted), string(domain.IngestionFailed)),
+		ingestions:    newCounters(registry, "parley_ingestions_ended_total", "Ingestions ended, by what they came to.", "outcome", domain.IngestionCompleted, domain.IngestionFailed),
 		ingestedRows:  counter("parley_ingested_rows_total", "Rows that ingestions added."),
 		ingestedBytes: counter("parley_ingested_bytes_total", "Bytes of uploaded files that ingestions read."),
-		uploads:       counters("parley_uploads_ended_total", "Uploaded files, by what became of them.", "outcome", string(domain.UploadCompleted), string(domain.UploadAborted)),
+		uploads:       newCounters(registry, "parley_uploads_ended_total", "Uploaded files, by what became of them.", "outcome", domain.UploadCompleted, domain.UploadAborted),
 		uploadedBytes: counter("parley_uploaded_bytes_total", "Bytes of uploaded files."),
 	}
 	for _, operation := range operations {
-		m.duration.WithLabelValues(operation)
+		m.duration.WithLabelValues(string(operation))
 	}
 	return m
 }

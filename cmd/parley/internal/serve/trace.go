@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"parley/llm"
@@ -12,34 +11,25 @@ import (
 // traceFlush is how long sending the last traces may take.
 const traceFlush = 5 * time.Second
 
-// tracing sends ratings and traces.
-type tracing struct {
-	feedback *trace.Feedback
-	tracer   *trace.Tracer
-	log      *slog.Logger
-}
-
-// openTracing opens what is configured. It sends no request.
-func openTracing(ctx context.Context, cfg *Command, b base) (*tracing, error) {
-	feedback, langfuse := trace.FeedbackConfig{Records: b.store, Log: b.log}, cfg.langfuse()
+// openTracer opens what ratings and traces are sent with. It sends no request.
+func (s *server) openTracer(ctx context.Context) (err error) {
+	feedback, langfuse := trace.FeedbackConfig{Records: s.store, Log: s.log}, s.langfuse()
 	if langfuse != nil {
 		feedback.Langfuse = trace.NewLangfuse(*langfuse)
 	}
-	t := &tracing{feedback: trace.NewFeedback(feedback), log: b.log}
-	if cfg.local {
-		return t, nil
+	s.feedback = trace.NewFeedback(feedback)
+	if !s.local {
+		s.tracer, err = trace.NewTracer(ctx, trace.TracerConfig{Langfuse: langfuse, Version: s.version, Log: s.log})
 	}
-	var err error
-	t.tracer, err = trace.NewTracer(ctx, trace.TracerConfig{Langfuse: langfuse, Version: b.version, Log: b.log})
-	return t, err
+	return err
 }
 
-// close sends the last traces.
-func (t *tracing) close() {
+// closeTracer sends the last traces.
+func (s *server) closeTracer() {
 	ctx, cancel := context.WithTimeout(context.Background(), traceFlush)
 	defer cancel()
-	if err := t.tracer.Close(ctx); err != nil {
-		t.log.Warn("trace flush failed", "error", err)
+	if err := s.tracer.Close(ctx); err != nil {
+		s.log.Warn("trace flush failed", "error", err)
 	}
 }
 
