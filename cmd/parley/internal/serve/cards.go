@@ -10,9 +10,13 @@ import (
 
 // openSigner opens what signs cards. Replicas that share a database have the same key.
 func (s *server) openSigner(ctx context.Context) (*cards.Signer, error) {
-	keys, err := s.cardKeys()
-	if err != nil {
-		return nil, err
+	var keys []cards.Key
+	for _, path := range s.CardKeys {
+		key, err := readCardKey(path)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
 		secret, err := s.store.SigningKey(ctx, domain.KeyForCards)

@@ -92,7 +92,7 @@ type signInSettings struct {
 }
 
 type a2aSettings struct {
-	CardKeys      string   `placeholder:"LIST" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
+	CardKeys      []string `placeholder:"LIST" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
 	PushHosts     []string `type:"list" placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
 	PushInsecure  bool     `help:"Also send push notifications over plain HTTP and to addresses that are not public, for tests and closed networks."`
 	EncryptionKey []string `type:"list" placeholder:"TEXT" help:"The key that encrypts the secrets of push notifications in the database, 32 bytes or more. Of several, separated by commas, the first encrypts and all decrypt. Prefer the variable."`
@@ -156,8 +156,10 @@ func (s *Command) check(c *command.Checker) {
 	if s.QueryTimeout > maxQueryTimeout {
 		c.Refuse("query-timeout", "must be at most %v, not %q", maxQueryTimeout, s.QueryTimeout)
 	}
-	if _, err := s.cardKeys(); err != nil {
-		c.Refuse("card-keys", "must name files with private keys: %v", err)
+	for _, path := range s.CardKeys {
+		if _, err := readCardKey(path); err != nil {
+			c.Refuse("card-keys", "must name files with private keys: %v", err)
+		}
 	}
 	for _, host := range s.PushHosts {
 		if problem := safehttp.CheckHosts(host); problem != "" {
@@ -281,28 +283,22 @@ func (s AuthSettings) Config(data string) (cfg auth.Config, err error) {
 	return cfg, err
 }
 
-// cardKeys reads the keys that sign agent cards; none for the one in the database.
-func (s a2aSettings) cardKeys() (keys []cards.Key, err error) {
-	if strings.TrimSpace(s.CardKeys) == "" {
-		return nil, nil
+// readCardKey reads a key that signs agent cards.
+func readCardKey(path string) (cards.Key, error) {
+	path = strings.TrimSpace(path)
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKeyFile) {
+		return cards.Key{}, fmt.Errorf("%s is no file of at most %d bytes", path, maxKeyFile)
 	}
-	for path := range strings.SplitSeq(s.CardKeys, ",") {
-		path = strings.TrimSpace(path)
-		info, err := os.Stat(path)
-		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxKeyFile) {
-			return nil, fmt.Errorf("%s is no file of at most %d bytes", path, maxKeyFile)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		key, err := cards.ParseKey(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		keys = append(keys, key)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return cards.Key{}, err
 	}
-	return keys, nil
+	key, err := cards.ParseKey(text)
+	if err != nil {
+		return cards.Key{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
 }
 
 // langfuse returns the settings of Langfuse, nil for none.
