@@ -92,7 +92,7 @@ type signInSettings struct {
 }
 
 type a2aSettings struct {
-	CardKeys      []string `placeholder:"LIST" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
+	CardKeys      []string `placeholder:"FILE" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
 	PushHosts     []string `type:"list" placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
 	PushInsecure  bool     `help:"Also send push notifications over plain HTTP and to addresses that are not public, for tests and closed networks."`
 	EncryptionKey []string `type:"list" placeholder:"TEXT" help:"The key that encrypts the secrets of push notifications in the database, 32 bytes or more. Of several, separated by commas, the first encrypts and all decrypt. Prefer the variable."`
