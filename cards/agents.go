@@ -126,15 +126,6 @@ func grpcInterface(baseURL, name string) *a2a.AgentInterface {
 	return grpc
 }
 
-// SetGRPC sets where the agent of a card can be reached by gRPC.
-func SetGRPC(card *a2a.AgentCard, target string) {
-	for _, i := range card.SupportedInterfaces {
-		if i.ProtocolBinding == a2a.TransportProtocolGRPC {
-			i.URL = target
-		}
-	}
-}
-
 func agentURL(baseURL, name string) string {
 	return strings.TrimRight(baseURL, "/") + "/a2a/" + name
 }

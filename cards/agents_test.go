@@ -91,10 +91,6 @@ func TestGRPCTarget(t *testing.T) {
 		if grpc.ProtocolBinding != a2a.TransportProtocolGRPC || grpc.URL != want || grpc.Tenant != "nl2ql" {
 			t.Errorf("%s: %+v, want %s", base, grpc, want)
 		}
-		cards.SetGRPC(card, "grpc.example:443")
-		if card.SupportedInterfaces[2].URL != "grpc.example:443" || card.SupportedInterfaces[0].URL == "grpc.example:443" {
-			t.Errorf("set: %+v", card.SupportedInterfaces)
-		}
 	}
 }
 
