@@ -13,6 +13,13 @@ export default defineConfig({
     modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
+    rollupOptions: {
+      onwarn(warning, warn) {
+        const ours = warning.ids?.some((id) => !id.includes('node_modules'));
+        if (warning.code === 'CIRCULAR_DEPENDENCY' && ours) throw new Error(warning.message);
+        warn(warning);
+      },
+    },
   },
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
 });

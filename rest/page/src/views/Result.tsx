@@ -1,16 +1,19 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { runQuery } from '../api';
+import { toSpec } from '../chart/spec';
 import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
 import { inLocale } from '../locale';
 import { datasetName } from '../names';
+import { place } from '../place';
 import { fieldsOf, rowsWords, scores, type Row } from '../rows';
 import type { Step } from '../run';
-import { format } from '../sql';
+import { format, piecesOf } from '../sql';
 import { ChartView } from './Chart';
+import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 import { Name } from './Name';
-import { QueryView } from './Query';
 import { Cell } from './Rows';
 import { useSave } from './Save';
 
@@ -58,6 +61,49 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
         </details>
       )}
     </div>
+  );
+}
+
+interface QueryProps {
+  sql: string;
+  original: string;
+  question: string;
+  onInput: (sql: string) => void;
+  /** More buttons. */
+  children: ComponentChildren;
+}
+
+/** QueryView shows a query, which can be changed and run. Its rows are shown below. */
+function QueryView({ sql, original, question, onInput, children }: QueryProps): VNode {
+  const [ran, setRan] = useState<Step>();
+  const { busy, problem, work } = useWork();
+  const pieces = useMemo(() => piecesOf(sql), [sql]);
+  const run = () => busy || work(async () => {
+    setRan(undefined);
+    const { owner, namespace } = place.value!;
+    const { data, metadata, chart } = await runQuery({ owner, name: namespace }, sql, question);
+    setRan({ id: '', instruction: '', reasoning: '', query: sql, rows: data, truncated: metadata.truncated, total: metadata.totalRows, chart: toSpec(chart) });
+  });
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    void run();
+  };
+  return (
+    <>
+      <div class="query editable">
+        <pre aria-hidden="true"><code>{pieces.map(({ kind, text }) => (/keyword|text|number|comment/.test(kind) ? <span class={`sql-${kind}`}>{text}</span> : text))}{'\n'}</code></pre>
+        <textarea aria-label="Query" spellcheck={false} autocapitalize="off" autocomplete="off" value={sql} onInput={(event) => onInput(event.currentTarget.value)} onKeyDown={onKey} />
+      </div>
+      <div class="query-bar">
+        <button type="button" class="primary" title="Run (Ctrl+Enter)" aria-keyshortcuts="Control+Enter" disabled={busy || !sql.trim()} onClick={() => void run()}>Run</button>
+        {sql !== original && <button type="button" onClick={() => onInput(original)}>Reset</button>}
+        <span class="hint" role="status">{busy ? 'Running…' : ''}</span>
+        {children}
+      </div>
+      <Problem text={problem} />
+      {ran && <Result step={ran} name={question} as="ran" />}
+    </>
   );
 }
 

@@ -9,7 +9,7 @@ import { hrefOf, place } from '../place';
 import { isCount, type Step } from '../run';
 import { Dialog, Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
-import { StepView, toStep } from './Turn';
+import { StepView, toStep } from './Step';
 
 /** ShareButton makes a link to an answer, and ends it. */
 export function ShareButton({ run }: { run: string }): VNode {

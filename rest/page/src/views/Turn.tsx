@@ -2,15 +2,14 @@ import type { VNode } from 'preact';
 import { useErrorBoundary, useMemo, useRef } from 'preact/hooks';
 import { Markdown } from '../markdown';
 import { shortened } from '../names';
-import type { Run, Step } from '../run';
+import type { Run } from '../run';
 import { ask, datasets, focusQuestion, turns, working } from '../store';
 import { followUps } from '../suggest';
 import type { Turn } from '../turn';
 import { Problem } from './Dialog';
 import { Feedback, isConfirmed, Likely } from './Feedback';
-import { Icon } from './Icon';
 import { Question, Retry } from './Question';
-import { Result } from './Result';
+import { StepView, toStep } from './Step';
 
 /** TurnView shows a turn. One that cannot be shown does not take the others with it. */
 export function TurnView({ turn }: { turn: Turn }): VNode {
@@ -27,15 +26,6 @@ function Unshown({ turn }: { turn: Turn }): VNode {
       {run?.answer && <div class="answer plain">{run.answer}</div>}
     </article>
   );
-}
-
-/** toStep goes to a step of an answer. */
-export function toStep(article: HTMLElement | null, index: number): void {
-  const step = article?.querySelectorAll<HTMLDetailsElement>('details.step')[index];
-  if (!step) return;
-  step.open = true;
-  step.querySelector('summary')?.focus();
-  step.scrollIntoView({ block: 'start', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
 }
 
 function Shown({ turn }: { turn: Turn }): VNode {
@@ -112,22 +102,6 @@ function Steps({ run }: { run: Run }): VNode {
         </ol>
       )}
     </div>
-  );
-}
-
-/** StepView shows a step of an answer. */
-export function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
-  const title = step.instruction && step.instruction !== question ? step.instruction : 'Result';
-  return (
-    <details class="step" open={last}>
-      <summary>
-        <span class="step-mark">{number || <Icon name="check" />}</span>
-        <span class="step-title">{title}</span>
-        {step.verified && <span class="badge">Verified</span>}
-        {step.likely && <span class="badge likely">Likely</span>}
-      </summary>
-      <Result step={step} name={(number && step.instruction) || question} />
-    </details>
   );
 }
 
