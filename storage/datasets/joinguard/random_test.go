@@ -1,4 +1,4 @@
-package datasets_test
+package joinguard_test
 
 import (
 	"context"
