@@ -100,7 +100,9 @@ func unitOf(values []string) string {
 		own := strings.TrimFunc(v, func(r rune) bool {
 			return unicode.IsDigit(r) || unicode.IsSpace(r) || strings.ContainsRune(".,+-−–", r)
 		})
-		if own == "" || strings.ContainsFunc(own, unicode.IsDigit) || unit != "" && own != unit {
+		before, after, _ := strings.Cut(v, own)
+		within := strings.ContainsFunc(before, unicode.IsDigit) && strings.ContainsFunc(after, unicode.IsDigit) // as in m2
+		if own == "" || within || strings.ContainsFunc(own, unicode.IsDigit) || unit != "" && own != unit {
 			return ""
 		}
 		unit = own
