@@ -1,11 +1,6 @@
 package server
 
 import (
-	"archive/tar"
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -24,8 +19,6 @@ import (
 const (
 	databaseFile = "parley.db"
 	restoringDir = "restoring"
-	archiveNote  = "parley-backup.json"
-	archiveSums  = "SHA256SUMS"
 )
 
 // fullShop makes a server with datasets of many files, an upload and answered
@@ -211,154 +204,5 @@ func TestBackupKilled(t *testing.T) {
 		}
 		p.Signal(syscall.SIGTERM)
 		p.Wait()
-	}
-}
-
-// TestBadArchives restores from archives that are cut off, damaged, hostile or
-// something else: the reason is said, and nothing is left.
-func TestBadArchives(t *testing.T) {
-	t.Parallel()
-	dir, file := madeBackup(t)
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := bytes.Clone(whole)
-	damaged[bytes.Index(damaged, []byte("PAR1"))+100] ^= 1
-	for name, test := range map[string]struct {
-		archive []byte
-		want    string
-	}{
-		"nothing":       {nil, "not a backup"},
-		"text":          {[]byte(strings.Repeat("not a tar file ", 100)), "not a backup"},
-		"cut off":       {whole[:len(whole)/2/512*512+7], "does not fit"},
-		"without sums":  {tarOf(noteEntry()), "ends early"},
-		"damaged":       {damaged, "is damaged"},
-		"other format":  {tarOf(packed{name: archiveNote, text: `{"format":99}`}), "format 99"},
-		"outside":       {tarOf(noteEntry(), packed{name: "../escaped"}), "no name"},
-		"absolute":      {tarOf(noteEntry(), packed{name: "/tmp/escaped"}), "no name"},
-		"within":        {tarOf(noteEntry(), packed{name: "objects/../../escaped"}), "no name"},
-		"link":          {tarOf(noteEntry(), packed{name: "objects/link", kind: tar.TypeSymlink, link: "/etc"}), "no place"},
-		"hard link":     {tarOf(noteEntry(), packed{name: "objects/link", kind: tar.TypeLink, link: "/etc/passwd"}), "no place"},
-		"device":        {tarOf(noteEntry(), packed{name: "objects/null", kind: tar.TypeChar}), "no place"},
-		"another file":  {tarOf(noteEntry(), packed{name: "parley.db-wal", text: "x"}), "no place"},
-		"twice":         {summed(noteEntry(), packed{name: "objects/a", text: "x"}, packed{name: "objects/a", text: "y"}), "exists"},
-		"no database":   {summed(noteEntry()), "no database"},
-		"bad database":  {summed(noteEntry(), packed{name: databaseFile, text: strings.Repeat("x", 4096)}), "not a database"},
-		"new database":  {summed(noteEntry(), packed{name: databaseFile, text: ""}), "no parley tables"},
-		"missing files": {summed(databaseOf(t, whole)...), "is not in it"},
-		"large":         {tarOf(noteEntry(), packed{name: "objects/a", size: 1 << 40}), "does not fit"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			into := t.TempDir()
-			if err := os.WriteFile(filepath.Join(into, "bad"), test.archive, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got := e2etest.RunCommand(t, into, nil, "restore", "bad")
-			if got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, test.want) {
-				t.Errorf("%+v, want %q", got, test.want)
-			}
-			if left, err := os.ReadDir(into); err != nil || len(left) != 1 {
-				t.Errorf("left: %v, %v", left, err)
-			}
-		})
-	}
-	if got := e2etest.RunCommand(t, dir, nil, "restore", file); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "not empty") {
-		t.Errorf("restore into a full folder: %+v", got)
-	}
-	if got := e2etest.RunCommand(t, dir, nil, "backup", file); got.Code != e2etest.ExitFailed || !strings.Contains(got.Stderr, "there already") {
-		t.Errorf("backup to a file that is there: %+v", got)
-	}
-}
-
-// TestBackupRefuses what is missing or damaged in the data folder, and homes
-// that are elsewhere.
-func TestBackupRefuses(t *testing.T) {
-	t.Parallel()
-	dir, _ := madeBackup(t)
-	refused := func(want string, code int, env []string) {
-		t.Helper()
-		got := e2etest.RunCommand(t, dir, env, "backup", "refused.tar")
-		if got.Code != code || !strings.Contains(got.Stderr, want) || e2etest.Exists(dir, "refused.tar") || e2etest.Exists(dir, "refused.tar.partial") {
-			t.Errorf("%+v, want %q", got, want)
-		}
-	}
-	refused("--database-url", e2etest.ExitUsage, []string{"PARLEY_DATABASE_URL=postgres://x"})
-	refused("--objects", e2etest.ExitUsage, []string{"PARLEY_OBJECTS=s3://x"})
-	refused("has no database", e2etest.ExitFailed, []string{"PARLEY_DATA=" + t.TempDir()})
-	files, err := filepath.Glob(filepath.Join(dir, "parley-data/objects/objects/datasets/*/*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	// All of them: some may be of a version that no dataset has any more.
-	for _, file := range files {
-		text := []byte(e2etest.ReadFile(t, file))
-		text[len(text)/2] ^= 1
-		if err := errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	refused("is damaged", e2etest.ExitFailed, nil)
-	for _, file := range files {
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
-	}
-	refused("starting again", e2etest.ExitFailed, nil)
-}
-
-// packed is a file of an archive that is made by hand.
-type packed struct {
-	name, text, link string
-	kind             byte
-	size             int64
-}
-
-func noteEntry() packed { return packed{name: archiveNote, text: `{"format":1}`} }
-
-func tarOf(entries ...packed) []byte {
-	var text bytes.Buffer
-	w := tar.NewWriter(&text)
-	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Typeflag: tar.TypeReg, Linkname: e.link, Size: max(e.size, int64(len(e.text))), Mode: 0o600}
-		if e.kind != 0 {
-			header.Typeflag = e.kind
-		}
-		if err := w.WriteHeader(header); err != nil {
-			panic(err)
-		}
-		_, _ = w.Write([]byte(e.text))
-	}
-	_ = w.Close() // one that has too little is what some are
-	return text.Bytes()
-}
-
-// summed is tarOf with right hashes.
-func summed(entries ...packed) []byte {
-	var sums strings.Builder
-	for _, e := range entries {
-		hash := sha256.Sum256([]byte(e.text))
-		sums.WriteString(hex.EncodeToString(hash[:]) + "  " + e.name + "\n")
-	}
-	return tarOf(append(entries, packed{name: archiveSums, text: sums.String()})...)
-}
-
-// databaseOf leaves an archive its database and nothing else.
-func databaseOf(t *testing.T, archive []byte) []packed {
-	t.Helper()
-	files := tar.NewReader(bytes.NewReader(archive))
-	for {
-		header, err := files.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if header.Name == databaseFile {
-			var text bytes.Buffer
-			if _, err := text.ReadFrom(files); err != nil {
-				t.Fatal(err)
-			}
-			return []packed{noteEntry(), {name: databaseFile, text: text.String()}}
-		}
 	}
 }
