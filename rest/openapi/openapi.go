@@ -1,6 +1,9 @@
 // Package openapi describes Parley's interface: as an OpenAPI 3.1 document for programs and
 // as a page for people. Both come from openapi.yaml, which is written by hand.
 //
+// The page needs no script. Redoc, Scalar, RapiDoc, Swagger UI and Elements were tried in its
+// place: each breaks the page's Content-Security-Policy or has faults of accessibility.
+//
 // Package rest serves them, and its tests compare the description with the routes.
 package openapi
 

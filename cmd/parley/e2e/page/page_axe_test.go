@@ -176,3 +176,11 @@ func TestPageAccessible(t *testing.T) {
 		looks(tab)
 	}
 }
+
+// TestDocsAccessible has axe-core look at the description of the interface.
+func TestDocsAccessible(t *testing.T) {
+	onlyFull(t)
+	b := browse(t, e2etest.Serve(t, t.TempDir(), nil).URL+"/docs")
+	b.sees("h1", "Parley")
+	accessible(b)("the description")
+}
