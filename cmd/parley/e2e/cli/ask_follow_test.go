@@ -78,14 +78,13 @@ const (
 // the conversation.
 func TestFollowAtPrompt(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t,
+	c := e2etest.ServeShop(t, e2etest.NewModel(t,
 		e2etest.Plans("for ever", "It takes a while.", "Wait for ever"), e2etest.ModelLine{Job: e2etest.QueryJob, Words: "for ever", Hang: true},
 		e2etest.Plans("There are **4** orders.", "The same, for Berlin.", "Count the Berlin ones"),
 		e2etest.Queries("Berlin ones", "", "SELECT count(*) AS n FROM orders WHERE city = 'Berlin'"), e2etest.Answers("And in Berlin", "There are **2**."),
 		e2etest.Plans("How many", "One count will do.", "Count the orders"),
 		e2etest.Queries("Count the orders", "", "SELECT count(*) AS n FROM orders"), e2etest.Answers("How many", "There are **4** orders."),
 	).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	at := onScreen(t, talk(c, "ask", "--follow"))
 	at.sees("exit or Ctrl-D ends this")
 	at.sees("alice/shop> ")
@@ -118,10 +117,9 @@ func TestFollowAtPrompt(t *testing.T) {
 // TestFollowEnds ends a conversation in the middle of a run, which is canceled.
 func TestFollowEnds(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t,
+	c := e2etest.ServeShop(t, e2etest.NewModel(t,
 		e2etest.Plans("for ever", "It takes a while.", "Wait for ever"), e2etest.ModelLine{Job: e2etest.QueryJob, Words: "for ever", Hang: true},
 	).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	for name, end := range map[string]syscall.Signal{"killed": syscall.SIGTERM, "its terminal closed": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
 			at := onScreen(t, talk(c, "ask", "--follow", "Wait for ever"))
@@ -142,11 +140,10 @@ func TestFollowEnds(t *testing.T) {
 // TestAskOnTerminal has the first Ctrl-C cancel the run.
 func TestAskOnTerminal(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t,
+	c := e2etest.ServeShop(t, e2etest.NewModel(t,
 		e2etest.Plans("for ever", "It takes a while.", "Wait for ever"), e2etest.ModelLine{Job: e2etest.QueryJob, Words: "for ever", Hang: true},
 		e2etest.Queries("List them", "", "SELECT id, 'a long text that a narrow terminal has no room for' AS text, city FROM orders"),
 	).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	at := onScreen(t, talk(c, "ask", "Wait for ever"))
 	at.sees("step 1 of 1: Wait for ever")
 	at.types(ctrlC)

@@ -57,8 +57,7 @@ var askLines = []e2etest.ModelLine{
 // TestGoldenAsk shows what is printed, and where.
 func TestGoldenAsk(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t, askLines...).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
+	c := e2etest.ServeShop(t, e2etest.NewModel(t, askLines...).Env())
 	for name, test := range map[string]struct {
 		args  []string
 		stdin string
@@ -93,7 +92,7 @@ func TestAskSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
 	bob := c.Process.Token("bob")
-	alice := e2etest.Client{Process: c.Process, Token: c.Token}
+	alice := c
 	alice.NewDataset("other", "things")
 	server := "PARLEY_SERVER=" + c.URL
 	for name, test := range map[string]struct {
@@ -141,7 +140,7 @@ func TestAskSaysWhatToDo(t *testing.T) {
 func TestAskNamesItsNamespace(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
-	e2etest.Client{Process: c.Process, Token: c.Token}.NewDataset("other", "things")
+	c.NewDataset("other", "things")
 	const text = "How many orders are there in shop?"
 	for _, args := range [][]string{{"ask", text}, {"ask"}, {"ask", "-"}} {
 		cmd := e2etest.Command(t, t.TempDir(), []string{"PARLEY_SERVER=" + c.URL, "PARLEY_TOKEN=" + c.Token}, args...)
@@ -155,10 +154,9 @@ func TestAskNamesItsNamespace(t *testing.T) {
 func TestAskHarmless(t *testing.T) {
 	t.Parallel()
 	const evil = "\x1b]0;owned\x07\x1b[2J\u009b31m\u202e"
-	s := e2etest.ServeShop(t, e2etest.NewModel(t,
+	c := e2etest.ServeShop(t, e2etest.NewModel(t,
 		e2etest.Plans("Show", evil, "Show "+evil, "Show more"), e2etest.Queries("Show", evil, "SELECT item AS \"a\x1b[2J\", item FROM notes -- "+evil), e2etest.Answers("Show", "# "+evil+"\n"+evil),
 	).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	if status := c.Ask("POST", "/ingest/evil/notes", e2etest.Object{"data": []e2etest.Object{{"item": evil}}}, nil); status != http.StatusOK {
 		t.Fatalf("ingest: %d", status)
 	}
@@ -182,11 +180,10 @@ func TestAskHarmless(t *testing.T) {
 // TestAskInterrupted has a user press Ctrl-C.
 func TestAskInterrupted(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t,
+	c := e2etest.ServeShop(t, e2etest.NewModel(t,
 		e2etest.Plans("How many", "One count will do.", "Count the orders"),
 		e2etest.ModelLine{Job: e2etest.QueryJob, Words: "Count the orders", Hang: true},
 	).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
 	for _, args := range [][]string{{"ask", "How many?"}, {"ask", "--json", "--agent", "nl2ql", "Count the orders"}} {
 		cmd := talk(c, args...)
 		stdout, stderr := &logtest.Buffer{}, &logtest.Buffer{}
@@ -292,12 +289,12 @@ func TestAskOfServerThatDies(t *testing.T) {
 			})
 			s := e2etest.ServeShop(t, model.Env())
 			const question = "Who buys most, and where?"
-			want := typed(t, talk(e2etest.Client{Process: s.Process, Token: s.Alice}, "ask", question), "")
+			want := typed(t, talk(s, "ask", question), "")
 
 			mute.Store(true)
 			relay := newRelay(t)
 			relay.to(s.Process)
-			cmd := talk(e2etest.Client{Process: s.Process, Token: s.Alice}, "ask", "--server", "http://"+relay.Addr().String(), question)
+			cmd := talk(s, "ask", "--server", "http://"+relay.Addr().String(), question)
 			stdout, stderr := &logtest.Buffer{}, &logtest.Buffer{}
 			cmd.Stdout, cmd.Stderr = stdout, stderr
 			if err := cmd.Start(); err != nil {
@@ -328,8 +325,7 @@ func withoutIDs(text string) string { return ownLines.ReplaceAllString(text, "")
 // TestTasks lists, shows and cancels.
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	s := e2etest.ServeShop(t, e2etest.NewModel(t, append(askLines, e2etest.ModelLine{Job: e2etest.PlanJob, Words: "for ever", Hang: true}, e2etest.ModelLine{Job: e2etest.QueryJob, Words: "for ever", Hang: true})...).Env())
-	c := e2etest.Client{Process: s.Process, Token: s.Alice}
+	c := e2etest.ServeShop(t, e2etest.NewModel(t, append(askLines, e2etest.ModelLine{Job: e2etest.PlanJob, Words: "for ever", Hang: true}, e2etest.ModelLine{Job: e2etest.QueryJob, Words: "for ever", Hang: true})...).Env())
 	if got := typed(t, talk(c, "tasks"), ""); got.Code != e2etest.ExitOK || got.Stdout != "" || !strings.Contains(got.Stderr, "nothing") {
 		t.Errorf("no tasks: %+v", got)
 	}
@@ -355,7 +351,7 @@ func TestTasks(t *testing.T) {
 	var running []string
 	for _, agent := range []string{"assistant", "nl2ql"} {
 		body := strings.Replace(e2etest.A2ABody("SendMessage", "Wait for ever", ""), `"params":{`, `"params":{"configuration":{"returnImmediately":true},`, 1)
-		_, text := s.Post(s.Alice, "/api/v1/a2a/"+agent, body)
+		_, text := c.Post(c.Token, "/api/v1/a2a/"+agent, body)
 		running = append(running, e2etest.Field(text, "id"))
 	}
 	if got := typed(t, talk(c, append([]string{"cancel"}, running...)...), ""); got.Code != e2etest.ExitOK || strings.Count(got.Stdout, "canceled") != 2 {

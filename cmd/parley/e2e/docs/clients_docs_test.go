@@ -19,11 +19,11 @@ func TestDocumentedClients(t *testing.T) {
 		"go": e2etest.ReadFile(t, "../server/clients_test.go"),
 		"js": e2etest.ReadFile(t, "../server/testdata/js/client.mjs"),
 	}
-	for path, document := range e2etest.Documents(t) {
+	for path, document := range documents(t) {
 		if path != "docs/a2a.md" && !strings.HasPrefix(path, "docs/a2a/") {
 			continue
 		}
-		for _, block := range e2etest.Fence.FindAllStringSubmatch(document, -1) {
+		for _, block := range fence.FindAllStringSubmatch(document, -1) {
 			switch language, text := block[1], block[2]; language {
 			case "sh", "", "python", "csharp":
 			case "json":

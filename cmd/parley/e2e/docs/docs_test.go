@@ -21,9 +21,9 @@ import (
 // the order in which they stand there, on a server with three orders.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
-	for path, text := range e2etest.Documents(t) {
+	for path, text := range documents(t) {
 		var blocks []string
-		for _, found := range e2etest.Fence.FindAllStringSubmatch(text, -1) {
+		for _, found := range fence.FindAllStringSubmatch(text, -1) {
 			if found[1] == "sh" {
 				blocks = append(blocks, found[2])
 			}

@@ -26,9 +26,9 @@ var (
 // TestDocumentedLinks follows every link within the documents.
 func TestDocumentedLinks(t *testing.T) {
 	t.Parallel()
-	texts := e2etest.Documents(t)
+	texts := documents(t)
 	for path, text := range texts {
-		for _, found := range link.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
+		for _, found := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			target := found[1] + found[2]
 			if strings.Contains(target, "://") {
 				continue
@@ -50,7 +50,7 @@ func TestDocumentedLinks(t *testing.T) {
 
 // anchors returns the names by which a text's headings can be linked to.
 func anchors(text string) (names []string) {
-	for _, found := range heading.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
+	for _, found := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 		names = append(names, strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
@@ -74,8 +74,8 @@ func TestDocumentedWords(t *testing.T) {
 			known[flag.name] = true
 		}
 	}
-	for path, text := range e2etest.Documents(t) {
-		for _, found := range code.FindAllStringSubmatch(e2etest.Fence.ReplaceAllString(text, ""), -1) {
+	for path, text := range documents(t) {
+		for _, found := range code.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
 			words := strings.Fields(found[1])
 			switch {
 			case len(words) > 1 && words[0] == "parley" && unicode.IsLower(rune(words[1][0])):
@@ -96,7 +96,7 @@ func TestDocumentedWords(t *testing.T) {
 				t.Errorf("%s: there is no %s in %s", path, row[2], row[1])
 			}
 		}
-		for _, found := range e2etest.Fence.FindAllStringSubmatch(text, -1) {
+		for _, found := range fence.FindAllStringSubmatch(text, -1) {
 			if found[1] == "json" && !json.Valid([]byte(found[2])) {
 				t.Errorf("%s: this is not JSON:\n%s", path, found[2])
 			}
@@ -139,7 +139,7 @@ func checkBenchmark(t *testing.T, words []string) {
 // are: each is in a row, with its variable.
 func TestDocumentsListEverySetting(t *testing.T) {
 	t.Parallel()
-	texts := e2etest.Documents(t)
+	texts := documents(t)
 	var rows []string
 	for _, path := range []string{"docs/running.md", "docs/eval.md", "docs/cli.md"} {
 		rows = append(rows, strings.Split(texts[path], "\n")...)

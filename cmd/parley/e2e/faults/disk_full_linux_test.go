@@ -18,6 +18,9 @@ import (
 	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
+// fileLimit is the variable of the program's limit of file sizes, in bytes.
+const fileLimit = "RUN_WITH_FILE_LIMIT"
+
 // disk is one that can be full: a small file system or, where none can be mounted,
 // any other, of which processes are then told how large a file may be.
 type disk struct {
@@ -52,10 +55,10 @@ func smallDiskAt(t *testing.T, dir, size string) *disk {
 func (d *disk) fill(p *e2etest.Process, but int64) (setting string, free func()) {
 	d.t.Helper()
 	if d.mounted {
-		return e2etest.FileLimit + "=", d.takeRoom(but)
+		return fileLimit + "=", d.takeRoom(but)
 	}
 	if p == nil {
-		return fmt.Sprintf("%s=%d", e2etest.FileLimit, but), func() {}
+		return fmt.Sprintf("%s=%d", fileLimit, but), func() {}
 	}
 	if but > 0 {
 		but += d.largest()

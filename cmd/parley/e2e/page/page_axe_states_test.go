@@ -16,7 +16,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	onlyFull(t)
 	c, b := counter(t)
 	c.NewWorkshop()
-	c.NewSales()
+	newSales(c)
 	c.Ask("POST", "/ingest/new/empty/one", e2etest.Object{}, nil)
 	c.Ask("DELETE", "/data/alice/empty/one", nil, nil)
 	b.mayFail = true // tokens, filters and files that are refused
@@ -43,7 +43,7 @@ func TestPageAccessibleStates(t *testing.T) {
 	b.do(chromedp.Navigate(c.URL + "/#/alice/sales"))
 	b.is(`document.querySelector('.topbar-place').textContent === 'alice/sales'`)
 	b.sees("main", "sales_north and sales_south")
-	b.asks("nl2ql", e2etest.WhichSales)
+	b.asks("nl2ql", whichSales)
 	b.sees(".asks", "Which do you mean?")
 	looks("a question back")
 	b.press("Never mind")

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -14,12 +15,12 @@ func TestPageIsAskedBack(t *testing.T) {
 	t.Parallel()
 	p := e2etest.Serve(t, t.TempDir(), nil)
 	c := e2etest.Client{Process: p, Token: p.Token("alice")}
-	c.NewSales()
+	newSales(c)
 	b := browse(t, p.URL)
 	b.signIn(c.Token)
 	b.sees(".namespace", "sales")
 
-	b.asks("nl2ql", e2etest.WhichSales)
+	b.asks("nl2ql", whichSales)
 	b.sees(".asks", "Which do you mean?")
 	b.is(`document.querySelectorAll('.options button').length === 2`)
 	b.press("total amount of sales south")
@@ -29,7 +30,7 @@ func TestPageIsAskedBack(t *testing.T) {
 
 	// The question is still there after a reload, and an answer in words is taken; one that
 	// fits no option has it asked again.
-	b.asks("assistant", e2etest.WhichSales)
+	b.asks("assistant", whichSales)
 	b.sees(".asks", "Which do you mean?")
 	b.do(chromedp.Reload())
 	b.sees(".asks", "Which do you mean?")
@@ -39,7 +40,7 @@ func TestPageIsAskedBack(t *testing.T) {
 	b.sees("article.turn:last-of-type .answer", "10")
 	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 2`)
 
-	b.asks("nl2ql", e2etest.WhichSales)
+	b.asks("nl2ql", whichSales)
 	b.press("Never mind")
 	b.sees("article.turn:last-of-type .progress", "Stopped.")
 	b.asks("nl2ql", "How many sales north are there?")
@@ -79,4 +80,21 @@ func (b *tab) answers(text string) {
 	b.is(`document.querySelector('label[for=question]').textContent === 'Your answer'`)
 	b.write("#question", text)
 	b.press("Answer")
+}
+
+// whichSales is a question about the two datasets of newSales, of the north with a total
+// of 10 and of the south with 24. The reader asks which one is meant, whatever the least confidence.
+const whichSales = "What is the total amount of all sales?"
+
+// newSales makes the user's namespace sales with two datasets of the same columns.
+func newSales(c e2etest.Client) {
+	c.T.Helper()
+	for name, data := range map[string][]e2etest.Object{
+		"sales_north": {{"sale_id": 1, "city": "Oslo", "amount": 4}, {"sale_id": 2, "city": "Oslo", "amount": 6}},
+		"sales_south": {{"sale_id": 1, "city": "Rome", "amount": 7}, {"sale_id": 2, "city": "Bari", "amount": 8}, {"sale_id": 3, "city": "Rome", "amount": 9}},
+	} {
+		if status := c.Ask("POST", "/ingest/sales/"+name, e2etest.Object{"data": data}, nil); status != http.StatusOK {
+			c.T.Fatalf("ingest: %d", status)
+		}
+	}
 }

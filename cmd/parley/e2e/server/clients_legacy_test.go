@@ -132,7 +132,7 @@ func (g legacyGo) checkAnswered() {
 // checkHeld subscribes to a task that is being worked on, and cancels it.
 func (g legacyGo) checkHeld(c e2etest.Client) {
 	g.Helper()
-	letGo := e2etest.Client{Process: c.Process, Token: c.Token}.Hold()
+	letGo := c.Hold()
 	defer letGo()
 	request := legacyQuestion("How many orders are there?", "shop")
 	request.Config = &a2a.MessageSendConfig{Blocking: new(false)}

@@ -112,7 +112,7 @@ func TestGoClient(t *testing.T) {
 				t.Run(agent.Name, func(t *testing.T) {
 					g := goClient{t, ctx, called, agent.Name}
 					g.checkAnswered()
-					g.checkHeld(e2etest.Client{Process: c.Process, Token: c.Token})
+					g.checkHeld(c)
 					g.checkErrors()
 				})
 			}

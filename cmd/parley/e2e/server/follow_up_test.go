@@ -23,7 +23,7 @@ func TestFollowUps(t *testing.T) {
 				{"What is the weather on Mars?", `"answered":false`}, // leaves no trace
 				{"and in Paris?", `"count":1`},
 			} {
-				_, answer := s.Post(s.Alice, "/api/v1/a2a/"+agent, e2etest.A2ABody("SendMessage", turn[0], conversation))
+				_, answer := s.Post(s.Token, "/api/v1/a2a/"+agent, e2etest.A2ABody("SendMessage", turn[0], conversation))
 				conversation = e2etest.Field(answer, "contextId")
 				if !strings.Contains(answer, turn[1]) {
 					t.Errorf("%s: no %s in %s", turn[0], turn[1], answer)
@@ -40,7 +40,7 @@ func TestQuestionIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	const question = "What is the weather on Mars?"
 	s := e2etest.ServeShop(t, nil)
-	_, answer := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", question, ""))
+	_, answer := s.Post(s.Token, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", question, ""))
 	for _, want := range []string{`"state":"TASK_STATE_FAILED"`, `"code":"NOT_UNDERSTOOD"`, `"suggestions":["`, `"words":["`, `"answered":false`} {
 		if !strings.Contains(answer, want) {
 			t.Errorf("nl2ql: no %s in %s", want, answer)
@@ -49,11 +49,11 @@ func TestQuestionIsNotUnderstood(t *testing.T) {
 	if strings.Contains(answer, "generated-query") {
 		t.Errorf("nl2ql has a query: %s", answer)
 	}
-	_, answer = s.Post(s.Alice, "/api/v1/a2a/assistant", e2etest.A2ABody("SendMessage", question, ""))
+	_, answer = s.Post(s.Token, "/api/v1/a2a/assistant", e2etest.A2ABody("SendMessage", question, ""))
 	if !strings.Contains(answer, `"state":"TASK_STATE_COMPLETED"`) || !strings.Contains(answer, `"metadata":{"answered":false,"confidence":0,"reading":""}`) {
 		t.Errorf("assistant: %s", answer)
 	}
-	status, answer := s.Post(s.Alice, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "shop", "naturalLanguageQuery": question}))
+	status, answer := s.Post(s.Token, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "shop", "naturalLanguageQuery": question}))
 	if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Not understood") {
 		t.Errorf("REST: %d %s", status, answer)
 	}

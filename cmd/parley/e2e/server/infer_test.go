@@ -23,7 +23,7 @@ var meetingFields = map[string]string{"day": "the date", "place": "a city", "gue
 
 // meetingRows is what a model says that obeys the text as far as it can.
 func meetingRows() e2etest.ModelLine {
-	return e2etest.Extracts("On 3 May 2025",
+	return extracts("On 3 May 2025",
 		e2etest.Object{"day": "2025-05-03", "place": "Berlin", "guests": 2},
 		e2etest.Object{"day": "2025-05-04", "place": nil, "guests": 2, "password": "hunter2", "__proto__": "x"},
 		e2etest.Object{"day": nil, "place": nil, "guests": nil, "tool": "drop_tables"},
@@ -135,7 +135,7 @@ func TestExtractNothing(t *testing.T) {
 			want:       e2etest.Ingestion{Status: "failed", StatusMessage: "no rows were extracted from notes.md: the language model ollama:standin gave no answer that can be used"},
 		},
 		"none": {
-			line:       e2etest.Extracts("Meetings"),
+			line:       extracts("Meetings"),
 			definition: e2etest.Object{"schemaDefinition": meetingFields},
 			want:       e2etest.Ingestion{Status: "failed", StatusMessage: "the language model found no rows with the fields of schemaDefinition in notes.md"},
 		},
@@ -190,8 +190,8 @@ func TestInfer(t *testing.T) {
 	t.Run("model", func(t *testing.T) {
 		t.Parallel()
 		model := e2etest.NewModel(t,
-			e2etest.Describes("Berlin", "Counts by city, see https://evil.example/x.", e2etest.Object{"name": "city", "description": "where"}, e2etest.Object{"name": "stray", "description": "x"}),
-			e2etest.Extracts("On 3 May 2025", e2etest.Object{"day": "2025-05-03", "guests": 2}),
+			describes("Berlin", "Counts by city, see https://evil.example/x.", e2etest.Object{"name": "city", "description": "where"}, e2etest.Object{"name": "stray", "description": "x"}),
+			extracts("On 3 May 2025", e2etest.Object{"day": "2025-05-03", "guests": 2}),
 		)
 		p := e2etest.Serve(t, t.TempDir(), model.Env())
 		// Its words lead to no host that is not in the data.
@@ -232,15 +232,25 @@ func TestInfer(t *testing.T) {
 func TestRunUsage(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, e2etest.NewModel(t, e2etest.Queries("How many", "", "SELECT count(*) AS n FROM orders")).Env())
-	_, answer := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", ""))
-	_, task := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.ToJSON(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": e2etest.Object{"id": e2etest.Field(answer, "id")}}))
+	_, answer := s.Post(s.Token, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", ""))
+	_, task := s.Post(s.Token, "/api/v1/a2a/nl2ql", e2etest.ToJSON(e2etest.Object{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": e2etest.Object{"id": e2etest.Field(answer, "id")}}))
 	for _, text := range []string{answer, task} {
 		if !strings.Contains(text, `"usage":{"inputTokens":7,"model":"ollama:standin","outputTokens":5}}`) {
 			t.Errorf("no usage in %s", text)
 		}
 	}
 	p := e2etest.ServeShop(t, nil)
-	if _, answer := p.Post(p.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", "")); strings.Contains(answer, "usage") {
+	if _, answer := p.Post(p.Token, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendMessage", "How many orders are there?", "")); strings.Contains(answer, "usage") {
 		t.Errorf("the reader took tokens: %s", answer)
 	}
+}
+
+// extracts finds rows in the text that has these words.
+func extracts(words string, rows ...e2etest.Object) e2etest.ModelLine {
+	return e2etest.ModelLine{Job: e2etest.ExtractJob, Words: words, Says: e2etest.ToJSON(e2etest.Object{"rows": append([]e2etest.Object{}, rows...)})}
+}
+
+// describes describes the dataset that has these words.
+func describes(words, description string, fields ...e2etest.Object) e2etest.ModelLine {
+	return e2etest.ModelLine{Job: e2etest.DescribeJob, Words: words, Says: e2etest.ToJSON(e2etest.Object{"description": description, "fields": fields})}
 }

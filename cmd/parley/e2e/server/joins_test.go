@@ -10,24 +10,24 @@ import (
 
 // serveInvoices starts a server with clients, their invoices, one of which has no client, and
 // the lines of these.
-func serveInvoices(t *testing.T, env []string) e2etest.ShopServer {
+func serveInvoices(t *testing.T, env []string) e2etest.Client {
 	t.Helper()
-	s := e2etest.ShopServer{Process: e2etest.Serve(t, t.TempDir(), env)}
-	s.Alice = s.Token("alice")
+	s := e2etest.Client{Process: e2etest.Serve(t, t.TempDir(), env)}
+	s.Token = s.Process.Token("alice")
 	for name, rows := range map[string]string{
 		"clients":  `[{"id":1,"name":"Ada","country":"DE"},{"id":2,"name":"Bo","country":"FR"},{"id":3,"name":"Cy","country":"FR"}]`,
 		"invoices": `[{"id":11,"client_id":1,"amount":10},{"id":12,"client_id":1,"amount":20},{"id":13,"client_id":2,"amount":40},{"id":14,"client_id":3,"amount":80},{"id":15,"client_id":9,"amount":160}]`,
 		"lines":    `[{"invoice_id":11,"article":"pen"},{"invoice_id":11,"article":"ink"},{"invoice_id":12,"article":"pen"},{"invoice_id":13,"article":"pen"},{"invoice_id":15,"article":"ink"}]`,
 	} {
-		if status, text := s.Post(s.Alice, "/api/v1/ingest/office/"+name, `{"data":`+rows+`}`); status != http.StatusOK {
+		if status, text := s.Post(s.Token, "/api/v1/ingest/office/"+name, `{"data":`+rows+`}`); status != http.StatusOK {
 			t.Fatalf("ingest %s: %d %s", name, status, text)
 		}
 	}
 	return s
 }
 
-func askOffice(s e2etest.ShopServer, field, text string) string {
-	_, answer := s.Post(s.Alice, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "office", field: text}))
+func askOffice(s e2etest.Client, field, text string) string {
+	_, answer := s.Post(s.Token, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "office", field: text}))
 	return answer
 }
 
@@ -76,7 +76,7 @@ func TestJoinLeavesRowsOut(t *testing.T) {
 		t.Errorf("nl2ql: %s", answer)
 	}
 	body := e2etest.ToJSON(map[string]any{"username": "self", "namespace": "office", "query": "What is the total amount of invoices by country?"})
-	if _, answer := s.Post(s.Alice, "/api/v1/query/autorag", body); strings.Count(answer, lost) != 2 {
+	if _, answer := s.Post(s.Token, "/api/v1/query/autorag", body); strings.Count(answer, lost) != 2 {
 		t.Errorf("the assistant does not say in its answer and its step what is left out: %s", answer)
 	}
 }

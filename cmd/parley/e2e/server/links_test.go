@@ -26,7 +26,7 @@ func TestLinks(t *testing.T) {
 	}
 	ingest := func(name string, rows []map[string]any) {
 		t.Helper()
-		if status, body := s.Post(s.Alice, "/api/v1/ingest/market/"+name, e2etest.ToJSON(map[string]any{"data": rows})); status != http.StatusOK {
+		if status, body := s.Post(s.Token, "/api/v1/ingest/market/"+name, e2etest.ToJSON(map[string]any{"data": rows})); status != http.StatusOK {
 			t.Fatalf("%s: %d %s", name, status, body)
 		}
 	}
@@ -35,13 +35,13 @@ func TestLinks(t *testing.T) {
 	ingest("goods", goods)
 	declare := func(links string) {
 		t.Helper()
-		if status, body := s.Call(s.Alice, http.MethodPut, "/api/v1/data/self/market/orders/links", `{"links":[`+links+`]}`); status != http.StatusOK {
+		if status, body := s.Call(s.Token, http.MethodPut, "/api/v1/data/self/market/orders/links", `{"links":[`+links+`]}`); status != http.StatusOK {
 			t.Fatalf("declare %s: %d %s", links, status, body)
 		}
 	}
 	ask := func(question string) string {
 		t.Helper()
-		_, answer := s.Post(s.Alice, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "market", "naturalLanguageQuery": question}))
+		_, answer := s.Post(s.Token, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "market", "naturalLanguageQuery": question}))
 		return answer
 	}
 	const question = "What is the total amount of orders by city?"
@@ -54,7 +54,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("linked by %s: %s", column, answer)
 		}
 	}
-	status, body := s.Call(s.Alice, http.MethodGet, "/api/v1/data/self/market/orders/links", "")
+	status, body := s.Call(s.Token, http.MethodGet, "/api/v1/data/self/market/orders/links", "")
 	if status != http.StatusOK || !strings.Contains(body, `"cardinality":"many-to-one","hits":40,"orphans":0,"declared":true`) {
 		t.Errorf("links: %d %s", status, body)
 	}

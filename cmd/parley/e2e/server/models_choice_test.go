@@ -33,19 +33,19 @@ func TestChoiceOfModels(t *testing.T) {
 	s := e2etest.ServeShop(t, env)
 	ways := map[string]func(choice e2etest.Object) (int, string){
 		"A2A nl2ql": func(choice e2etest.Object) (int, string) {
-			return s.Post(s.Alice, "/api/v1/a2a/nl2ql", choosing("SendMessage", choice))
+			return s.Post(s.Token, "/api/v1/a2a/nl2ql", choosing("SendMessage", choice))
 		},
 		"A2A assistant": func(choice e2etest.Object) (int, string) {
-			return s.Post(s.Alice, "/api/v1/a2a/assistant", choosing("SendStreamingMessage", choice))
+			return s.Post(s.Token, "/api/v1/a2a/assistant", choosing("SendStreamingMessage", choice))
 		},
 		"ask": func(choice e2etest.Object) (int, string) {
-			return s.Post(s.Alice, "/api/v1/query/ask", questionWith(choice, "query"))
+			return s.Post(s.Token, "/api/v1/query/ask", questionWith(choice, "query"))
 		},
 		"autorag": func(choice e2etest.Object) (int, string) {
-			return s.Post(s.Alice, "/api/v1/query/autorag", questionWith(choice, "query"))
+			return s.Post(s.Token, "/api/v1/query/autorag", questionWith(choice, "query"))
 		},
 		"query": func(choice e2etest.Object) (int, string) {
-			return s.Post(s.Alice, "/api/v1/query", questionWith(choice, "naturalLanguageQuery"))
+			return s.Post(s.Token, "/api/v1/query", questionWith(choice, "naturalLanguageQuery"))
 		},
 	}
 	for way, ask := range ways {
@@ -85,7 +85,7 @@ func TestChoiceOfModels(t *testing.T) {
 	}
 	// What was refused has left nothing behind: seven tasks of each way.
 	for agent, want := range map[string]int{"nl2ql": 14, "assistant": 21} {
-		_, list := s.Post(s.Alice, "/api/v1/a2a/"+agent, `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+		_, list := s.Post(s.Token, "/api/v1/a2a/"+agent, `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
 		if !strings.Contains(list, fmt.Sprintf(`"totalSize":%d`, want)) {
 			t.Errorf("%s: %s, want %d tasks", agent, list, want)
 		}
@@ -120,7 +120,7 @@ func TestModelUnavailable(t *testing.T) {
 	})
 	s := e2etest.ServeShop(t, append(model.Address(), "PARLEY_LLM=openai:a"))
 	for path, field := range map[string]string{"/api/v1/query": "naturalLanguageQuery", "/api/v1/query/autorag": "query"} {
-		status, text := s.Post(s.Alice, path, questionWith(nil, field))
+		status, text := s.Post(s.Token, path, questionWith(nil, field))
 		if status != http.StatusServiceUnavailable || !strings.Contains(text, `"UNAVAILABLE"`) || !strings.Contains(text, "API key") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}

@@ -224,7 +224,7 @@ func TestModelsEndToEnd(t *testing.T) {
 // modelWorld is a server with a provider whose models are the cases, one of each
 // for each agent: those that fail are left alone for a while.
 type modelWorld struct {
-	e2etest.ShopServer
+	e2etest.Client
 	model *e2etest.StandinModel
 	// got is all that a client got.
 	got logtest.Buffer
@@ -241,7 +241,7 @@ func testModels(t *testing.T, provider string, cases map[string]modelCase, args 
 		specs = append(specs, provider+":"+name+"/nl2ql", provider+":"+name+"/assistant")
 	}
 	env := append(model.Address(), "PARLEY_LLM="+strings.Join(specs, ","), "PARLEY_LOG_LEVEL=debug")
-	world := &modelWorld{ShopServer: e2etest.ServeShop(t, env, args...), model: model}
+	world := &modelWorld{Client: e2etest.ServeShop(t, env, args...), model: model}
 	// They wait for retries together.
 	streams := make(map[string]*string, len(specs))
 	var asking sync.WaitGroup
@@ -270,7 +270,7 @@ func testModels(t *testing.T, provider string, cases map[string]modelCase, args 
 
 // send sends a request of alice's and notes the answer.
 func (world *modelWorld) send(method, path, body string) string {
-	_, text, err := world.Try(world.Alice, method, path, strings.NewReader(body))
+	_, text, err := world.Try(world.Token, method, path, strings.NewReader(body))
 	if err != nil {
 		world.T.Error(err) // it may not be the test that runs
 	}

@@ -101,8 +101,8 @@ func querySQL(ctx context.Context, c e2etest.Client, sql string) (status int, te
 func TestSharedNamespaceQueries(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	alice := sharedUser{e2etest.Client{Process: s.Process, Token: s.Alice}, "the owner", "harpsichord"}
-	bob := sharedUser{e2etest.Client{Process: s.Process, Token: s.Token("bob")}, "the viewer", "clavichord"}
+	alice := sharedUser{s, "the owner", "harpsichord"}
+	bob := sharedUser{e2etest.Client{Process: s.Process, Token: s.Process.Token("bob")}, "the viewer", "clavichord"}
 	notes := e2etest.Object{"data": []e2etest.Object{{"text": "a fox", hostile: "a quick fox"}, {"text": "an owl", hostile: "nothing"}}}
 	if status := alice.Ask("POST", "/ingest/shop/notes", notes, nil); status != http.StatusOK {
 		t.Fatalf("ingest: %d", status)

@@ -22,7 +22,7 @@ func TestSpans(t *testing.T) {
 		"LANGFUSE_HOST="+langfuse.URL, "LANGFUSE_PUBLIC_KEY="+tracetest.PublicKey, "LANGFUSE_SECRET_KEY="+tracetest.SecretKey))
 	runs := map[string]string{} // the trace of each, and how it ended
 	for question, status := range map[string]string{"How many orders are there?": "completed", "Read the passwords": "failed"} {
-		_, stream := s.Post(s.Alice, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendStreamingMessage", question, ""))
+		_, stream := s.Post(s.Token, "/api/v1/a2a/nl2ql", e2etest.A2ABody("SendStreamingMessage", question, ""))
 		runs[strings.ReplaceAll(e2etest.Field(stream, "taskId"), "-", "")] = status
 	}
 	s.Signal(syscall.SIGTERM) // the last spans are sent

@@ -69,7 +69,7 @@ func TestGoldenStreams(t *testing.T) {
 			contextID := ""
 			for _, question := range test.asked {
 				body := e2etest.A2ABody("SendStreamingMessage", question, contextID)
-				_, stream := s.Post(s.Alice, "/api/v1/a2a/"+test.agent, body)
+				_, stream := s.Post(s.Token, "/api/v1/a2a/"+test.agent, body)
 				fmt.Fprintf(&got, "> %s\n%s", body, stream)
 				contextID = e2etest.Field(stream, "contextId")
 			}
@@ -84,10 +84,10 @@ func TestGoldenStreamOfNoNamespace(t *testing.T) {
 	var got bytes.Buffer
 	for _, namespace := range []any{"nowhere", "bob/shop", "", 7, "a/b/c"} {
 		body := strings.Replace(e2etest.A2ABody("SendStreamingMessage", "How many?", ""), `"shop"`, e2etest.ToJSON(namespace), 1)
-		_, answer := s.Post(s.Alice, "/api/v1/a2a/nl2ql", body)
+		_, answer := s.Post(s.Token, "/api/v1/a2a/nl2ql", body)
 		fmt.Fprintf(&got, "> %s\n%s\n", body, answer)
 	}
-	_, list := s.Post(s.Alice, "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+	_, list := s.Post(s.Token, "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
 	fmt.Fprintf(&got, "ListTasks: %s", list)
 	golden.Assert(t, "streams/no-namespace.txt", golden.Scrub(got.Bytes()))
 }
@@ -102,7 +102,7 @@ func TestGoldenStreamCanceled(t *testing.T) {
 	)
 	s := e2etest.ServeShop(t, model.Env())
 	body := e2etest.A2ABody("SendStreamingMessage", "How many orders are there?", "")
-	stream := bufio.NewReader(s.Open(t.Context(), s.Alice, "/api/v1/a2a/assistant", body).Body)
+	stream := bufio.NewReader(s.Open(t.Context(), s.Token, "/api/v1/a2a/assistant", body).Body)
 	var got bytes.Buffer
 	fmt.Fprintf(&got, "> %s\n", body)
 	for !strings.Contains(got.String(), `[{"text":"Count the orders"}]`) {
@@ -113,15 +113,15 @@ func TestGoldenStreamCanceled(t *testing.T) {
 		got.WriteString(line)
 	}
 	cancel := `{"jsonrpc":"2.0","id":2,"method":"CancelTask","params":{"id":"` + e2etest.Field(got.String(), "id") + `"}}`
-	_, canceled := s.Post(s.Alice, "/api/v1/a2a/assistant", cancel)
+	_, canceled := s.Post(s.Token, "/api/v1/a2a/assistant", cancel)
 	rest, err := io.ReadAll(stream)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, again := s.Post(s.Alice, "/api/v1/a2a/assistant", cancel)
+	_, again := s.Post(s.Token, "/api/v1/a2a/assistant", cancel)
 	fmt.Fprintf(&got, "%s> %s\n%s\n> again\n%s", rest, cancel, canceled, again)
 	golden.Assert(t, "streams/canceled.txt", golden.Scrub(got.Bytes()))
-	if status, run := s.Call(s.Alice, http.MethodGet, "/api/v1/query/runs/"+e2etest.Field(got.String(), "id"), ""); status != http.StatusOK ||
+	if status, run := s.Call(s.Token, http.MethodGet, "/api/v1/query/runs/"+e2etest.Field(got.String(), "id"), ""); status != http.StatusOK ||
 		!strings.Contains(run, `"status":"failed"`) || !strings.Contains(run, `"errorMessage":"canceled"`) {
 		t.Errorf("run: %d %s", status, run)
 	}
@@ -134,7 +134,7 @@ func TestGoldenStreamModelDown(t *testing.T) {
 	s := e2etest.ServeShop(t, model.Env())
 	var got bytes.Buffer
 	for _, agent := range []string{"nl2ql", "assistant"} {
-		_, stream := s.Post(s.Alice, "/api/v1/a2a/"+agent, e2etest.A2ABody("SendStreamingMessage", "How many orders are there?", ""))
+		_, stream := s.Post(s.Token, "/api/v1/a2a/"+agent, e2etest.A2ABody("SendStreamingMessage", "How many orders are there?", ""))
 		fmt.Fprintf(&got, "> %s\n%s", agent, stream)
 	}
 	golden.Assert(t, "streams/model-down.txt", golden.Scrub(got.Bytes()))
@@ -155,24 +155,24 @@ func TestOnePathForQuestions(t *testing.T) {
 	turns := map[string]string{}
 	for way, ask := range map[string]func() string{
 		"SendMessage": func() string {
-			_, text := s.Post(s.Alice, "/api/v1/a2a/assistant", e2etest.A2ABody("SendMessage", question, ""))
+			_, text := s.Post(s.Token, "/api/v1/a2a/assistant", e2etest.A2ABody("SendMessage", question, ""))
 			return e2etest.Field(text, "contextId")
 		},
 		"SendStreamingMessage": func() string {
-			_, text := s.Post(s.Alice, "/api/v1/a2a/assistant", e2etest.A2ABody("SendStreamingMessage", question, ""))
+			_, text := s.Post(s.Token, "/api/v1/a2a/assistant", e2etest.A2ABody("SendStreamingMessage", question, ""))
 			return e2etest.Field(text, "contextId")
 		},
 		"ask": func() string {
-			_, text := s.Post(s.Alice, "/api/v1/query/ask", rest)
+			_, text := s.Post(s.Token, "/api/v1/query/ask", rest)
 			return e2etest.Field(text, "conversationId")
 		},
 		"autorag": func() string {
-			_, text := s.Post(s.Alice, "/api/v1/query/autorag", rest)
+			_, text := s.Post(s.Token, "/api/v1/query/autorag", rest)
 			return e2etest.Field(text, "conversationId")
 		},
 	} {
 		id := ask()
-		status, text := s.Call(s.Alice, http.MethodGet, "/api/v1/query/conversations/"+id, "")
+		status, text := s.Call(s.Token, http.MethodGet, "/api/v1/query/conversations/"+id, "")
 		var conversation struct{ Turns []json.RawMessage }
 		if err := json.Unmarshal([]byte(text), &conversation); err != nil || status != http.StatusOK || len(conversation.Turns) != 1 {
 			t.Errorf("%s: conversation %q: %d %s", way, id, status, text)
@@ -186,7 +186,7 @@ func TestOnePathForQuestions(t *testing.T) {
 		}
 	}
 	golden.Assert(t, "streams/turn.txt", []byte(turns["SendMessage"]+"\n"))
-	_, list := s.Post(s.Alice, "/api/v1/a2a/assistant", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
+	_, list := s.Post(s.Token, "/api/v1/a2a/assistant", `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}}`)
 	if !strings.Contains(list, `"totalSize":4`) {
 		t.Errorf("%s", list)
 	}

@@ -25,7 +25,7 @@ func (f *Folder) Copy(t testing.TB) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		removeLater(path)
+		removed.Store(path, nil)
 		p := Serve(t, path, nil)
 		f.Fill(p)
 		p.Signal(syscall.SIGTERM)
@@ -44,24 +44,5 @@ func (f *Folder) Copy(t testing.TB) string {
 	return to
 }
 
-// removed are the folders that Main removes.
-var removed struct {
-	sync.Mutex
-	paths []string
-}
-
-// removeLater removes a folder after all tests.
-func removeLater(path string) {
-	removed.Lock()
-	defer removed.Unlock()
-	removed.paths = append(removed.paths, path)
-}
-
-// removeFolders removes what tests shared.
-func removeFolders() {
-	removed.Lock()
-	defer removed.Unlock()
-	for _, path := range removed.paths {
-		_ = os.RemoveAll(path)
-	}
-}
+// removed has the folders that Main removes after all tests.
+var removed sync.Map

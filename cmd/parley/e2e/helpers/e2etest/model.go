@@ -77,16 +77,6 @@ func Answers(words, markdown string) ModelLine {
 	return ModelLine{Job: AnswerJob, Words: words, Says: markdown}
 }
 
-// Extracts finds rows in the text that has these words.
-func Extracts(words string, rows ...Object) ModelLine {
-	return ModelLine{Job: ExtractJob, Words: words, Says: ToJSON(Object{"rows": append([]Object{}, rows...)})}
-}
-
-// Describes describes the dataset that has these words.
-func Describes(words, description string, fields ...Object) ModelLine {
-	return ModelLine{Job: DescribeJob, Words: words, Says: ToJSON(Object{"description": description, "fields": fields})}
-}
-
 // ToJSON encodes a value that cannot fail.
 func ToJSON(value any) string {
 	text, err := json.Marshal(value)

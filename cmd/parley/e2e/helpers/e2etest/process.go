@@ -29,9 +29,6 @@ import (
 	"parley/internal/auth"
 )
 
-// FileLimit is the variable of the program's limit of file sizes, in bytes.
-const FileLimit = "RUN_WITH_FILE_LIMIT"
-
 // Main runs the tests of a package, so many at a time if the command line does not say how
 // many, and returns the exit code. Most tests wait most of the time, for processes of their
 // own, so that there can be more of them than processors.
@@ -53,8 +50,9 @@ func Main(m *testing.M, parallel int) int {
 			signal.Notify(make(chan os.Signal, 1), s)
 		}
 	}
-	defer removeFolders()
-	return m.Run()
+	code := m.Run()
+	removed.Range(func(path, _ any) bool { return os.RemoveAll(path.(string)) == nil })
+	return code
 }
 
 // Command is the program in a folder, with these settings alone.
@@ -192,9 +190,13 @@ func (p *Process) Token(user string, args ...string) string {
 	p.T.Helper()
 	data := filepath.Join(p.Dir, "parley-data")
 	if len(args) == 0 && Exists(data, auth.LocalKeyFile) {
-		made, err := localToken(data, user)
+		key, err := auth.LoadLocalKey(data)
 		if err != nil {
-			p.T.Fatalf("token: %v", err)
+			p.T.Fatal(err)
+		}
+		made, err := auth.Sign(auth.Config{LocalKey: key}, user, time.Hour)
+		if err != nil {
+			p.T.Fatal(err)
 		}
 		return made
 	}
@@ -205,10 +207,11 @@ func (p *Process) Token(user string, args ...string) string {
 	return strings.TrimSpace(made.Stdout)
 }
 
-// Call sends a request and returns the status and the body.
-func (p *Process) Call(token, method, path, body string) (int, string) {
+// Call sends a request, with headers given as names and values, and returns the status and the
+// body.
+func (p *Process) Call(token, method, path, body string, header ...string) (int, string) {
 	p.T.Helper()
-	status, text, err := p.Try(token, method, path, strings.NewReader(body))
+	status, text, err := p.Try(token, method, path, strings.NewReader(body), header...)
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -229,10 +232,10 @@ func (p *Process) request(ctx context.Context, token, method, path string, body 
 }
 
 // Try is Call for requests that may fail.
-func (p *Process) Try(token, method, path string, body io.Reader) (int, string, error) {
+func (p *Process) Try(token, method, path string, body io.Reader, header ...string) (int, string, error) {
 	ctx, cancel := context.WithTimeout(p.T.Context(), waittest.Limit)
 	defer cancel()
-	response, err := p.request(ctx, token, method, path, body)
+	response, err := p.request(ctx, token, method, path, body, header...)
 	if err != nil {
 		return 0, "", err
 	}
@@ -245,12 +248,4 @@ func (p *Process) Try(token, method, path string, body io.Reader) (int, string, 
 func Exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
-}
-
-func localToken(data, user string) (string, error) {
-	key, err := auth.LoadLocalKey(data)
-	if err != nil {
-		return "", err
-	}
-	return auth.Sign(auth.Config{LocalKey: key}, user, time.Hour)
 }

@@ -1,7 +1,6 @@
 package e2etest
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,21 +22,22 @@ const buildTimeout = 8 * time.Minute
 // Root is the folder of the module.
 func Root(t testing.TB) string {
 	t.Helper()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return root
+	return must(t, moduleRoot)
 }
 
 // Program is the path of the program, built from the current sources.
 func Program(t testing.TB) string {
 	t.Helper()
-	path, err := program()
+	return must(t, program)
+}
+
+func must(t testing.TB, path func() (string, error)) string {
+	t.Helper()
+	text, err := path()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return text
 }
 
 // moduleRoot looks for go.mod in the folder of the test and those above.
@@ -93,9 +92,6 @@ func build(name, module string, args ...string) (string, error) {
 	}
 	defer func() { _ = lock.Unlock() }()
 	path := filepath.Join(dir, name)
-	if builtBySameRun(path) {
-		return path, nil
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-o", path}, args...)...)
@@ -103,35 +99,8 @@ func build(name, module string, args ...string) (string, error) {
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", name, err, output)
 	}
-	return path, noteRun(path)
+	return path, nil
 }
-
-// runOf names the `go test` that runs this test, "" without one: all its test programs have it
-// as their parent.
-func runOf() string {
-	process := filepath.Join("/proc", strconv.Itoa(os.Getppid()))
-	program, err := os.Readlink(filepath.Join(process, "exe"))
-	if err != nil || filepath.Base(program) != "go" {
-		return ""
-	}
-	stat, err := os.ReadFile(filepath.Join(process, "stat"))
-	// The name, in parentheses, may have spaces; field 20 after it is when the process began.
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if err != nil || len(fields) < 20 {
-		return ""
-	}
-	return process + " " + fields[19]
-}
-
-// builtBySameRun reports whether another package's tests of the same `go test` have built a
-// program. Even without changes, `go build` takes half a second.
-func builtBySameRun(path string) bool {
-	run, err := os.ReadFile(path + ".run")
-	return err == nil && len(run) > 0 && string(run) == runOf() && Exists(filepath.Dir(path), filepath.Base(path))
-}
-
-// noteRun writes down which `go test` has built a program.
-func noteRun(path string) error { return os.WriteFile(path+".run", []byte(runOf()), 0o600) }
 
 // buildFolder creates the folder for the programs of this source tree.
 func buildFolder(root string) (string, error) {
@@ -168,11 +137,7 @@ func noteSources(root string) error {
 // its own dependencies and their sums.
 func A2ACommand(t testing.TB) string {
 	t.Helper()
-	path, err := a2aCommand()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must(t, a2aCommand)
 }
 
 var a2aCommand = sync.OnceValues(func() (string, error) {

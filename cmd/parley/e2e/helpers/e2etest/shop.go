@@ -2,7 +2,6 @@ package e2etest
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -106,18 +105,11 @@ var rowShop = Folder{Fill: func(p *Process) {
 	}
 }}
 
-// ShopServer is a server with alice's namespace shop.
-type ShopServer struct {
-	*Process
-	Alice string
-}
-
 // ServeShop starts a server, on which alice has orders and customers.
-func ServeShop(t *testing.T, env []string, args ...string) ShopServer {
+func ServeShop(t *testing.T, env []string, args ...string) Client {
 	t.Helper()
-	s := ShopServer{Process: Serve(t, rowShop.Copy(t), env, args...)}
-	s.Alice = s.Token("alice")
-	return s
+	p := Serve(t, rowShop.Copy(t), env, args...)
+	return Client{p, p.Token("alice")}
 }
 
 // Open sends JSON and returns the response.
@@ -135,12 +127,7 @@ func (p *Process) Open(ctx context.Context, token, path, body string, header ...
 // Post sends JSON and returns the status and the body.
 func (p *Process) Post(token, path, body string, header ...string) (int, string) {
 	p.T.Helper()
-	response := p.Open(p.T.Context(), token, path, body, header...)
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	return response.StatusCode, string(text)
+	return p.Call(token, http.MethodPost, path, body, append([]string{"Content-Type", "application/json"}, header...)...)
 }
 
 // A2ABody is a JSON-RPC request that asks a question, in a conversation when

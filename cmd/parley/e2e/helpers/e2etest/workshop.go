@@ -27,32 +27,13 @@ func (c Client) NewWorkshop() {
 	}
 }
 
-// WhichSales is a question about the two datasets of [Client.NewSales], of the north with a total
-// of 10 and of the south with 24. The reader asks which one is meant, whatever the least confidence.
-const WhichSales = "What is the total amount of all sales?"
-
-// NewSales makes the user's namespace sales with two datasets of the same columns.
-func (c Client) NewSales() {
-	c.T.Helper()
-	for name, data := range map[string][]Object{
-		"sales_north": {{"sale_id": 1, "city": "Oslo", "amount": 4}, {"sale_id": 2, "city": "Oslo", "amount": 6}},
-		"sales_south": {{"sale_id": 1, "city": "Rome", "amount": 7}, {"sale_id": 2, "city": "Bari", "amount": 8}, {"sale_id": 3, "city": "Rome", "amount": 9}},
-	} {
-		if status := c.Ask("POST", "/ingest/sales/"+name, Object{"data": data}, nil); status != http.StatusOK {
-			c.T.Fatalf("ingest: %d", status)
-		}
-	}
-}
-
 // Say sends an agent a message and returns the JSON of the response: to a task, or in a
 // context, if either is set.
 func (c Client) Say(agent, text string, members Object) string {
 	c.T.Helper()
 	message := Object{"messageId": domain.NewID(), "role": "ROLE_USER", "parts": []Object{{"text": text}}}
 	maps.Copy(message, members)
-	status, answer := c.Post(c.Token, "/api/v1/a2a/"+agent, ToJSON(Object{
-		"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": Object{"message": message},
-	}))
+	status, answer := c.Post(c.Token, "/api/v1/a2a/"+agent, RPCBody("SendMessage", ToJSON(Object{"message": message})))
 	if status != http.StatusOK {
 		c.T.Fatalf("%s: %d %s", text, status, answer)
 	}
