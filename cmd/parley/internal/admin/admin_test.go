@@ -25,18 +25,19 @@ import (
 // run runs a command line of these commands.
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	var flags command.Flags
 	parser := kong.Must(&struct {
 		Backup  Backup  `cmd:""`
 		Restore Restore `cmd:""`
 		Migrate Migrate `cmd:""`
 		Token   Token   `cmd:""`
-	}{}, kong.BindTo(t.Context(), (*context.Context)(nil)))
+	}{}, &flags, kong.BindTo(t.Context(), (*context.Context)(nil)))
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out, log strings.Builder
-	err = parsed.Run(command.Env{Stdout: &out, Stderr: &log, Version: "test", Model: parser.Model})
+	err = parsed.Run(command.Env{Stdout: &out, Stderr: &log, Version: "test", Model: parser.Model, Problems: flags.Problems(parsed)})
 	return out.String(), log.String(), err
 }
 

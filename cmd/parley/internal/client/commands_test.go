@@ -42,13 +42,14 @@ type commands struct {
 // run runs a command line.
 func run(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
-	parser := kong.Must(&commands{}, kong.BindTo(t.Context(), (*context.Context)(nil)))
+	var flags command.Flags
+	parser := kong.Must(&commands{}, &flags, kong.BindTo(t.Context(), (*context.Context)(nil)))
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	err = parsed.Run(command.Env{Stdout: &out, Stderr: io.Discard, Model: parser.Model})
+	err = parsed.Run(command.Env{Stdout: &out, Stderr: io.Discard, Model: parser.Model, Problems: flags.Problems(parsed)})
 	return out.String(), err
 }
 
@@ -182,8 +183,8 @@ func TestCalls(t *testing.T) {
 // TestIngestOptions reads the flags that say how files are read.
 func TestIngestOptions(t *testing.T) {
 	t.Parallel()
-	c := command.NewChecker(nil)
-	got := ingestFlags{Delimiter: "TAB", HeaderRow: "0", Retype: []string{"a=b=integer", "day=date:dmy"}, Union: "true"}.options(c)
+	c := command.Env{}.NewChecker()
+	got := ingestFlags{Delimiter: "TAB", HeaderRow: new(int), Retype: []string{"a=b=integer", "day=date:dmy"}, Union: true}.options(c)
 	if c.Err() != nil || got.Delimiter != "\t" || got.HeaderRow == nil || *got.HeaderRow != 0 || !got.Union || len(got.Types) != 2 || got.Types["a=b"] == "" {
 		t.Errorf("%+v, %v", got, c.Err())
 	}
