@@ -18,6 +18,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // fakeAgent is a service with the checks of the host, whose methods are the test's.
@@ -158,6 +159,7 @@ func testConfig(log io.Writer) *Config {
 		LegacyCardJSON: func(context.Context, *a2a.AgentCard) ([]byte, error) { return []byte(`{}`), nil },
 		Logger:         slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		WriteTimeout:   time.Minute,
+		turns:          fair.New(fair.Turns()),
 		KeepAlive:      time.Minute,
 	}
 }

@@ -232,6 +232,12 @@ func answerGRPC[I proto.Message, P, R any, O proto.Message](
 ) (O, error) {
 	ctx, c, err := h.begin(ctx, method, in)
 	defer c.stop()
+	if err == nil && method != "SendMessage" { // that may wait for a run
+		var release func()
+		if release, err = c.turn(ctx); err == nil {
+			defer release()
+		}
+	}
 	var result R
 	if err == nil {
 		result, err = call(c.agent, ctx, convert(in))

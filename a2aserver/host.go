@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"parley/a2aserver/push"
+	"parley/internal/auth"
 	"parley/internal/domain"
 	"parley/internal/fair"
 )
@@ -124,6 +125,23 @@ type Config struct {
 	KeepAlive time.Duration
 	// Lease is how long a host owns its runs after its last renewal.
 	Lease time.Duration
+	// turns limits the requests of a user that are handled at a time, but for those that wait for
+	// a run.
+	turns *fair.Queue
+}
+
+// turn waits for the caller's turn, which ends with release. Without a caller there is nothing
+// to do.
+func (c *Config) turn(ctx context.Context) (release func(), err error) {
+	who, ok := auth.CallerFrom(ctx)
+	if !ok {
+		return func() {}, nil
+	}
+	slot, err := c.turns.Acquire(who.Username)
+	if err != nil {
+		return nil, err
+	}
+	return slot.Release, slot.Wait(ctx)
 }
 
 // releaseTimeout limits the release of runs when the host stops.
@@ -192,6 +210,7 @@ func New(cfg Config) *Host {
 		wakeTakeover: make(chan struct{}, 1),
 		pageBytes:    8 << 20,
 	}
+	h.cfg.turns = fair.New(fair.Turns())
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	if cfg.Push != nil {
 		h.sender = h.newSender()

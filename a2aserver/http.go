@@ -82,6 +82,11 @@ func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller
 	if !ok {
 		return noAgent(agent)
 	}
+	release, err := h.cfg.turn(auth.WithCaller(r.Context(), caller))
+	if err != nil {
+		return err
+	}
+	defer release()
 	card, err := s.agent.NamespaceCard(r.Context(), caller, baseurl.From(r.Context()), namespace)
 	if err == nil {
 		card, err = h.sign(r.Context(), card)

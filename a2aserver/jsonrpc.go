@@ -35,12 +35,14 @@ type transport struct {
 // its result as JSON, open for a streaming one. Both take the params out of the request, so
 // that large ones are not in memory while a run works.
 type rpcMethod struct {
-	answer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
+	answer rpcAnswer
 	open   func(t transport, r *http.Request, request *jsonrpc.Request) (subscription, error)
 }
 
+type rpcAnswer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
+
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          unary(reading(params.SendMessage), service.SendMessage, encodeSent),
+	"SendMessage":          unaryWaiting(reading(params.SendMessage), service.SendMessage, encodeSent),
 	"SendStreamingMessage": stream(reading(params.SendMessage), openMessage),
 	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
 	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
@@ -54,8 +56,30 @@ var rpcMethods = map[string]rpcMethod{
 	"DeleteTaskPushNotificationConfig": unary(reading(params.DeletePush), deletePush, encodeNone),
 }
 
-// unary makes a method that reads params, calls the agent and encodes its result.
+// unary makes a method that reads params, calls the agent and encodes its result, in the turn of
+// its caller.
 func unary[P, R any](
+	read func(request jsonrpc.Request) (P, error),
+	call func(agent service, ctx context.Context, in P) (R, error),
+	encode func(t transport, result R) ([]byte, error),
+) rpcMethod {
+	return rpcMethod{answer: inTurn(unaryWaiting(read, call, encode).answer)}
+}
+
+// inTurn makes an answer that waits for the turn of its caller.
+func inTurn(answer rpcAnswer) rpcAnswer {
+	return func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error) {
+		release, err := t.turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return answer(ctx, t, request)
+	}
+}
+
+// unaryWaiting is unary for a method that may wait for a run.
+func unaryWaiting[P, R any](
 	read func(request jsonrpc.Request) (P, error),
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),

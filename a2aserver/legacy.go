@@ -22,7 +22,7 @@ import (
 // of the service in 0.3's words. The SDK has the conversions.
 
 var legacyMethods = map[string]rpcMethod{
-	"message/send":      unary(readLegacySend, service.SendMessage, encodeLegacySent),
+	"message/send":      unaryWaiting(readLegacySend, service.SendMessage, encodeLegacySent),
 	"message/stream":    stream(readLegacySend, openMessage),
 	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
 	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
@@ -34,7 +34,7 @@ var legacyMethods = map[string]rpcMethod{
 	"tasks/pushNotificationConfig/list":   unary(readingLegacy(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
 	"tasks/pushNotificationConfig/delete": unary(readingLegacy(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
-	"agent/getAuthenticatedExtendedCard": {answer: legacyExtendedCard},
+	"agent/getAuthenticatedExtendedCard": {answer: inTurn(legacyExtendedCard)},
 }
 
 // readLegacy reads params. The SDK's errors name its types: they stay here.

@@ -2,17 +2,22 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // One user's questions wait for each other, and are turned away when there are
@@ -69,4 +74,59 @@ func TestTurns(t *testing.T) {
 		})
 	}
 	waittest.Until(t, "nobody stands in line", func() bool { line := h.queue.Stats(); return line.Running+line.Waiting == 0 })
+}
+
+// Of one user's short requests a few are handled at a time, whatever their binding. Those of
+// another user do not wait for them.
+func TestShortRequestsTakeTurns(t *testing.T) {
+	t.Parallel()
+	hold := make(gate)
+	var running atomic.Int32
+	most := int32(fair.Turns().SlotsPerUser)
+	h := newHost(t, sqlstoretest.SQLite(t), fourEvents, withCards, func(cfg *Config) {
+		cfg.Agents[0].ExtendedCard = func(ctx context.Context, who domain.Caller, _ string) (*a2a.AgentCard, error) {
+			if who == alice {
+				if running.Add(1) > most {
+					t.Error("too many at once")
+				}
+				defer running.Add(-1)
+				hold.wait(ctx)
+			}
+			return &a2a.AgentCard{Name: "echo"}, nil
+		}
+	})
+	server, client := serveHost(t, h), serveGRPC(t, h)
+	calls := []func(who domain.Caller) error{
+		func(who domain.Caller) error {
+			_, err := client.GetExtendedAgentCard(grpcAs(t, who), &a2apb.GetExtendedAgentCardRequest{})
+			return err
+		},
+	}
+	for _, body := range []string{rpc("1", "GetExtendedAgentCard", "{}"), rpc("1", "agent/getAuthenticatedExtendedCard", "{}")} {
+		calls = append(calls, func(who domain.Caller) error {
+			text, err := io.ReadAll(postAs(t, server, who, body).Body)
+			if err == nil && !strings.Contains(string(text), `"result"`) {
+				err = errors.New(string(text))
+			}
+			return err
+		})
+	}
+	var done sync.WaitGroup
+	for range most {
+		for _, call := range calls {
+			done.Go(func() {
+				if err := call(alice); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	waittest.Until(t, "others wait", func() bool { return t.Failed() || h.cfg.turns.Stats().Waiting == 2*int(most) })
+	for _, call := range calls {
+		if err := call(bob); err != nil {
+			t.Errorf("another user: %v", err)
+		}
+	}
+	hold.open()
+	done.Wait()
 }

@@ -169,6 +169,9 @@ func (s *Server) handleLong(path string, status int, run operation) {
 }
 
 func (s *Server) handleWithin(timeout time.Duration, method, path string, status int, run operation) {
+	if method == http.MethodGet { // it has no body to wait for
+		run = s.inTurn(run)
+	}
 	s.stream(method, path, func(r *request) error {
 		ctx, cancel := context.WithTimeout(r.ctx(), timeout)
 		defer cancel()
@@ -184,6 +187,21 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 		}
 		return nil
 	})
+}
+
+// inTurn makes an operation that takes turns with others of its user.
+func (s *Server) inTurn(run operation) operation {
+	return func(r *request) (any, error) {
+		slot, err := s.turns.Acquire(r.caller.Username)
+		if err == nil {
+			err = slot.Wait(r.ctx())
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer slot.Release()
+		return run(r)
+	}
 }
 
 // stream routes an operation that writes its response, which takes as long as a run or a

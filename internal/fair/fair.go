@@ -6,6 +6,7 @@ package fair
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,14 @@ type Config struct {
 	Usage *Usage
 	// RequestUsage is what each further request that waits of a user counts as used.
 	RequestUsage time.Duration
+}
+
+// Turns are for short requests that are handled in this process. All goroutines share its
+// processors equally, so a user with many requests at once would take them from others. The
+// first request of a user never waits.
+func Turns() Config {
+	processors := runtime.GOMAXPROCS(0)
+	return Config{What: "requests", Slots: 4 * processors, SlotsPerUser: 2 * processors, MaxQueued: 16384, MaxQueuedPerUser: 1024, FirstImmediately: true}
 }
 
 // Queue holds the requests that wait for slots. It is safe for concurrent use.
