@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/storage/datasets/ingest"
 )
 
@@ -26,8 +27,8 @@ func (d *Datasets) compactSoon(ctx context.Context, datasetID, owner string, fil
 	caller := domain.Caller{Username: owner}
 	data, err := d.config.Records.DatasetDataByID(ctx, caller, datasetID)
 	if err == nil && len(smallFiles(data)) >= compactFrom {
-		err = domain.RunLeased(ctx, d.config.Records, domain.LeasedTask{
-			Name: "compact/" + datasetID, Holder: d.holder, TTL: d.config.Lease,
+		err = jobs.RunTask(ctx, d.config.Records, jobs.Task{
+			Name: "chore/compact/" + datasetID, Holder: d.holder, TTL: d.config.Lease,
 			Run: func(ctx context.Context) error { return d.compact(ctx, caller, datasetID) },
 		})
 	}

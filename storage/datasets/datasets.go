@@ -15,6 +15,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/fair"
+	"parley/internal/jobs"
 	"parley/internal/words"
 	"parley/storage/datasets/ingest"
 )
@@ -24,7 +25,7 @@ type Records interface {
 	domain.Lake
 	domain.Ingestions
 	domain.Attachments
-	domain.Leases
+	jobs.Leases
 	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
 	NamespaceLinks(ctx context.Context, caller domain.Caller, in domain.NamespaceRef) ([]domain.Link, error)
 }

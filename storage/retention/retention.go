@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 	// leaseTTL is how long others wait for a process that has died.
 	leaseTTL = time.Minute
 	// leaseName is that of the leased task. Processes of other versions know it too.
-	leaseName = "janitor"
+	leaseName = "chore/janitor"
 	// reclaimAfter is how much must be removed at once for the database to reclaim
 	// the space now, not when it does so by itself.
 	reclaimAfter = 1000
@@ -43,7 +44,7 @@ func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 // Store has the records. Methods with an age delete at most Config.Batch records that are
 // older.
 type Store interface {
-	domain.Leases
+	jobs.Leases
 	TrimEvents(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
 	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
@@ -90,13 +91,11 @@ func New(cfg Config) *Retention {
 
 // Run cleans up once a minute, until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
+	jobs.NewLoop(interval).Run(ctx, func(bool) {
 		if r.cfg.EachProcess {
 			r.runCleanups(ctx)
 		}
-		err := domain.RunLeased(ctx, r.cfg.Store, domain.LeasedTask{
+		r.warn(ctx, "lease", jobs.RunTask(ctx, r.cfg.Store, jobs.Task{
 			Name: leaseName, Holder: r.holder, TTL: leaseTTL, Interval: minInterval,
 			Run: func(ctx context.Context) error {
 				if !r.cfg.EachProcess {
@@ -106,14 +105,8 @@ func (r *Retention) Run(ctx context.Context) {
 				r.cfg.OnDone()
 				return nil
 			},
-		})
-		r.warn(ctx, "lease", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
+		}))
+	})
 }
 
 func (r *Retention) runCleanups(ctx context.Context) {

@@ -8,32 +8,30 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 )
 
-// taskLease names the lease of a leased task. Processes of other versions know the name.
-func taskLease(name string) string { return "chore/" + name }
-
-// AcquireLease implements domain.Leases.
-func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error) {
-	lease := domain.Lease{Name: name}
+// AcquireLease implements jobs.Leases.
+func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (jobs.Lease, error) {
+	lease := jobs.Lease{Name: name}
 	err := s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
-		lease.Fence, _, err = s.acquireLease(ctx, tx, taskLease(name), holder, ttl)
+		lease.Fence, _, err = s.acquireLease(ctx, tx, name, holder, ttl)
 		return err
 	})
 	return lease, err
 }
 
-// RenewLease implements domain.Leases.
-func (s *Store) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error {
+// RenewLease implements jobs.Leases.
+func (s *Store) RenewLease(ctx context.Context, lease jobs.Lease, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
-		return s.renewLease(ctx, tx, taskLease(lease.Name), lease.Fence, ttl)
+		return s.renewLease(ctx, tx, lease.Name, lease.Fence, ttl)
 	})
 }
 
-// ReleaseLease implements domain.Leases.
-func (s *Store) ReleaseLease(ctx context.Context, lease domain.Lease) error {
+// ReleaseLease implements jobs.Leases.
+func (s *Store) ReleaseLease(ctx context.Context, lease jobs.Lease) error {
 	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
-		return deleteLease(ctx, tx, taskLease(lease.Name), lease.Fence)
+		return deleteLease(ctx, tx, lease.Name, lease.Fence)
 	})
 }
 

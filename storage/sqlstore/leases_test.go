@@ -11,6 +11,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/storage/sqlstore"
 )
 
@@ -68,7 +69,7 @@ func TestLeasedTaskOfMany(t *testing.T) {
 		for _, store := range stores {
 			for range 4 {
 				group.Go(func() {
-					if err := domain.RunLeased(t.Context(), store, domain.LeasedTask{Name: "sweep", Holder: "me", TTL: time.Hour, Interval: interval, Run: f}); err != nil {
+					if err := jobs.RunTask(t.Context(), store, jobs.Task{Name: "sweep", Holder: "me", TTL: time.Hour, Interval: interval, Run: f}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -99,10 +100,10 @@ func TestLeasedTaskOfMany(t *testing.T) {
 // noted remembers the lease that was acquired.
 type noted struct {
 	*sqlstore.Store
-	lease domain.Lease
+	lease jobs.Lease
 }
 
-func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error) {
+func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (jobs.Lease, error) {
 	var err error
 	n.lease, err = n.Store.AcquireLease(ctx, name, holder, ttl)
 	return n.lease, err
@@ -114,7 +115,7 @@ func TestLeaseIsLost(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		ctx := t.Context()
 		mine := &noted{Store: store}
-		err := domain.RunLeased(ctx, mine, domain.LeasedTask{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(leased context.Context) error {
+		err := jobs.RunTask(ctx, mine, jobs.Task{Name: "sweep", Holder: "me", TTL: 30 * time.Millisecond, Interval: time.Hour, Run: func(leased context.Context) error {
 			// leased ends as soon as the next renewal sees the release.
 			if err := store.ReleaseLease(ctx, mine.lease); err != nil {
 				t.Error(err)
@@ -133,7 +134,7 @@ func TestLeaseIsLost(t *testing.T) {
 		}
 		broken := errors.New("broken")
 		for range 2 {
-			err = domain.RunLeased(ctx, store, domain.LeasedTask{
+			err = jobs.RunTask(ctx, store, jobs.Task{
 				Name: "wash", Holder: "me", TTL: time.Hour, Interval: time.Hour, Run: func(context.Context) error { return broken }})
 			if !errors.Is(err, broken) {
 				t.Errorf("a task that fails: %v", err)

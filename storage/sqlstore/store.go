@@ -18,6 +18,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 )
 
 const (
@@ -84,7 +85,7 @@ var (
 	_ domain.Ingestions   = (*Store)(nil)
 	_ domain.Lake         = (*Store)(nil)
 	_ domain.Attachments  = (*Store)(nil)
-	_ domain.Leases       = (*Store)(nil)
+	_ jobs.Leases         = (*Store)(nil)
 	_ domain.SavedQueries = (*Store)(nil)
 	_ domain.RunShares    = (*Store)(nil)
 )

@@ -1,4 +1,4 @@
-package domain_test
+package jobs_test
 
 import (
 	"context"
@@ -10,24 +10,25 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 )
 
 // silentLeases answers a number of renewals, and then none, in spite of their contexts.
 type silentLeases struct {
-	domain.Leases
+	jobs.Leases
 	answered  int32
 	renewals  atomic.Int32
 	expiresAt time.Time
 	end       chan struct{}
 }
 
-func (l *silentLeases) AcquireLease(_ context.Context, name, _ string, ttl time.Duration) (domain.Lease, error) {
+func (l *silentLeases) AcquireLease(_ context.Context, name, _ string, ttl time.Duration) (jobs.Lease, error) {
 	l.expiresAt = time.Now().Add(ttl)
 	time.Sleep(ttl / 10) // the answer takes a while
-	return domain.Lease{Name: name}, nil
+	return jobs.Lease{Name: name}, nil
 }
 
-func (l *silentLeases) RenewLease(_ context.Context, _ domain.Lease, ttl time.Duration) error {
+func (l *silentLeases) RenewLease(_ context.Context, _ jobs.Lease, ttl time.Duration) error {
 	if l.renewals.Add(1) > l.answered {
 		<-l.end
 		return domain.ErrUnavailable
@@ -37,7 +38,7 @@ func (l *silentLeases) RenewLease(_ context.Context, _ domain.Lease, ttl time.Du
 	return nil
 }
 
-func (l *silentLeases) ReleaseLease(context.Context, domain.Lease) error { return nil }
+func (l *silentLeases) ReleaseLease(context.Context, jobs.Lease) error { return nil }
 
 // The context of a task ends before its lease does, though a renewal has no answer.
 func TestRenewalWithoutAnswer(t *testing.T) {
@@ -45,7 +46,7 @@ func TestRenewalWithoutAnswer(t *testing.T) {
 	for _, answered := range []int32{0, 1, 5} {
 		synctest.Test(t, func(t *testing.T) {
 			leases := &silentLeases{answered: answered, end: make(chan struct{})}
-			err := domain.RunLeased(t.Context(), leases, domain.LeasedTask{Name: "sweep", TTL: time.Minute, Run: func(ctx context.Context) error {
+			err := jobs.RunTask(t.Context(), leases, jobs.Task{Name: "sweep", TTL: time.Minute, Run: func(ctx context.Context) error {
 				defer close(leases.end)
 				select {
 				case <-ctx.Done():
@@ -64,15 +65,15 @@ func TestRenewalWithoutAnswer(t *testing.T) {
 }
 
 // takenLeases are leases that another process acquires while the task is done.
-type takenLeases struct{ domain.Leases }
+type takenLeases struct{ jobs.Leases }
 
-func (takenLeases) AcquireLease(context.Context, string, string, time.Duration) (domain.Lease, error) {
-	return domain.Lease{}, nil
+func (takenLeases) AcquireLease(context.Context, string, string, time.Duration) (jobs.Lease, error) {
+	return jobs.Lease{}, nil
 }
-func (takenLeases) RenewLease(context.Context, domain.Lease, time.Duration) error {
+func (takenLeases) RenewLease(context.Context, jobs.Lease, time.Duration) error {
 	return domain.ErrConflict
 }
-func (takenLeases) ReleaseLease(context.Context, domain.Lease) error { return domain.ErrConflict }
+func (takenLeases) ReleaseLease(context.Context, jobs.Lease) error { return domain.ErrConflict }
 
 // The error of a task is returned although its lease is lost, unless it comes from that.
 func TestErrorWithLostLease(t *testing.T) {
@@ -91,7 +92,7 @@ func TestErrorWithLostLease(t *testing.T) {
 		"succeeds": {func(context.Context) error { return nil }, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if err := domain.RunLeased(t.Context(), takenLeases{}, domain.LeasedTask{TTL: time.Minute, Run: test.run}); !errors.Is(err, test.want) || err != nil && test.want == nil {
+			if err := jobs.RunTask(t.Context(), takenLeases{}, jobs.Task{TTL: time.Minute, Run: test.run}); !errors.Is(err, test.want) || err != nil && test.want == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
