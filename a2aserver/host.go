@@ -18,12 +18,14 @@ import (
 	"parley/internal/auth"
 	"parley/internal/domain"
 	"parley/internal/fair"
+	"parley/internal/jobs"
 )
 
 // Log stores runs and their events.
 type Log interface {
 	domain.Tasks
 	domain.Hosts
+	jobs.Hosts
 	domain.PushConfigs
 	domain.PushOutbox
 	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
@@ -144,9 +146,6 @@ func (c *Config) turn(ctx context.Context) (release func(), err error) {
 	return slot.Release, slot.Wait(ctx)
 }
 
-// releaseTimeout limits the release of runs when the host stops.
-const releaseTimeout = 5 * time.Second
-
 // Host runs agents. An event is committed to the log before any client receives it.
 type Host struct {
 	cfg          Config
@@ -171,8 +170,9 @@ type Host struct {
 	// inferring limits the questions whose namespace is looked for at a time: that reads the
 	// descriptions of many datasets.
 	inferring *fair.Queue
-	// wakeTakeover signals that other hosts released runs.
-	wakeTakeover chan struct{}
+	// lease is that of this host, nil before it starts, and takeover the loop that claims runs.
+	lease    atomic.Pointer[jobs.Lease]
+	takeover *jobs.Loop
 	// streams counts the open streams of each user.
 	streams fair.Counter
 	// pageBytes ends a page of tasks early: tasks may be large.
@@ -205,10 +205,10 @@ func New(cfg Config) *Host {
 			Slots: cfg.MaxWorking, SlotsPerUser: cfg.UserRuns,
 			MaxQueued: cfg.MaxRuns - cfg.MaxWorking, MaxQueuedPerUser: queuedPerSlot * cfg.UserRuns,
 		}),
-		lastTries:    fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
-		inferring:    fair.New(fair.Config{What: "questions without a namespace", Slots: 4, SlotsPerUser: 1, MaxQueued: 256, MaxQueuedPerUser: 16}),
-		wakeTakeover: make(chan struct{}, 1),
-		pageBytes:    8 << 20,
+		lastTries: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1}),
+		inferring: fair.New(fair.Config{What: "questions without a namespace", Slots: 4, SlotsPerUser: 1, MaxQueued: 256, MaxQueuedPerUser: 16}),
+		takeover:  jobs.NewLoop(cfg.Lease / 3),
+		pageBytes: 8 << 20,
 	}
 	h.cfg.turns = fair.New(fair.Turns())
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
@@ -226,12 +226,12 @@ func New(cfg Config) *Host {
 
 // Start registers the host, and claims runs without a live host from now on.
 func (h *Host) Start(ctx context.Context) error {
-	if err := h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease); err != nil {
+	if err := h.acquireLease(ctx); err != nil {
 		return fmt.Errorf("register the host: %w", err)
 	}
-	h.work.Go(h.renewLease)
+	h.work.Go(h.holdLease)
 	h.work.Go(h.listen)
-	h.work.Go(h.poll)
+	h.work.Go(func() { jobs.NewLoop(pollInterval).Run(h.ctx, func(bool) { h.poll() }) })
 	if h.sender != nil {
 		h.work.Go(func() { h.sender.Run(h.ctx) })
 	}
@@ -271,9 +271,7 @@ func (h *Host) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		h.cfg.Logger.Warn("runs still executing at shutdown deadline")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if err := h.cfg.Log.ReleaseRuns(ctx, h.id); err != nil {
+	if err := jobs.Release(ctx, h.releaseAll); err != nil {
 		return fmt.Errorf("release runs: %w", err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/storage/sqlstore"
 )
 
@@ -139,14 +140,14 @@ type partedLog struct {
 	brokenLog
 }
 
-func (l *partedLog) RenewHost(ctx context.Context, holder string, lasts time.Duration) error {
+func (l *partedLog) RenewLease(ctx context.Context, lease jobs.Lease, ttl time.Duration) error {
 	l.mu.Lock()
 	parted := l.broken
 	l.mu.Unlock()
 	if parted {
 		return domain.ErrUnavailable
 	}
-	return l.Store.RenewHost(ctx, holder, lasts)
+	return l.Store.RenewLease(ctx, lease, ttl)
 }
 
 // A host that was cut off finds its runs in the hands of another, and leaves

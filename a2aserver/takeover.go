@@ -11,6 +11,7 @@ import (
 
 	"parley/a2aserver/a2ajson"
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/internal/retry"
 )
 
@@ -31,30 +32,44 @@ var (
 	errInputTimeout = errors.New("input timeout")
 )
 
-// renewLease renews the host's lease, and claims runs without a live host.
-func (h *Host) renewLease() {
-	ticker := time.NewTicker(h.cfg.Lease / 3)
-	defer ticker.Stop()
-	for {
-		h.claimRuns()
-		select {
-		case <-h.ctx.Done():
-			return
-		case <-h.wakeTakeover:
-		case <-ticker.C:
-			h.withTimeout("host lease renewal failed", func(ctx context.Context) error {
-				return h.cfg.Log.RenewHost(ctx, h.id, h.cfg.Lease)
-			})
-			h.withTimeout("release of orphaned runs failed", h.releaseOrphans)
-		}
+func (h *Host) acquireLease(ctx context.Context) error {
+	lease, err := h.cfg.Log.AcquireLease(ctx, jobs.HostLease(h.id), h.id, h.cfg.Lease)
+	if err == nil {
+		h.lease.Store(&lease)
 	}
+	return err
 }
 
-// withTimeout calls do with a timeout that leaves time for the next lease renewal.
+// holdLease renews the host's lease, and claims runs without a live host.
+func (h *Host) holdLease() {
+	renewal := jobs.Renewal{TTL: h.cfg.Lease, Fenced: true, Renew: func(ctx context.Context) error {
+		err := h.cfg.Log.RenewLease(ctx, *h.lease.Load(), h.cfg.Lease)
+		if errors.Is(err, domain.ErrConflict) {
+			err = h.acquireLease(ctx) // others have deleted it: this host could not renew it for long
+		}
+		h.logFailure("host lease renewal failed", err)
+		return nil
+	}}
+	_ = renewal.Hold(h.ctx, func(context.Context) error {
+		h.takeover.Run(h.ctx, func(woken bool) {
+			if !woken {
+				h.withTimeout("release of orphaned runs failed", h.releaseOrphans)
+			}
+			h.claimRuns()
+		})
+		return nil
+	})
+}
+
+// withTimeout calls do with a time limit.
 func (h *Host) withTimeout(failure string, do func(ctx context.Context) error) {
 	ctx, cancel := context.WithTimeout(h.ctx, h.cfg.Lease/3)
 	defer cancel()
-	if err := do(ctx); err != nil && h.ctx.Err() == nil {
+	h.logFailure(failure, do(ctx))
+}
+
+func (h *Host) logFailure(failure string, err error) {
+	if err != nil && h.ctx.Err() == nil {
 		h.cfg.Logger.Error(failure, "error", err)
 	}
 }
@@ -62,20 +77,30 @@ func (h *Host) withTimeout(failure string, do func(ctx context.Context) error) {
 // releaseOrphans releases runs that this host owns in the log but does not execute:
 // the answer of a claim or of an append was lost. They are claimed again like others.
 func (h *Host) releaseOrphans(ctx context.Context) error {
-	owned, err := h.cfg.Log.HostRuns(ctx, h.id)
+	released, err := h.cfg.Log.ReleaseUnused(ctx, jobs.Runs, h.id, func(runID string) bool {
+		f := h.broadcasters.find(runID)
+		return f != nil && f.worker() != nil
+	})
 	if err != nil {
 		return err
 	}
-	for _, runID := range owned {
-		if f := h.broadcasters.find(runID); f != nil && f.worker() != nil {
-			continue
-		}
+	for _, runID := range released {
 		h.cfg.Logger.Warn("orphaned run released", "run", runID)
-		if err := h.cfg.Log.ReleaseRun(ctx, h.id, runID); err != nil {
-			return err
-		}
 	}
 	return nil
+}
+
+// releaseAll releases all that this host holds, and then its lease.
+func (h *Host) releaseAll(ctx context.Context) error {
+	none := func(string) bool { return false }
+	_, runs := h.cfg.Log.ReleaseUnused(ctx, jobs.Runs, h.id, none)
+	_, pushes := h.cfg.Log.ReleaseUnused(ctx, jobs.Pushes, h.id, none)
+	if lease := h.lease.Load(); lease != nil {
+		if err := h.cfg.Log.ReleaseLease(ctx, *lease); !errors.Is(err, domain.ErrConflict) {
+			return errors.Join(runs, pushes, err)
+		}
+	}
+	return errors.Join(runs, pushes)
 }
 
 // listen receives notifications of changes by other processes.
@@ -94,19 +119,6 @@ const pollInterval = time.Second
 
 // poll finds changes whose notification was lost.
 func (h *Host) poll() {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-h.ctx.Done():
-			return
-		case <-ticker.C:
-			h.pollOnce()
-		}
-	}
-}
-
-func (h *Host) pollOnce() {
 	var followed []*broadcaster
 	var ids []string
 	for _, f := range h.broadcasters.all() {
@@ -121,7 +133,7 @@ func (h *Host) pollOnce() {
 	defer cancel()
 	last, err := h.cfg.Log.LastEvents(ctx, ids)
 	if err != nil {
-		return // renewLease logs it
+		return // holdLease logs it
 	}
 	for _, f := range followed {
 		number, ok := last[f.runID]
@@ -138,10 +150,7 @@ func (h *Host) onNotify(runID string) {
 		for _, f := range h.broadcasters.all() {
 			f.notify()
 		}
-		select {
-		case h.wakeTakeover <- struct{}{}:
-		default:
-		}
+		h.takeover.Wake()
 		return
 	}
 	f := h.broadcasters.find(runID)

@@ -21,6 +21,7 @@ import (
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 	"parley/storage/sqlstore"
@@ -173,7 +174,8 @@ func (w *world) fromTheStart() {
 // sender runs a sender until the test ends, or stop is called.
 func (w *world) sender(holder string, change ...func(*push.Config)) (sender *push.Sender, stop func()) {
 	w.t.Helper()
-	w.must(w.RenewHost(w.t.Context(), holder, time.Hour))
+	_, err := w.AcquireLease(w.t.Context(), jobs.HostLease(holder), holder, time.Hour)
+	w.must(err)
 	cfg := push.Config{
 		Log: w, Holder: holder, Secrets: w.box, GiveUpAfter: time.Hour, Logger: slog.New(slog.NewTextHandler(w.log, nil)),
 		Policy: safehttp.Policy{Insecure: true},

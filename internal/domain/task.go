@@ -171,10 +171,8 @@ type AnsweredRun struct {
 }
 
 // Hosts records which process executes which run. A host owns its runs until its lease
-// ends.
+// ends. Nobody owns a run that waits for an answer, until it is claimed.
 type Hosts interface {
-	// RenewHost renews the lease of a host.
-	RenewHost(ctx context.Context, holder string, lasts time.Duration) error
 	// ClaimRuns makes holder the owner of open runs of these agents without a live host, at
 	// most limit. A run that waits for an answer is claimed when it has waited for
 	// inputTimeout.
@@ -182,14 +180,6 @@ type Hosts interface {
 	// ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it
 	// no longer waits after that event.
 	ResumeRun(ctx context.Context, holder string, answered AnsweredRun) (ClaimedRun, error)
-	// HostRuns returns the ids of the open runs that a host owns. Nobody owns one that waits
-	// for an answer, until it is claimed.
-	HostRuns(ctx context.Context, holder string) ([]string, error)
-	// ReleaseRun releases a run that its host does not execute. It does not count as a
-	// takeover.
-	ReleaseRun(ctx context.Context, holder, runID string) error
-	// ReleaseRuns releases all runs of a host that stops.
-	ReleaseRuns(ctx context.Context, holder string) error
 	// LastEvents returns the numbers of the last events of runs, without runs that do not
 	// exist.
 	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)

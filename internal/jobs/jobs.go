@@ -42,6 +42,23 @@ type Leases interface {
 	ReleaseLease(ctx context.Context, lease Lease) error
 }
 
+// Kind is a kind of job that hosts hold by their own lease.
+type Kind string
+
+// The kinds of jobs of hosts. The id of a push is that of its run and its own, with a slash.
+const (
+	Runs   Kind = "runs"
+	Pushes Kind = "pushes"
+)
+
+// Hosts stores the leases of hosts, and which jobs they hold.
+type Hosts interface {
+	Leases
+	// ReleaseUnused releases those jobs of a host that it does not use: the response of a claim or
+	// a release was lost, or the host stops. It returns their ids.
+	ReleaseUnused(ctx context.Context, kind Kind, host string, used func(id string) bool) ([]string, error)
+}
+
 // Loop searches for work.
 type Loop struct {
 	interval time.Duration

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -20,9 +19,13 @@ func TestServerClock(t *testing.T) {
 	if err := store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	lease, err := store.AcquireLease(t.Context(), "host/test", "test", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		store.clock.seen.Store(&clockReading{shown: time.Now().Add(off), at: time.Now()})
-		if err := store.RenewHost(context.Background(), "host", time.Minute); err != nil {
+		if err := store.RenewLease(t.Context(), lease, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if got := time.Until(store.now()).Abs(); got > time.Minute { // one machine, one clock

@@ -8,6 +8,7 @@ import (
 
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
+	"parley/internal/jobs"
 	"parley/storage/sqlstore"
 )
 
@@ -29,11 +30,11 @@ func TestStuckReadersHoldUpNoLease(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), waittest.Limit)
 		defer cancel()
 		for name, do := range map[string]func() error{
-			"ping":        func() error { return store.Ping(ctx) },
-			"renew host":  func() error { return store.RenewHost(ctx, "host", time.Minute) },
-			"runs of":     func() error { _, err := store.HostRuns(ctx, "host"); return err },
-			"claim runs":  func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, time.Hour, 1); return err },
-			"renew lease": func() error { return store.RenewLease(ctx, lease, time.Minute) },
+			"ping":          func() error { return store.Ping(ctx) },
+			"acquire lease": func() error { _, err := store.AcquireLease(ctx, "host/a", "a", time.Minute); return err },
+			"release runs":  func() error { _, err := store.ReleaseUnused(ctx, jobs.Runs, "host", nil); return err },
+			"claim runs":    func() error { _, err := store.ClaimRuns(ctx, "host", []string{"nl2ql"}, time.Hour, 1); return err },
+			"renew lease":   func() error { return store.RenewLease(ctx, lease, time.Minute) },
 		} {
 			if err := do(); err != nil {
 				t.Errorf("%s: %v", name, err)

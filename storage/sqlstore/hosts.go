@@ -16,33 +16,6 @@ import (
 
 // The statements in this file are for hosts: they find runs of all users.
 
-// expiredHosts is how long the leases of dead hosts are stored.
-const expiredHosts = 24 * time.Hour
-
-func hostLease(holder string) string { return "host/" + holder }
-
-// RenewHost implements domain.Hosts. It also sets the clock, since it is called now and
-// then. A new host deletes the leases of hosts that died long ago.
-func (s *Store) RenewHost(ctx context.Context, holder string, ttl time.Duration) error {
-	return s.inLeaseTx(ctx, "renew host", func(tx *sqlx.Tx) error {
-		if s.clock != nil {
-			if err := s.clock.sync(ctx, tx); err != nil {
-				return err
-			}
-		}
-		now := s.now()
-		n, err := exec(ctx, tx, `UPDATE leases SET expires_at = $2 WHERE name = $1`, hostLease(holder), now.Add(ttl).UnixMilli())
-		if err != nil || n > 0 {
-			return err
-		}
-		if _, _, err := s.acquireLease(ctx, tx, hostLease(holder), holder, ttl); err != nil {
-			return err
-		}
-		_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE 'host/%' AND expires_at < $1`, now.Add(-expiredHosts).UnixMilli())
-		return err
-	})
-}
-
 // claimedRow is a run as the host that works on it needs it.
 type claimedRow struct {
 	taskRow
@@ -64,13 +37,12 @@ func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, i
 	if len(agents) == 0 {
 		return nil, nil
 	}
-	const query = `
+	query := `
 SELECT t.run_id, t.holder
 FROM tasks t
-LEFT JOIN leases l ON l.name = 'host/' || t.holder
 WHERE t.open
 	AND t.holder <> :holder
-	AND (t.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+	AND ` + unleased("'host/' || t.holder") + `
 	AND (t.updated_at <= :asked OR NOT (` + isWaiting + `))
 	AND t.agent IN (:agents)
 ORDER BY t.run_id
@@ -169,15 +141,6 @@ func (r claimedRow) claimed(now int64) domain.ClaimedRun {
 	}
 }
 
-// HostRuns implements domain.Hosts.
-func (s *Store) HostRuns(ctx context.Context, holder string) ([]string, error) {
-	ctx, done := s.withTimeout(ctx)
-	defer done()
-	var ids []string
-	err := s.leases.SelectContext(ctx, &ids, `SELECT t.run_id FROM tasks t WHERE t.holder = $1 AND t.open`, holder)
-	return ids, wrap("list the runs of a host", err)
-}
-
 // LastEvents implements domain.Hosts.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
@@ -191,32 +154,6 @@ func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int
 		}
 	}
 	return found, nil
-}
-
-// ReleaseRun implements domain.Hosts.
-func (s *Store) ReleaseRun(ctx context.Context, holder, runID string) error {
-	return s.inLeaseTx(ctx, "release run", func(tx *sqlx.Tx) error {
-		_, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE run_id = $1 AND holder = $2 AND open`, runID, holder)
-		return err
-	})
-}
-
-// ReleaseRuns implements domain.Hosts.
-func (s *Store) ReleaseRuns(ctx context.Context, holder string) error {
-	return s.inLeaseTx(ctx, "release runs", func(tx *sqlx.Tx) error {
-		left, err := exec(ctx, tx, `UPDATE tasks SET holder = '' WHERE holder = $1 AND open`, holder)
-		if err != nil {
-			return err
-		}
-		if _, err := exec(ctx, tx, `DELETE FROM leases WHERE name = $1`, hostLease(holder)); err != nil {
-			return err
-		}
-		if left == 0 || s.dialect.notify == "" {
-			return nil
-		}
-		_, err = exec(ctx, tx, s.dialect.notify, s.instance)
-		return err
-	})
 }
 
 const (

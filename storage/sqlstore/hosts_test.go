@@ -16,8 +16,41 @@ import (
 	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/storage/sqlstore"
 )
+
+// host starts a host.
+func (w world) host(id string) {
+	w.t.Helper()
+	_, err := w.AcquireLease(w.t.Context(), jobs.HostLease(id), id, time.Hour)
+	w.must(err)
+}
+
+// killHost lets the lease of a host expire.
+func (w world) killHost(id string) {
+	w.t.Helper()
+	w.must(w.Exec(w.t.Context(), `UPDATE leases SET expires_at = 0 WHERE name = $1`, jobs.HostLease(id)))
+}
+
+// release releases the runs of a host.
+func (w world) release(id string) (runIDs []string) {
+	w.t.Helper()
+	runIDs, err := w.ReleaseUnused(w.t.Context(), jobs.Runs, id, func(string) bool { return false })
+	w.must(err)
+	return runIDs
+}
+
+// held returns the runs that a host holds.
+func (w world) held(id string) (runIDs []string) {
+	w.t.Helper()
+	_, err := w.ReleaseUnused(w.t.Context(), jobs.Runs, id, func(id string) bool {
+		runIDs = append(runIDs, id)
+		return true
+	})
+	w.must(err)
+	return runIDs
+}
 
 // take has a host take runs and gives them by their id.
 func (w world) take(holder string, limit int) map[string]domain.ClaimedRun {
@@ -50,7 +83,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		w := newWorld(t, store)
 		ctx := t.Context()
 		partly := w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns", Dataset: "one"})
-		w.must(w.RenewHost(ctx, sqlstoretest.Holder, time.Hour))
+		w.host(sqlstoretest.Holder)
 		run, err := sqlstoretest.Ask(ctx, w, partly, domain.Question{
 			Agent: "assistant", Namespace: nsRef("alice", "ns"), ConversationID: uuid.NewString(), Text: "How many?",
 			Provider: "p", Model: "m", HelperPrompt: "In \u00fc.", Locale: "de-CH"})
@@ -64,11 +97,11 @@ func TestRunsAreTakenOver(t *testing.T) {
 		if got := w.take("second", 10); len(got) != 0 {
 			t.Errorf("runs were taken from a living host: %v", got)
 		}
-		w.must(w.RenewHost(ctx, sqlstoretest.Holder, -time.Second))
+		w.killHost(sqlstoretest.Holder)
 		if got := w.take(sqlstoretest.Holder, 10); len(got) != 0 {
 			t.Errorf("a host took its own runs: %v", got)
 		}
-		w.must(w.RenewHost(ctx, "second", time.Hour))
+		w.host("second")
 		got, ok := w.take("second", 10)[run.RunID]
 		if !ok || !reflect.DeepEqual(got.Request, run) || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
 			t.Errorf("took %+v, want %+v", got, run)
@@ -85,7 +118,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 
 		// A host that stops leaves its runs; that counts for nothing.
 		w.must(w.RenameNamespace(ctx, user("alice"), nsRef("alice", "ns"), "renamed"))
-		w.must(w.ReleaseRuns(ctx, "second"))
+		w.release("second")
 		got = w.take("third", 10)[run.RunID]
 		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Request.Namespace != nsRef("alice", "renamed") {
 			t.Errorf("took what was left: %+v", got)
@@ -113,7 +146,7 @@ func TestTakeRunsTakesNoMoreThanAsked(t *testing.T) {
 			w.ask(user("alice"), "ns", uuid.NewString(), "?")
 		}
 		w.must(w.ExpireLeases(t.Context()))
-		w.must(w.RenewHost(t.Context(), "next", time.Hour))
+		w.host("next")
 		for _, want := range []int{3, 2, 0} {
 			if got := w.take("next", 3); len(got) != want {
 				t.Errorf("took %d runs, want %d", len(got), want)
@@ -139,7 +172,7 @@ func TestEachRunIsTakenOnce(t *testing.T) {
 	var taken atomic.Int32
 	together(func(i int) {
 		holder := uuid.NewString()
-		if err := stores[i%2].RenewHost(t.Context(), holder, time.Hour); err != nil {
+		if _, err := stores[i%2].AcquireLease(t.Context(), jobs.HostLease(holder), holder, time.Hour); err != nil {
 			t.Error(err)
 		}
 		for range 4 {
@@ -182,7 +215,7 @@ func TestListen(t *testing.T) {
 	}
 	there.must(there.finish(user("alice"), own.RunID, domain.RunOutcome{Status: domain.RunFailed}))
 	expect(own.RunID)
-	there.must(there.ReleaseRuns(ctx, sqlstoretest.Holder))
+	there.release(sqlstoretest.Holder)
 	expect("")
 
 	// Many at once are told of in several messages.
@@ -265,13 +298,13 @@ func TestWaitingRunIsClaimedOnce(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx := t.Context()
-		w.must(w.RenewHost(ctx, "second", time.Hour))
+		w.host("second")
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
 		change := step(run.RunID, 0, 1)
 		change.State = domain.StateInputRequired
 		w.must(sqlstoretest.Append(w, change))
-		if owned, err := w.HostRuns(ctx, sqlstoretest.Holder); err != nil || len(owned) != 0 {
-			t.Errorf("its host still owns %v, %v", owned, err)
+		if owned := w.held(sqlstoretest.Holder); len(owned) != 0 {
+			t.Errorf("its host still owns %v", owned)
 		}
 		if got := w.take("second", 10); len(got) != 0 {
 			t.Errorf("claimed too early: %v", got)
@@ -283,14 +316,14 @@ func TestWaitingRunIsClaimedOnce(t *testing.T) {
 		if got := w.take("second", 10); len(got) != 0 {
 			t.Errorf("claimed again: %v", got)
 		}
-		if owned, err := w.HostRuns(ctx, "second"); err != nil || len(owned) != 1 {
-			t.Errorf("it owns %v, %v", owned, err)
+		if owned := w.held("second"); len(owned) != 1 {
+			t.Errorf("it owns %v", owned)
 		}
 		answered := domain.AnsweredRun{RunID: run.RunID, After: 1, State: "submitted", Snapshot: change.Snapshot, Caller: user("alice")}
 		if _, err := w.ResumeRun(ctx, "third", answered); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("answered: %v", err)
 		}
-		w.must(w.ReleaseRun(ctx, "second", run.RunID))
+		w.release("second")
 		if _, err := w.ResumeRun(ctx, "third", answered); err != nil {
 			t.Errorf("answered: %v", err)
 		}

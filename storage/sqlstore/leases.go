@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -11,19 +13,33 @@ import (
 	"parley/internal/jobs"
 )
 
-// AcquireLease implements jobs.Leases.
+// storedAfterExpiry is how long leases of holders that died are stored.
+const storedAfterExpiry = 24 * time.Hour
+
+// AcquireLease implements jobs.Leases. It deletes the leases of the same kind whose holders died
+// long ago.
 func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (jobs.Lease, error) {
 	lease := jobs.Lease{Name: name}
 	err := s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
 		lease.Fence, _, err = s.acquireLease(ctx, tx, name, holder, ttl)
+		if err == nil {
+			kind, _, _ := strings.Cut(name, "/")
+			_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE $1 AND expires_at < $2`,
+				kind+"/%", s.now().Add(-storedAfterExpiry).UnixMilli())
+		}
 		return err
 	})
 	return lease, err
 }
 
-// RenewLease implements jobs.Leases.
+// RenewLease implements jobs.Leases. It also sets the clock, since it is called now and then.
 func (s *Store) RenewLease(ctx context.Context, lease jobs.Lease, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
+		if s.clock != nil {
+			if err := s.clock.sync(ctx, tx); err != nil {
+				return err
+			}
+		}
 		return s.renewLease(ctx, tx, lease.Name, lease.Fence, ttl)
 	})
 }
@@ -33,6 +49,43 @@ func (s *Store) ReleaseLease(ctx context.Context, lease jobs.Lease) error {
 	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
 		return deleteLease(ctx, tx, lease.Name, lease.Fence)
 	})
+}
+
+// heldJobs has statements for the jobs of hosts, whose column holder names the host.
+var heldJobs = map[jobs.Kind]struct{ id, find, release string }{
+	jobs.Runs: {`run_id`, `SELECT run_id FROM tasks WHERE open`, `UPDATE tasks SET holder = '' WHERE open`},
+	jobs.Pushes: {`run_id || '/' || id`, `SELECT run_id || '/' || id FROM push_configs WHERE NOT ended`,
+		`UPDATE push_configs SET holder = '' WHERE NOT ended`},
+}
+
+// ReleaseUnused implements jobs.Hosts. It notifies other processes, which can claim the jobs.
+func (s *Store) ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, used func(id string) bool) (released []string, err error) {
+	held := heldJobs[kind]
+	err = s.inLeaseTx(ctx, "release "+string(kind), func(tx *sqlx.Tx) error {
+		released = nil
+		err := tx.SelectContext(ctx, &released, held.find+` AND holder = $1`, host)
+		if released = slices.DeleteFunc(released, used); err != nil || len(released) == 0 {
+			return err
+		}
+		for list := range lists(released) {
+			err := execIn(ctx, tx, held.release+` AND holder = :host AND `+held.id+` IN (:ids)`, args{"host": host, "ids": list})
+			if err != nil {
+				return err
+			}
+		}
+		if s.dialect.notify == "" {
+			return nil
+		}
+		_, err = exec(ctx, tx, s.dialect.notify, s.instance)
+		return err
+	})
+	return released, err
+}
+
+// unleased is the condition that no holder has the lease of a name, an SQL expression, at the
+// time :now.
+func unleased(name string) string {
+	return `NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ` + name + ` AND l.expires_at > :now)`
 }
 
 // ExpireLeases ends all leases. It is for the process of the embedded database when it starts:

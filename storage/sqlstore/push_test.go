@@ -216,8 +216,8 @@ func TestPushOutbox(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w, ctx, alice := newWorld(t, store), t.Context(), user("alice")
-		w.must(w.RenewHost(ctx, "one", time.Hour))
-		w.must(w.RenewHost(ctx, "two", time.Hour))
+		w.host("one")
+		w.host("two")
 		run := w.ask(alice, "ns", uuid.NewString(), "?").RunID
 		w.must(w.SavePushConfig(ctx, alice, pushTo(run, "a")))
 		none := func(what string) {
@@ -243,7 +243,7 @@ func TestPushOutbox(t *testing.T) {
 		w.must(w.AdvancePush(ctx, "two", push, 1))
 
 		// A host that dies is followed by another, and cannot go on.
-		w.must(w.RenewHost(ctx, "two", -time.Second))
+		w.killHost("two")
 		if push = w.claimPush("one"); push.Position != 1 {
 			t.Errorf("took over %+v", push)
 		}
@@ -255,7 +255,7 @@ func TestPushOutbox(t *testing.T) {
 				t.Errorf("%s by the one before: %v", name, err)
 			}
 		}
-		w.must(w.RenewHost(ctx, "two", time.Hour))
+		w.host("two")
 
 		// Failures count until something is received.
 		w.must(w.ReleasePush(ctx, "one", push, domain.PushResult{Position: 1, Failed: true, Pause: -time.Second}))
@@ -269,11 +269,11 @@ func TestPushOutbox(t *testing.T) {
 			t.Errorf("after two failures: %+v", push)
 		}
 		w.must(w.AdvancePush(ctx, "one", push, 2))
-		w.must(w.RenewHost(ctx, "one", -time.Second))
+		w.killHost("one")
 		if push = w.claimPush("two"); push.Failures != 0 || push.Failing != 0 || push.Position != 2 {
 			t.Errorf("after progress: %+v", push)
 		}
-		w.must(w.RenewHost(ctx, "one", time.Hour))
+		w.host("one")
 		w.must(w.ReleasePush(ctx, "two", push, domain.PushResult{Position: 2, Failed: true, Pause: -time.Second}))
 		push = w.claimPush("two")
 		w.must(store.Exec(ctx, `UPDATE push_configs SET failing_since = failing_since - 3600000, position = 1`))

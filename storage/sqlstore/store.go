@@ -85,7 +85,7 @@ var (
 	_ domain.Ingestions   = (*Store)(nil)
 	_ domain.Lake         = (*Store)(nil)
 	_ domain.Attachments  = (*Store)(nil)
-	_ jobs.Leases         = (*Store)(nil)
+	_ jobs.Hosts          = (*Store)(nil)
 	_ domain.SavedQueries = (*Store)(nil)
 	_ domain.RunShares    = (*Store)(nil)
 )
