@@ -151,11 +151,10 @@ type Ingestions interface {
 	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
 
 	// ClaimIngestion claims a waiting ingestion for the time of the lease: the oldest of the
-	// user who has the fewest in progress and, of those, whose last one ended longest ago. It
-	// skips the users in except. ErrNotFound when there is none.
-	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
-	// ClaimSmallestIngestion is ClaimIngestion for the one with the smallest files.
-	ClaimSmallestIngestion(ctx context.Context, holder string, lease time.Duration, except ...string) (IngestionJob, error)
+	// user who has the fewest in progress and, of those, whose last one ended longest ago; or
+	// the one with the smallest files. It skips the users in except. ErrNotFound when there is
+	// none, ErrConflict when another process was faster.
+	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, smallest bool, except []string) (IngestionJob, error)
 	// RenewIngestion records the progress of a claimed ingestion and renews its lease.
 	// ErrConflict when another process claimed it.
 	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error

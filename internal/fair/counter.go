@@ -29,3 +29,32 @@ func (c *Counter) Open(name string, most int) (end func(), ok bool) {
 		}
 	}), true
 }
+
+// AtLimit returns the users who have as many open as one may, or more.
+func (c *Counter) AtLimit(most int) (users []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for user, open := range c.open {
+		if open >= most {
+			users = append(users, user)
+		}
+	}
+	return users
+}
+
+// Total returns how many all users have open.
+func (c *Counter) Total() (total int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, open := range c.open {
+		total += open
+	}
+	return total
+}
+
+// Count returns how many a user has open.
+func (c *Counter) Count(name string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[name]
+}

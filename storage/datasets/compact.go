@@ -2,9 +2,7 @@ package datasets
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"os"
 
 	"parley/internal/domain"
 	"parley/internal/jobs"
@@ -78,13 +76,4 @@ func (d *Datasets) compact(ctx context.Context, owner domain.Caller, datasetID s
 	}
 	change := domain.VersionChange{Caller: owner, DatasetID: data.ID, Have: data.Columns, Columns: data.Columns, Drop: small}
 	return d.commit(ctx, change, []ingest.File{file})
-}
-
-// newHolder returns a unique name for the holder of leases.
-func newHolder() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return host + "/" + rand.Text()
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/domain"
@@ -78,10 +79,11 @@ type DatasetsConfig struct {
 // name the files of a dataset, and change in one transaction.
 type Datasets struct {
 	config DatasetsConfig
-	// wake starts a search for ingestions, wakeShort one for short ones.
-	wake, wakeShort chan struct{}
-
-	claims *claims
+	// usual searches for ingestions, short for short ones, of which shortClaims counts the searches.
+	usual, short *jobs.Loop
+	shortClaims  *atomic.Uint32
+	// claims counts the running ingestions of each user.
+	claims *fair.Counter
 	// holder names this process in leases.
 	holder string
 	links  linkCache
@@ -93,7 +95,8 @@ func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
 		return nil, fmt.Errorf("make the folder of datasets: %w", err)
 	}
 	return &Datasets{
-		config: cfg, wake: make(chan struct{}, 1), wakeShort: make(chan struct{}, 1), claims: &claims{users: map[string]int{}}, holder: newHolder(), links: newLinkCache(),
+		config: cfg, usual: jobs.NewLoop(idle), short: jobs.NewLoop(idle), shortClaims: new(atomic.Uint32), claims: new(fair.Counter),
+		holder: domain.NewID(), links: newLinkCache(),
 	}, nil
 }
 

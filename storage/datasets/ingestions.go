@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/storage/datasets/ingest"
 )
 
@@ -22,15 +22,8 @@ const idle = 5 * time.Second
 
 // Wake starts the next search for ingestions at once.
 func (d *Datasets) Wake() {
-	signal(d.wake)
-	signal(d.wakeShort)
-}
-
-func signal(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
+	d.usual.Wake()
+	d.short.Wake()
 }
 
 // RunIngestions runs ingestions of all users until ctx ends and the running ones have
@@ -39,51 +32,33 @@ func signal(wake chan<- struct{}) {
 func (d *Datasets) RunIngestions(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	run := func(holder string, wake <-chan struct{}, short bool) {
+	run := func(loop *jobs.Loop, short bool) {
 		group.Go(func() {
-			for waitForWork(ctx, wake) {
-				for d.ingestNext(ctx, holder, short) {
+			loop.Run(ctx, func(bool) {
+				for d.ingestNext(ctx, short) {
 					d.Wake() // there may be more than this one can do
 				}
-			}
+			})
 		})
 	}
-	for i := range d.config.Ingestions {
-		run(fmt.Sprintf("%s/%d", newHolder(), i), d.wake, false)
+	for range d.config.Ingestions {
+		run(d.usual, false)
 	}
-	run(newHolder()+"/short", d.wakeShort, true)
-}
-
-func waitForWork(ctx context.Context, wake <-chan struct{}) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-wake:
-	case <-time.After(idle):
-	}
-	return ctx.Err() == nil
-}
-
-// claims counts the running ingestions of each user.
-type claims struct {
-	mu    sync.Mutex
-	users map[string]int
-	// fair says that the next short ingestion is that of the next user, not the smallest.
-	fair bool
+	run(d.short, true)
 }
 
 // claim claims an ingestion of a user who is below the limit. The caller calls done at the
 // end.
-func (d *Datasets) claim(ctx context.Context, holder string) (job domain.IngestionJob, done func(), err error) {
+func (d *Datasets) claim(ctx context.Context) (job domain.IngestionJob, done func(), err error) {
 	most := allButOne(d.config.Ingestions)
 	for {
-		job, err = d.config.Records.ClaimIngestion(ctx, holder, d.config.Lease, d.claims.usersAtLimit(most)...)
+		job, err = d.config.Records.ClaimIngestion(ctx, d.holder, d.config.Lease, false, d.claims.AtLimit(most))
 		if err != nil {
 			return job, nil, err
 		}
-		if user := job.Caller.Username; d.claims.add(user, most) {
-			signal(d.wakeShort) // others may wait that are short
-			return job, func() { d.claims.done(user) }, nil
+		if done, ok := d.claims.Open(job.Caller.Username, most); ok {
+			d.short.Wake() // others may wait that are short
+			return job, done, nil
 		}
 		// Another of the user's was claimed here at the same time.
 		if err := d.config.Records.ReleaseIngestion(ctx, job); err != nil {
@@ -95,77 +70,23 @@ func (d *Datasets) claim(ctx context.Context, holder string) (job domain.Ingesti
 // claimShort claims an ingestion of a user who has used little lately, when no usual slot is
 // free. Small ones do not wait for those of many new users, and nobody waits for many small ones:
 // it is the smallest and that of the next user by turns.
-func (d *Datasets) claimShort(ctx context.Context, holder string) (domain.IngestionJob, error) {
-	if d.claims.count() < d.config.Ingestions {
-		return domain.IngestionJob{}, domain.ErrNotFound
+func (d *Datasets) claimShort(ctx context.Context) (domain.IngestionJob, func(), error) {
+	if d.claims.Total() < d.config.Ingestions {
+		return domain.IngestionJob{}, nil, domain.ErrNotFound
 	}
 	meter := &d.config.Ingester.meter
-	claim := d.config.Records.ClaimSmallestIngestion
-	if d.claims.nextIsFair() {
-		claim = d.config.Records.ClaimIngestion
-	}
-	return claim(ctx, holder, d.config.Lease, meter.usage.Above(meter.most)...)
-}
-
-// nextIsFair returns fair, and changes it.
-func (c *claims) nextIsFair() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fair = !c.fair
-	return !c.fair
-}
-
-// count is how many run.
-func (c *claims) count() (all int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, count := range c.users {
-		all += count
-	}
-	return all
-}
-
-func (c *claims) usersAtLimit(most int) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var users []string
-	for user, count := range c.users {
-		if count >= most {
-			users = append(users, user)
-		}
-	}
-	return users
-}
-
-// add counts one more, false when that exceeds the limit.
-func (c *claims) add(user string, most int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.users[user] >= most {
-		return false
-	}
-	c.users[user]++
-	return true
-}
-
-func (c *claims) done(user string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.users[user]--; c.users[user] == 0 {
-		delete(c.users, user)
-	}
+	smallest := d.shortClaims.Add(1)%2 == 1
+	job, err := d.config.Records.ClaimIngestion(ctx, d.holder, d.config.Lease, smallest, meter.usage.Above(meter.most))
+	return job, func() {}, err
 }
 
 // ingestNext runs an ingestion, false when there is none.
-func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bool {
-	var job domain.IngestionJob
-	var err error
-	done := func() {}
+func (d *Datasets) ingestNext(ctx context.Context, short bool) bool {
+	claim := d.claim
 	if short {
-		job, err = d.claimShort(ctx, holder)
-	} else {
-		job, done, err = d.claim(ctx, holder)
+		claim = d.claimShort
 	}
+	job, done, err := claim(ctx)
 	switch {
 	case errors.Is(err, domain.ErrNotFound), ctx.Err() != nil:
 		return false
@@ -187,9 +108,7 @@ func (d *Datasets) ingestNext(ctx context.Context, holder string, short bool) bo
 			d.compactAfter(ctx, job)
 		}
 	case ctx.Err() != nil, errors.Is(err, errLong):
-		timeout, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		released := d.config.Records.ReleaseIngestion(timeout, job)
-		cancel()
+		released := jobs.Release(ctx, func(ctx context.Context) error { return d.config.Records.ReleaseIngestion(ctx, job) })
 		log.InfoContext(ctx, "ingestion interrupted", "released", released == nil, "reason", err)
 		if errors.Is(err, errLong) {
 			// It may have had no worker, and would be claimed and interrupted again.
@@ -262,7 +181,6 @@ func (d *Datasets) compactAfter(ctx context.Context, job domain.IngestionJob) {
 
 // addWithLease adds an ingestion's rows, and renews its lease with the progress.
 func (d *Datasets) addWithLease(ctx context.Context, job domain.IngestionJob, a *addition) error {
-	ctx, cancel := context.WithCancelCause(ctx)
 	var bytes, rows, total atomic.Int64
 	a.progress = func(p ingest.Progress) {
 		if a.short {
@@ -280,48 +198,28 @@ func (d *Datasets) addWithLease(ctx context.Context, job domain.IngestionJob, a 
 		bytes.Store(int64(read))
 		rows.Store(found)
 	}
-	var renewal sync.WaitGroup
-	renewal.Go(func() {
-		for sleep(ctx, min(d.config.Lease/5, progressShown)) {
-			// One without an answer leaves time for others. The lease may expire during an outage:
-			// what is written later has its fence.
-			bounded, done := context.WithTimeout(ctx, d.config.Lease/5)
-			err := d.config.Records.RenewIngestion(bounded, job, d.config.Lease, bytes.Load(), rows.Load())
-			done()
-			if errors.Is(err, domain.ErrConflict) || errors.Is(err, domain.ErrNotFound) {
-				cancel(err) // taken over, or gone with its dataset
+	renewal := jobs.Renewal{TTL: d.config.Lease, Interval: progressShown, Fenced: true, Renew: func(ctx context.Context) error {
+		return d.config.Records.RenewIngestion(ctx, job, d.config.Lease, bytes.Load(), rows.Load())
+	}}
+	return renewal.Hold(ctx, func(ctx context.Context) error {
+		for i, file := range job.Files {
+			total.Add(file.Size)
+			sub := filepath.Join(a.dir, fmt.Sprint("source", i))
+			if err := os.Mkdir(sub, 0o700); err != nil {
+				return fmt.Errorf("make a folder for a source: %w", err)
 			}
+			path, err := d.config.Objects.Source(ctx, file.Key, sub)
+			if err != nil {
+				return err
+			}
+			a.sources = append(a.sources, ingest.Source{Path: path, Name: file.Filename})
 		}
-	})
-	defer renewal.Wait()
-	defer cancel(nil)
-	for i, file := range job.Files {
-		total.Add(file.Size)
-		sub := filepath.Join(a.dir, fmt.Sprint("source", i))
-		if err := os.Mkdir(sub, 0o700); err != nil {
-			return fmt.Errorf("make a folder for a source: %w", err)
-		}
-		path, err := d.config.Objects.Source(ctx, file.Key, sub)
-		if err != nil {
+		if err := d.extractSources(ctx, a); err != nil {
 			return err
 		}
-		a.sources = append(a.sources, ingest.Source{Path: path, Name: file.Filename})
-	}
-	if err := d.extractSources(ctx, a); err != nil {
-		return cmp.Or(context.Cause(ctx), err)
-	}
-	return d.add(ctx, *a)
+		return d.add(ctx, *a)
+	})
 }
 
 // progressShown is the interval between updates of an ingestion's progress.
 const progressShown = 2 * time.Second
-
-// sleep waits, false when ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}

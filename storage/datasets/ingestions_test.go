@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
+	"parley/internal/jobs"
 )
 
 // slowClaims are ingestions of one user, in records that answer when told to.
@@ -22,7 +24,7 @@ type slowClaims struct {
 	released atomic.Int32
 }
 
-func (r *slowClaims) ClaimIngestion(_ context.Context, _ string, _ time.Duration, except ...string) (domain.IngestionJob, error) {
+func (r *slowClaims) ClaimIngestion(_ context.Context, _ string, _ time.Duration, _ bool, except []string) (domain.IngestionJob, error) {
 	r.asked <- except
 	<-r.answer
 	if len(except) > 0 {
@@ -42,11 +44,12 @@ func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := &slowClaims{asked: make(chan []string, 10), answer: make(chan struct{})}
-		d := &Datasets{config: DatasetsConfig{Records: records, Ingestions: 3}, claims: &claims{users: map[string]int{"bob": 1}}}
+		d := &Datasets{config: DatasetsConfig{Records: records, Ingestions: 3}, claims: new(fair.Counter), short: jobs.NewLoop(idle)}
+		end, _ := d.claims.Open("bob", 1)
 		var claimed, none atomic.Int32
 		for range 3 {
 			go func() {
-				switch _, _, err := d.claim(t.Context(), "me"); {
+				switch _, _, err := d.claim(t.Context()); {
 				case err == nil:
 					claimed.Add(1)
 				case errors.Is(err, domain.ErrNotFound):
@@ -58,11 +61,11 @@ func TestClaimsAtOnce(t *testing.T) {
 		if len(records.asked) != 3 {
 			t.Errorf("%d claims are made at once", len(records.asked))
 		}
-		d.claims.done("bob") // ends, though nothing is answered
+		end() // bob's ends, though nothing is answered
 		close(records.answer)
 		synctest.Wait()
-		if claimed.Load() != 2 || none.Load() != 1 || records.released.Load() != 1 || d.claims.users["ann"] != 2 {
-			t.Errorf("%d claimed, %d released, %v", claimed.Load(), records.released.Load(), d.claims.users)
+		if claimed.Load() != 2 || none.Load() != 1 || records.released.Load() != 1 || d.claims.Count("ann") != 2 {
+			t.Errorf("%d claimed, %d released, %d open", claimed.Load(), records.released.Load(), d.claims.Count("ann"))
 		}
 	})
 }
@@ -73,7 +76,7 @@ type lostLease struct {
 	renewals atomic.Int32
 }
 
-func (r *lostLease) ClaimIngestion(context.Context, string, time.Duration, ...string) (domain.IngestionJob, error) {
+func (r *lostLease) ClaimIngestion(context.Context, string, time.Duration, bool, []string) (domain.IngestionJob, error) {
 	return domain.IngestionJob{ID: "one", Files: []domain.UploadFile{{Key: "slow"}}}, nil
 }
 
@@ -109,9 +112,9 @@ func TestIngestionLeaseIsLost(t *testing.T) {
 		d := &Datasets{config: DatasetsConfig{
 			Records: records, Objects: slowObjects{}, Ingestions: 3, Lease: time.Minute, Dir: dir,
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
-		}, claims: &claims{users: map[string]int{}}}
+		}, claims: new(fair.Counter), short: jobs.NewLoop(idle)}
 		began := time.Now()
-		if !d.ingestNext(t.Context(), "me", false) {
+		if !d.ingestNext(t.Context(), false) {
 			t.Error("nothing was claimed")
 		}
 		if took := time.Since(began); took >= time.Minute || records.renewals.Load() != 2 {

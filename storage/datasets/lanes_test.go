@@ -42,10 +42,12 @@ func (s *simulation) query(ctx context.Context, user string, takes time.Duration
 		start := time.Now()
 		processorTime := func() time.Duration { return time.Since(start) / s.load }
 		err := s.meter.run(ctx, user, l.short, processorTime, func() {}, func(ctx context.Context) error {
-			if !sleep(ctx, takes*s.load) {
+			select {
+			case <-ctx.Done():
 				return context.Cause(ctx)
+			case <-time.After(takes * s.load):
+				return nil
 			}
-			return nil
 		})
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (d *Datasets) Preview(ctx context.Context, caller domain.Caller, rows []jso
 // readBack queries new files as the table preview, and gives its rows as they are stored:
 // without a query's score. It reports whether they are not all.
 func (d *Datasets) readBack(ctx context.Context, caller domain.Caller, stored ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
-	table := Table{Name: "preview", Columns: stored.Columns, ID: "preview/" + newHolder(), RowCount: stored.Rows}
+	table := Table{Name: "preview", Columns: stored.Columns, ID: "preview/" + domain.NewID(), RowCount: stored.Rows}
 	for _, file := range stored.Files {
 		if err := os.Chmod(file.Path, 0o644); err != nil {
 			return nil, false, fmt.Errorf("show a file to a worker: %w", err)

@@ -93,11 +93,15 @@ func (s ingestions) state(ref domain.DatasetRef) domain.Ingestion {
 	return all[0]
 }
 
-// useSlots has users hold all usual slots.
-func (s ingestions) useSlots() {
+// useSlots has users hold all usual slots. freeOne frees one of them.
+func (s ingestions) useSlots() (freeOne func()) {
 	for i := range s.config.Ingestions {
-		s.claims.add(fmt.Sprint("other", i), 1)
+		end, _ := s.claims.Open(fmt.Sprint("other", i), 1)
+		if i == 0 {
+			freeOne = end
+		}
 	}
+	return freeOne
 }
 
 // A short ingestion is completed while others hold all usual slots, and want more.
@@ -122,14 +126,14 @@ func TestShortIngestionAmongLongOnes(t *testing.T) {
 		}
 	}
 	startLong()
-	waittest.Until(t, "no usual slot is free", func() bool { return s.claims.count() == s.config.Ingestions })
+	waittest.Until(t, "no usual slot is free", func() bool { return s.claims.Total() == s.config.Ingestions })
 	for i := range s.config.Ingestions {
 		meter.usage.Add(fmt.Sprint("long", i), 2*time.Hour)
 	}
 	startLong()
 	ref := s.start("light", "tiny.csv", "a,b\n1,2\n", domain.Definition{})
 	waittest.Until(t, "it is completed", func() bool { return s.state(ref).Status == domain.IngestionCompleted })
-	if got := s.claims.count(); got != s.config.Ingestions {
+	if got := s.claims.Total(); got != s.config.Ingestions {
 		t.Errorf("%d usual slots are in use", got)
 	}
 }
@@ -142,14 +146,14 @@ func TestStoppedShortIngestion(t *testing.T) {
 	meter := &s.config.Ingester.meter
 	slice := meter.slice
 	ref := s.start("ann", "a.csv", "a,b\n1,2\n", domain.Definition{})
-	if s.ingestNext(t.Context(), "short", true) {
+	if s.ingestNext(t.Context(), true) {
 		t.Error("it does not wait for a free slot")
 	}
-	s.useSlots()
+	freeOne := s.useSlots()
 	meter.slice = 1
 	for range domain.MaxIngestionAttempts + 1 {
 		meter.most = time.Hour
-		if !s.ingestNext(t.Context(), "short", true) {
+		if !s.ingestNext(t.Context(), true) {
 			t.Fatal("it was not claimed")
 		}
 		if got := s.state(ref); got.Status != domain.IngestionPending || got.StatusMessage != "" || got.ProcessedBytes != 0 || got.ProcessedRows != 0 {
@@ -157,11 +161,11 @@ func TestStoppedShortIngestion(t *testing.T) {
 		}
 	}
 	meter.slice, meter.most = slice, 1
-	if s.ingestNext(t.Context(), "short", true) {
+	if s.ingestNext(t.Context(), true) {
 		t.Error("its user was not charged")
 	}
-	s.claims.done("other0")
-	if !s.ingestNext(t.Context(), "usual", false) {
+	freeOne()
+	if !s.ingestNext(t.Context(), false) {
 		t.Error("it does not wait any more")
 	}
 	if got := s.state(ref); got.Status != domain.IngestionCompleted || got.ProcessedRows != 1 {
@@ -177,16 +181,16 @@ func TestNoExtractionInAShortIngestion(t *testing.T) {
 		calls++
 		return rawRows(`{"item": "pear"}`), nil
 	})
-	s.useSlots()
+	freeOne := s.useSlots()
 	ref := s.start("ann", "a.txt", "A pear.", domain.Definition{Schema: map[string]string{"item": "a fruit"}})
-	if !s.ingestNext(t.Context(), "short", true) || calls != 0 || s.state(ref).Status != domain.IngestionPending {
+	if !s.ingestNext(t.Context(), true) || calls != 0 || s.state(ref).Status != domain.IngestionPending {
 		t.Errorf("%d calls, %+v", calls, s.state(ref))
 	}
-	if s.ingestNext(t.Context(), "short", true) {
+	if s.ingestNext(t.Context(), true) {
 		t.Error("it is claimed again")
 	}
-	s.claims.done("other0")
-	if !s.ingestNext(t.Context(), "usual", false) || calls != 1 || s.state(ref).Status != domain.IngestionCompleted {
+	freeOne()
+	if !s.ingestNext(t.Context(), false) || calls != 1 || s.state(ref).Status != domain.IngestionCompleted {
 		t.Errorf("%d calls, %+v", calls, s.state(ref))
 	}
 }
@@ -210,7 +214,7 @@ func TestTurnsOfShortIngestions(t *testing.T) {
 			}
 			own := func() domain.DatasetRef { return s.start("ann", "own.csv", text(c.own), domain.Definition{}) }
 			own() // others are before her in the order of users
-			s.ingestNext(t.Context(), "short", true)
+			s.ingestNext(t.Context(), true)
 			for i := range c.users {
 				for range c.each {
 					s.start(fmt.Sprint("user", i), "other.csv", text(c.padding), domain.Definition{})
@@ -218,7 +222,7 @@ func TestTurnsOfShortIngestions(t *testing.T) {
 			}
 			ref := own()
 			for range 3 {
-				s.ingestNext(t.Context(), "short", true)
+				s.ingestNext(t.Context(), true)
 			}
 			if got := s.state(ref); got.Status != domain.IngestionCompleted {
 				t.Errorf("after three turns: %+v", got)

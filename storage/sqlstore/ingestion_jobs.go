@@ -12,21 +12,19 @@ import (
 
 // The statements in this file are for the workers of ingestions: they find those of all users.
 
-const (
+var (
 	// waitingIngestions is the ingestions i that no process works on.
 	waitingIngestions = `
 FROM ingestions i
-LEFT JOIN leases l ON l.name = 'ingestion/' || i.id
 WHERE i.status IN ('pending', 'processing')
-	AND (l.name IS NULL OR l.expires_at <= :now)`
+	AND ` + unleased("'ingestion/' || i.id")
 	// userOrder is the order of the users of these.
 	userOrder = `
 	(SELECT COUNT(*)
 	FROM ingestions o
-	JOIN leases k ON k.name = 'ingestion/' || o.id
 	WHERE o.started_by = i.started_by
 		AND o.status = 'processing'
-		AND k.expires_at > :now),
+		AND NOT ` + unleased("'ingestion/' || o.id") + `),
 	(SELECT COALESCE(MAX(o.updated_at), 0)
 	FROM ingestions o
 	WHERE o.started_by = i.started_by
@@ -65,16 +63,11 @@ type jobRow struct {
 func ingestionLease(id string) string { return "ingestion/" + id }
 
 // ClaimIngestion implements domain.Ingestions.
-func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (domain.IngestionJob, error) {
-	return s.claimIngestion(ctx, nextIngestion, holder, ttl, except)
-}
-
-// ClaimSmallestIngestion implements domain.Ingestions.
-func (s *Store) ClaimSmallestIngestion(ctx context.Context, holder string, ttl time.Duration, except ...string) (domain.IngestionJob, error) {
-	return s.claimIngestion(ctx, smallestIngestion, holder, ttl, except)
-}
-
-func (s *Store) claimIngestion(ctx context.Context, query, holder string, ttl time.Duration, except []string) (domain.IngestionJob, error) {
+func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, smallest bool, except []string) (domain.IngestionJob, error) {
+	query := nextIngestion
+	if smallest {
+		query = smallestIngestion
+	}
 	for {
 		job, attempts, err := s.tryClaim(ctx, query, holder, ttl, except)
 		if err != nil || attempts <= domain.MaxIngestionAttempts {

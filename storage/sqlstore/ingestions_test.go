@@ -104,19 +104,19 @@ func TestIngestionLife(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx := t.Context()
-		if _, err := w.ClaimIngestion(ctx, "me", time.Hour); !errors.Is(err, domain.ErrNotFound) {
+		if _, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("nothing to do: %v", err)
 		}
 		id := w.ingest(2)
 		if got := w.ingestion(id); got.Status != domain.IngestionPending || got.Name != "file0.csv and 1 more" || got.ExpectedBytes != 40 {
 			t.Errorf("started: %+v", got)
 		}
-		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		if job.ID != id || len(job.Files) != 2 || job.DatasetID != w.data().ID || job.Caller != user("alice") {
 			t.Errorf("claimed: %+v", job)
 		}
-		if _, err := w.ClaimIngestion(ctx, "another", time.Hour); !errors.Is(err, domain.ErrNotFound) {
+		if _, err := w.ClaimIngestion(ctx, "another", time.Hour, false, nil); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("claimed twice: %v", err)
 		}
 		w.must(w.RenewIngestion(ctx, job, time.Hour, 7, 3))
@@ -135,7 +135,7 @@ func TestIngestionLife(t *testing.T) {
 			t.Errorf("completed: %+v", got)
 		}
 		second := w.ingest(1)
-		job, err = w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err = w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []domain.DataFile{w.file(7)},
 			Ingestion: &domain.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
@@ -174,12 +174,12 @@ func TestIngestionOptions(t *testing.T) {
 		if err := w.StartIngestion(ctx, alice, ref, other); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("the same id with other options: %v", err)
 		}
-		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		w.must(w.FailIngestion(ctx, job, "no"))
 		again := uuid.NewString()
 		w.must(w.RetryIngestion(ctx, alice, started.ID, again))
-		retried, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		retried, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		if !job.Options.Equal(started.Options) || retried.ID != again || !retried.Options.Equal(started.Options) {
 			t.Errorf("options are %+v, retried %+v", job.Options, retried.Options)
@@ -194,9 +194,9 @@ func TestIngestionTakenOver(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)
 		ctx, id := t.Context(), w.ingest(1)
-		slow, err := w.ClaimIngestion(ctx, "slow", -time.Second)
+		slow, err := w.ClaimIngestion(ctx, "slow", -time.Second, false, nil)
 		w.must(err)
-		quick, err := w.ClaimIngestion(ctx, "quick", time.Hour)
+		quick, err := w.ClaimIngestion(ctx, "quick", time.Hour, false, nil)
 		w.must(err)
 		if quick.ID != id || quick.Fence <= slow.Fence {
 			t.Fatalf("taken over: %+v after %+v", quick, slow)
@@ -222,7 +222,7 @@ func TestIngestionTakenOver(t *testing.T) {
 		}
 		again := uuid.NewString()
 		w.must(w.RetryIngestion(ctx, user("alice"), id, again))
-		if job, err := w.ClaimIngestion(ctx, "quick", time.Hour); err != nil || job.ID != again || len(job.Files) != 1 {
+		if job, err := w.ClaimIngestion(ctx, "quick", time.Hour, false, nil); err != nil || job.ID != again || len(job.Files) != 1 {
 			t.Errorf("the retry: %+v, %v", job, err)
 		}
 	})
@@ -235,11 +235,11 @@ func TestSmallestIngestion(t *testing.T) {
 		for _, files := range []int{3, 1, 2} {
 			w.ingest(files)
 		}
-		if _, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour, "alice"); !errors.Is(err, domain.ErrNotFound) {
+		if _, err := w.ClaimIngestion(t.Context(), "me", time.Hour, true, []string{"alice"}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("without its user: %v", err)
 		}
 		for _, files := range []int{1, 2, 3} {
-			job, err := w.ClaimSmallestIngestion(t.Context(), "me", time.Hour)
+			job, err := w.ClaimIngestion(t.Context(), "me", time.Hour, true, nil)
 			w.must(err)
 			if len(job.Files) != files {
 				t.Errorf("%d files, want %d", len(job.Files), files)
@@ -254,7 +254,7 @@ func TestIngestionIsHandedOver(t *testing.T) {
 		w := newWorld(t, store)
 		id, fence := w.ingest(1), int64(0)
 		for range domain.MaxIngestionAttempts + 1 { // giving back does not count
-			job, err := w.ClaimIngestion(t.Context(), "stopping", time.Hour)
+			job, err := w.ClaimIngestion(t.Context(), "stopping", time.Hour, false, nil)
 			w.must(err)
 			w.must(w.ReleaseIngestion(t.Context(), job))
 			if job.Fence <= fence {
@@ -262,10 +262,10 @@ func TestIngestionIsHandedOver(t *testing.T) {
 			}
 			fence = job.Fence
 		}
-		_, err := w.ClaimIngestion(t.Context(), "crashing", time.Hour)
+		_, err := w.ClaimIngestion(t.Context(), "crashing", time.Hour, false, nil)
 		w.must(err)
 		w.must(store.ExpireLeases(t.Context()))
-		if job, err := w.ClaimIngestion(t.Context(), "next", time.Hour); err != nil || job.ID != id {
+		if job, err := w.ClaimIngestion(t.Context(), "next", time.Hour, false, nil); err != nil || job.ID != id {
 			t.Errorf("after all leases ended: %+v, %v", job, err)
 		}
 	})
@@ -277,10 +277,10 @@ func TestIngestionIsTakenUpThreeTimes(t *testing.T) {
 		w := newWorld(t, store)
 		id := w.ingest(1)
 		for range domain.MaxIngestionAttempts {
-			_, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second)
+			_, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second, false, nil)
 			w.must(err)
 		}
-		if _, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second); !errors.Is(err, domain.ErrNotFound) {
+		if _, err := w.ClaimIngestion(t.Context(), "crashing", -time.Second, false, nil); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("a fourth time: %v", err)
 		}
 		if got := w.ingestion(id); got.Status != domain.IngestionFailed {
@@ -302,7 +302,7 @@ func TestEachIngestionIsClaimedOnce(t *testing.T) {
 		claimed := map[string]int{}
 		together(func(int) {
 			for {
-				job, err := w.ClaimIngestion(t.Context(), "worker", time.Hour)
+				job, err := w.ClaimIngestion(t.Context(), "worker", time.Hour, false, nil)
 				switch {
 				case errors.Is(err, domain.ErrNotFound):
 					return
@@ -363,7 +363,7 @@ func TestIngestionID(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			t.Errorf("there are %v, %v", list, err)
 		}
-		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		w.must(w.FailIngestion(ctx, job, "no"))
 		again := uuid.NewString()

@@ -128,7 +128,7 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 			}
 		}
 		id := w.ingest(1)
-		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		two, err := w.DatasetData(ctx, user("alice"), dsRef("alice", "ns", "two"))
 		w.must(err)

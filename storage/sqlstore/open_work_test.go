@@ -46,7 +46,7 @@ func nextMilli() {
 
 func (w world) claim(except ...string) domain.IngestionJob {
 	w.t.Helper()
-	job, err := w.ClaimIngestion(w.t.Context(), "me", time.Hour, except...)
+	job, err := w.ClaimIngestion(w.t.Context(), "me", time.Hour, false, except)
 	w.must(err)
 	return job
 }
@@ -90,7 +90,7 @@ func TestClaimLeavesUsers(t *testing.T) {
 		if got := w.claim("alice", "carol").Caller.Username; got != "bob" {
 			t.Errorf("%s's was claimed", got)
 		}
-		if _, err := w.ClaimIngestion(t.Context(), "me", time.Hour, "carol", "alice"); !errors.Is(err, domain.ErrNotFound) {
+		if _, err := w.ClaimIngestion(t.Context(), "me", time.Hour, false, []string{"carol", "alice"}); !errors.Is(err, domain.ErrNotFound) {
 			t.Errorf("what is left is alice's: %v", err)
 		}
 		if got := w.claim().Caller.Username; got != "alice" {

@@ -124,7 +124,7 @@ func TestDeleteOldUploads(t *testing.T) {
 			t.Errorf("an upload under way: %v", err)
 		}
 
-		job, err := w.ClaimIngestion(ctx, "me", time.Hour)
+		job, err := w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		w.removed(w.DeleteOldUploads, now, 0)
 		w.must(w.FailIngestion(ctx, job, "no"))
