@@ -30,16 +30,13 @@ func (s *Sender) send(ctx context.Context, push domain.Push) {
 	if result.Pause > 0 && result.Pause < pollInterval {
 		time.AfterFunc(result.Pause, func() { s.Notify(push.RunID) })
 	}
-	released := s.inStore(context.WithoutCancel(ctx), "push release failed", func(ctx context.Context) error {
+	s.inStore(context.WithoutCancel(ctx), "push release failed", func(ctx context.Context) error {
 		err := s.cfg.Log.ReleasePush(ctx, s.cfg.Holder, push, result)
 		if errors.Is(err, domain.ErrConflict) {
 			return nil
 		}
 		return err
 	})
-	if !released {
-		s.lost.Store(true)
-	}
 }
 
 // deliver sends what follows a config's position, and moves the position. The error is one

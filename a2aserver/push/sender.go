@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/internal/safehttp"
 	"parley/internal/seal"
 )
@@ -42,6 +43,7 @@ const (
 // Log has the events of runs, and what is to be sent of them.
 type Log interface {
 	domain.PushOutbox
+	ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, used func(key string) bool) ([]string, error)
 	Task(ctx context.Context, caller domain.Caller, agent, runID string, artifacts bool) (domain.Task, error)
 	Events(ctx context.Context, caller domain.Caller, runID string, after int64) ([]domain.Event, error)
 	EventBytes(ctx context.Context, caller domain.Caller, runID string, after int64) (int, error)
@@ -63,7 +65,8 @@ func Outcomes() []Outcome { return []Outcome{Delivered, Failed, GivenUp} }
 // Config is what a Sender needs.
 type Config struct {
 	Log Log
-	// Holder is the host that sends, whose lease the caller renews: see domain.Hosts.
+	// Holder is the host that sends. The caller renews its lease and, at the end, releases what
+	// it holds: see jobs.Hosts.
 	Holder string
 	// Policy says what may be called.
 	Policy safehttp.Policy
@@ -87,12 +90,9 @@ type Config struct {
 type Sender struct {
 	cfg    Config
 	client *http.Client
-	wake   chan struct{}
+	loop   *jobs.Loop
 	// open says that some config may have something to send, as far as is known.
 	open atomic.Bool
-	// lost says that configs may be held in the log that are not being sent: the answer of
-	// a claim or of a release was lost.
-	lost atomic.Bool
 	work sync.WaitGroup
 
 	mu sync.Mutex
@@ -101,21 +101,19 @@ type Sender struct {
 	all     bool
 	// sending are the configs that are being sent. owners and receivers count them. waiting
 	// are those for which there was no room; more says that the log may have others.
-	sending           map[configKey]struct{}
+	sending           map[string]domain.DuePush
 	owners, receivers map[string]int
 	waiting           []domain.DuePush
 	more              bool
 }
-
-type configKey struct{ runID, id string }
 
 // New makes a Sender. Run starts it.
 func New(cfg Config) *Sender {
 	return &Sender{
 		cfg:     cfg,
 		client:  safehttp.NewClient(safehttp.Config{Policy: cfg.Policy, Timeout: postTimeout}),
-		wake:    make(chan struct{}, 1),
-		changed: map[string]struct{}{}, sending: map[configKey]struct{}{}, owners: map[string]int{}, receivers: map[string]int{},
+		loop:    jobs.NewLoop(pollInterval),
+		changed: map[string]struct{}{}, sending: map[string]domain.DuePush{}, owners: map[string]int{}, receivers: map[string]int{},
 	}
 }
 
@@ -135,55 +133,37 @@ func (s *Sender) Notify(runID string) {
 		s.changed[runID] = struct{}{}
 	}
 	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.loop.Wake()
 }
 
-// Run sends until ctx ends, and releases what it holds then.
+// Run sends until ctx ends, and waits for what is being sent.
 func (s *Sender) Run(ctx context.Context) {
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	defer s.stop(ctx)
-	for s.look(ctx); ; {
+	defer s.client.CloseIdleConnections()
+	defer s.work.Wait()
+	s.loop.Run(ctx, func(woken bool) {
+		if !woken {
+			s.poll(ctx)
+			return
+		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-poll.C:
-			s.look(ctx)
-		case <-s.wake:
-			waitForMore(ctx)
+		case <-time.After(batchInterval):
 			s.sendDue(ctx)
 		}
-	}
+	})
 }
 
-func waitForMore(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(batchInterval):
-	}
-}
-
-// stop waits for what is being sent.
-func (s *Sender) stop(ctx context.Context) {
-	s.work.Wait()
-	if s.lost.Load() {
-		s.inStore(context.WithoutCancel(ctx), "push release failed", s.releaseLost)
-	}
-	s.client.CloseIdleConnections()
-}
-
-// look asks the store whether there is anything to send, now or later.
-func (s *Sender) look(ctx context.Context) {
-	if s.lost.Load() {
-		s.inStore(ctx, "push release failed", s.releaseLost)
-	}
+// poll asks the store whether there is anything to send, now or later. It releases the configs
+// that this host holds in the log and does not send.
+func (s *Sender) poll(ctx context.Context) {
 	s.inStore(ctx, "push poll failed", func(ctx context.Context) error {
 		open, err := s.cfg.Log.OpenPushes(ctx)
-		if err == nil {
-			s.open.Store(open)
+		if err != nil {
+			return err
+		}
+		s.open.Store(open)
+		if open {
+			_, err = s.cfg.Log.ReleaseUnused(ctx, jobs.Pushes, s.cfg.Holder, s.isSending)
 		}
 		return err
 	})
@@ -191,33 +171,12 @@ func (s *Sender) look(ctx context.Context) {
 }
 
 // inStore does something in the store, in time, and logs its failure.
-func (s *Sender) inStore(ctx context.Context, failure string, do func(ctx context.Context) error) bool {
+func (s *Sender) inStore(ctx context.Context, failure string, do func(ctx context.Context) error) {
 	bounded, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	err := do(bounded)
-	if err != nil && ctx.Err() == nil {
+	if err := do(bounded); err != nil && ctx.Err() == nil {
 		s.cfg.Logger.Error(failure, "error", err)
 	}
-	return err == nil
-}
-
-// releaseLost releases the configs that this host holds in the log and does not send.
-func (s *Sender) releaseLost(ctx context.Context) error {
-	s.lost.Store(false)
-	held, err := s.cfg.Log.HeldPushes(ctx, s.cfg.Holder)
-	var lost []domain.DuePush
-	for _, push := range held {
-		if !s.isSending(configKey{push.RunID, push.ID}) {
-			lost = append(lost, push)
-		}
-	}
-	if err == nil && len(lost) > 0 {
-		err = s.cfg.Log.UnclaimPushes(ctx, s.cfg.Holder, lost)
-	}
-	if err != nil {
-		s.lost.Store(true)
-	}
-	return err
 }
 
 // sendDue begins to send what is due of the runs that changed, as far as there is room.
@@ -239,25 +198,15 @@ func (s *Sender) sendDue(ctx context.Context) {
 			return nil
 		}
 		claimed, err := s.cfg.Log.ClaimPushes(claiming, s.cfg.Holder, due)
-		if err != nil {
-			s.lost.Store(true)
-		}
-		// Those that others claimed are left.
-		left := map[configKey]domain.DuePush{}
-		for _, push := range due {
-			left[configKey{push.RunID, push.ID}] = push
-		}
 		for _, push := range claimed {
-			key := configKey{push.RunID, push.ID}
-			admitted := left[key]
-			delete(left, key)
+			due = slices.DeleteFunc(due, func(other domain.DuePush) bool { return other.Key() == push.Key() })
 			s.work.Go(func() {
-				defer s.leave(admitted)
+				defer s.leave(push.Key())
 				s.send(ctx, push)
 			})
 		}
-		for _, push := range left {
-			s.leave(push)
+		for _, push := range due { // others claimed them
+			s.leave(push.Key())
 		}
 		return err
 	})
@@ -288,9 +237,9 @@ func (s *Sender) admit(due []domain.DuePush, more bool) (admitted []domain.DuePu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.more = s.more || more
-	seen := make(map[configKey]bool, len(due)) // one that waited may be found again
+	seen := make(map[string]bool, len(due)) // one that waited may be found again
 	for _, push := range due {
-		key := configKey{push.RunID, push.ID}
+		key := push.Key()
 		if _, already := s.sending[key]; already || seen[key] {
 			continue
 		}
@@ -303,7 +252,7 @@ func (s *Sender) admit(due []domain.DuePush, more bool) (admitted []domain.DuePu
 			}
 			continue
 		}
-		s.sending[key] = struct{}{}
+		s.sending[key] = push
 		s.owners[push.Owner]++
 		s.receivers[push.Receiver]++
 		admitted = append(admitted, push)
@@ -313,9 +262,10 @@ func (s *Sender) admit(due []domain.DuePush, more bool) (admitted []domain.DuePu
 
 // leave releases the slot of a config, and starts a search: there may be new events, and
 // other configs may wait for the slot.
-func (s *Sender) leave(push domain.DuePush) {
+func (s *Sender) leave(key string) {
 	s.mu.Lock()
-	delete(s.sending, configKey{push.RunID, push.ID})
+	push := s.sending[key]
+	delete(s.sending, key)
 	decrement(s.owners, push.Owner)
 	decrement(s.receivers, push.Receiver)
 	if s.more && len(s.waiting) == 0 {
@@ -331,7 +281,7 @@ func decrement(counts map[string]int, name string) {
 	}
 }
 
-func (s *Sender) isSending(key configKey) bool {
+func (s *Sender) isSending(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, sending := s.sending[key]

@@ -34,7 +34,7 @@ type PushConfig struct {
 const PushFromTask int64 = -1
 
 // Push is a config whose events a host sends. No other host does while the holder's lease
-// lasts: see Hosts.
+// lasts: see jobs.Hosts.
 type Push struct {
 	PushConfig
 	// Caller is whose rights the events are read with.
@@ -47,6 +47,9 @@ type Push struct {
 	Failing  time.Duration
 }
 
+// Key identifies the config among those of all runs.
+func (c PushConfig) Key() string { return c.RunID + "/" + c.ID }
+
 // DuePush is a config with events to send that no host holds.
 type DuePush struct {
 	RunID, ID       string
@@ -54,6 +57,9 @@ type DuePush struct {
 	// Holder is the host that held it, and is dead; "" for none.
 	Holder string
 }
+
+// Key is that of the config.
+func (d DuePush) Key() string { return d.RunID + "/" + d.ID }
 
 // PushResult is the result of a Push.
 type PushResult struct {
@@ -97,8 +103,4 @@ type PushOutbox interface {
 	AdvancePush(ctx context.Context, holder string, push Push, position int64) error
 	// ReleasePush records the result, and releases it. ErrConflict as above.
 	ReleasePush(ctx context.Context, holder string, push Push, result PushResult) error
-	// HeldPushes lists the configs that a host holds.
-	HeldPushes(ctx context.Context, holder string) ([]DuePush, error)
-	// UnclaimPushes releases configs of which nothing was sent.
-	UnclaimPushes(ctx context.Context, holder string, held []DuePush) error
 }

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"time"
 
@@ -33,7 +32,7 @@ type claimedRow struct {
 }
 
 // ClaimRuns implements domain.Hosts.
-func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) (claimed []domain.ClaimedRun, err error) {
+func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error) {
 	if len(agents) == 0 {
 		return nil, nil
 	}
@@ -47,40 +46,26 @@ WHERE t.open
 	AND t.agent IN (:agents)
 ORDER BY t.run_id
 LIMIT :limit`
+	type orphan struct{ RunID, Holder string }
 	died := 0
-	err = s.inLeaseTx(ctx, "claim runs", func(tx *sqlx.Tx) error {
-		claimed, died = nil, 0
-		var orphans []struct {
-			RunID  string
-			Holder string
-		}
+	claimed, err := claimEach(ctx, s, "claim runs", func(tx *sqlx.Tx) (orphans []orphan, err error) {
+		died = 0
 		now := s.millis()
-		err := selectIn(ctx, tx, &orphans, query, args{
+		err = selectIn(ctx, tx, &orphans, query, args{
 			"holder": holder, "now": now, "asked": now - inputTimeout.Milliseconds(), "agents": agents, "limit": limit,
 		})
-		if err != nil {
-			return err
+		return orphans, err
+	}, func(tx *sqlx.Tx, orphan orphan) (domain.ClaimedRun, error) {
+		run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
+		if err == nil && orphan.Holder != "" {
+			died++
 		}
-		for _, orphan := range orphans {
-			run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
-			if errors.Is(err, domain.ErrNotFound) {
-				continue // another host was faster
-			}
-			if err != nil {
-				return err
-			}
-			claimed = append(claimed, run)
-			if orphan.Holder != "" {
-				died++
-			}
-		}
-		return nil
+		return run, err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.observer.RunsClaimed(died)
 	}
-	s.observer.RunsClaimed(died)
-	return claimed, nil
+	return claimed, err
 }
 
 // claimRun claims a run of one host for another; ErrNotFound when that one

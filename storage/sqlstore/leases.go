@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -80,6 +81,31 @@ func (s *Store) ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, 
 		return err
 	})
 	return released, err
+}
+
+// claimEach finds jobs and claims them one by one, in one transaction. It leaves out those that
+// claim does not find any more: another process was faster.
+func claimEach[Found, Job any](ctx context.Context, s *Store, attempt string,
+	find func(tx *sqlx.Tx) ([]Found, error), claim func(tx *sqlx.Tx, found Found) (Job, error),
+) (claimed []Job, err error) {
+	err = s.inLeaseTx(ctx, attempt, func(tx *sqlx.Tx) error {
+		claimed = nil
+		found, err := find(tx)
+		for i := 0; i < len(found) && err == nil; i++ {
+			var job Job
+			switch job, err = claim(tx, found[i]); {
+			case err == nil:
+				claimed = append(claimed, job)
+			case errors.Is(err, domain.ErrNotFound):
+				err = nil
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
 }
 
 // unleased is the condition that no holder has the lease of a name, an SQL expression, at the

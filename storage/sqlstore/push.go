@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"time"
 
@@ -183,12 +182,11 @@ FROM (
 		ROW_NUMBER() OVER (PARTITION BY p.receiver ORDER BY p.due_at, p.run_id) AS turn
 	FROM push_configs p
 	JOIN tasks t ON t.run_id = p.run_id
-	LEFT JOIN leases l ON l.name = 'host/' || p.holder
 	WHERE NOT p.ended
 		AND p.due_at <= :now
 		AND (t.last_event > p.position OR NOT t.open)
 		AND p.holder <> :holder
-		AND (p.holder = '' OR l.name IS NULL OR l.expires_at <= :now)
+		AND ` + unleased("'host/' || p.holder") + `
 		` + condition + `) AS d
 ORDER BY d.turn, d.due_at
 LIMIT `
@@ -262,32 +260,21 @@ func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, l
 }
 
 // ClaimPushes implements domain.PushOutbox.
-func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) (claimed []domain.Push, err error) {
-	err = s.inLeaseTx(ctx, "claim pushes", func(tx *sqlx.Tx) error {
-		claimed = nil
-		for _, push := range due {
+func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) ([]domain.Push, error) {
+	return claimEach(ctx, s, "claim pushes", func(*sqlx.Tx) ([]domain.DuePush, error) { return due, nil },
+		func(tx *sqlx.Tx, push domain.DuePush) (domain.Push, error) {
 			// Of a config, as its last holder left it. Another host may have failed meanwhile.
 			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld+` AND due_at <= $5`,
 				push.RunID, push.ID, push.Holder, holder, s.millis())
-			if errors.Is(err, domain.ErrNotFound) {
-				continue
+			if err != nil {
+				return domain.Push{}, err
 			}
 			var row claimedPushRow
-			if err == nil {
-				err = tx.GetContext(ctx, &row, selectClaimedPush, push.RunID, push.ID)
+			if err := tx.GetContext(ctx, &row, selectClaimedPush, push.RunID, push.ID); err != nil {
+				return domain.Push{}, err
 			}
-			if err != nil {
-				return err
-			}
-			read, err := row.push(s.millis())
-			if err != nil {
-				return err
-			}
-			claimed = append(claimed, read)
-		}
-		return nil
-	})
-	return claimed, err
+			return row.push(s.millis())
+		})
 }
 
 // AdvancePush implements domain.PushOutbox.
@@ -313,28 +300,5 @@ SET holder = '', position = $4, due_at = $5, ended = $6,
 	failures = CASE WHEN NOT $7 THEN 0 WHEN position = $4 THEN failures + 1 ELSE 1 END,
 	failing_since = CASE WHEN NOT $7 THEN 0 WHEN position = $4 AND failing_since > 0 THEN failing_since ELSE $8 END`+whereHeld,
 			push.RunID, push.ID, holder, result.Position, due, result.Ended, result.Failed, now.UnixMilli()))
-	})
-}
-
-// HeldPushes implements domain.PushOutbox.
-func (s *Store) HeldPushes(ctx context.Context, holder string) (held []domain.DuePush, err error) {
-	err = s.SelectContext(ctx, &held, `
-SELECT p.run_id, p.id, r.owner, p.receiver, p.holder
-FROM push_configs p
-JOIN runs r ON r.id = p.run_id
-WHERE p.holder = $1
-	AND NOT p.ended`, holder)
-	return held, wrap("list the pushes of a host", err)
-}
-
-// UnclaimPushes implements domain.PushOutbox.
-func (s *Store) UnclaimPushes(ctx context.Context, holder string, held []domain.DuePush) error {
-	return s.inLeaseTx(ctx, "unclaim pushes", func(tx *sqlx.Tx) error {
-		for _, push := range held {
-			if _, err := exec(ctx, tx, `UPDATE push_configs SET holder = ''`+whereHeld, push.RunID, push.ID, holder); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }

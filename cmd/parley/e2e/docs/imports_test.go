@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"a2aserver/jsonrpc": {"internal/domain", "internal/jsonscan", "internal/jsontext"},
 	"a2aserver/modes":   {"internal/jsontext"},
 	"a2aserver/params":  {"internal/domain", "internal/jsonscan"},
-	"a2aserver/push":    {"internal/domain", "internal/retry", "internal/safehttp", "internal/seal"},
+	"a2aserver/push":    {"internal/domain", "internal/jobs", "internal/retry", "internal/safehttp", "internal/seal"},
 	"rest":              {"internal/..."},
 	"rest/middleware":   {"internal/slogctx", "internal/sse"},
 	"agents":            {"internal/domain", "llm", "internal/jsontext", "internal/locale", "internal/lru", "internal/retry"},
