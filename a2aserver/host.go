@@ -171,7 +171,7 @@ type Host struct {
 	// descriptions of many datasets.
 	inferring *fair.Queue
 	// lease is that of this host, nil before it starts, and takeover the loop that claims runs.
-	lease    atomic.Pointer[jobs.Lease]
+	lease    atomic.Pointer[domain.Lease]
 	takeover *jobs.Loop
 	// streams counts the open streams of each user.
 	streams fair.Counter

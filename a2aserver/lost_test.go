@@ -16,7 +16,6 @@ import (
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
-	"parley/internal/jobs"
 	"parley/storage/sqlstore"
 )
 
@@ -140,7 +139,7 @@ type partedLog struct {
 	brokenLog
 }
 
-func (l *partedLog) RenewLease(ctx context.Context, lease jobs.Lease, ttl time.Duration) error {
+func (l *partedLog) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error {
 	l.mu.Lock()
 	parted := l.broken
 	l.mu.Unlock()

@@ -115,9 +115,9 @@ func (i NewIngestion) Each(dataset string) iter.Seq2[string, NewIngestion] {
 
 // IngestionJob is an ingestion that was claimed, with all that doing it takes.
 type IngestionJob struct {
-	ID    string
-	Fence int64
-	Mode  IngestMode
+	Lease
+	ID   string
+	Mode IngestMode
 	// Caller is on whose behalf it runs.
 	Caller    Caller
 	DatasetID string
@@ -127,9 +127,9 @@ type IngestionJob struct {
 
 // IngestionEnd completes an ingestion that is still the claimant's.
 type IngestionEnd struct {
-	ID    string
-	Fence int64
-	Rows  int64
+	Lease
+	ID   string
+	Rows int64
 	// Report says how the files were read.
 	Report IngestReport
 }

@@ -27,9 +27,8 @@ func CheckComment(comment string) string { return CheckText(comment, maxComment)
 // RatingLease is the exclusive right to rate a run, so that the record and the tracing
 // store are written in the same order.
 type RatingLease struct {
+	Lease
 	RunID string
-	// Fence is greater for each later lease of the run.
-	Fence int64
 	// Day is the one under which the tracing store must keep the rating, in the form
 	// 2006-01-02: today, or a later one that another clock has used. "" without a
 	// tracing store.
@@ -42,7 +41,8 @@ type RatingLease struct {
 // Ratings stores how runs were rated, one rating each. A run that the caller may not see
 // is not found.
 type Ratings interface {
-	// AcquireRating acquires the lease to rate a run. ErrRunNotCompleted when the run is
+	// AcquireRating acquires the lease to rate a run. Its day is among the former days of later
+	// leases, unless a rating is saved, since the tracing store may have a score. ErrRunNotCompleted when the run is
 	// not completed, ErrConflict while another caller has the lease. today is "" without
 	// a tracing store.
 	AcquireRating(ctx context.Context, caller Caller, runID, today string, ttl time.Duration) (RatingLease, error)
@@ -50,9 +50,8 @@ type Ratings interface {
 	// ErrConflict when the lease has expired. A rating without a score leaves the record
 	// of an earlier score as it is.
 	SaveRating(ctx context.Context, caller Caller, lease RatingLease, rating Rating) error
-	// ReleaseRating ends a lease without a rating. Its day is among the former days of
-	// later leases, since the tracing store may have a score.
-	ReleaseRating(ctx context.Context, lease RatingLease) error
+	// RenewLease with 0 ends the lease without a rating: see jobs.Leases.
+	RenewLease(ctx context.Context, lease Lease, ttl time.Duration) error
 	// Rating returns the rating of a run; ErrNotFound when it has none.
 	Rating(ctx context.Context, caller Caller, runID string) (Rating, error)
 }

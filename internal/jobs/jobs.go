@@ -21,25 +21,18 @@ import (
 	"parley/internal/domain"
 )
 
-// Lease is the right of one holder to a job, for a time.
-type Lease struct {
-	Name string
-	// Fence is greater for each later lease of the name.
-	Fence int64
-}
-
 // HostLease is the name of the lease of a host.
 func HostLease(host string) string { return "host/" + host }
 
 // Leases stores leases.
 type Leases interface {
 	// AcquireLease acquires a lease for ttl. ErrConflict while another holder has it.
-	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error)
+	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error)
 	// RenewLease extends a lease to ttl from now. ErrConflict if another holder
 	// acquired it meanwhile.
-	RenewLease(ctx context.Context, lease Lease, ttl time.Duration) error
+	RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error
 	// ReleaseLease lets others acquire a lease. ErrConflict as above.
-	ReleaseLease(ctx context.Context, lease Lease) error
+	ReleaseLease(ctx context.Context, lease domain.Lease) error
 }
 
 // Kind is a kind of job that hosts hold by their own lease.

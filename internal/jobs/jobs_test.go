@@ -22,13 +22,13 @@ type silentLeases struct {
 	end       chan struct{}
 }
 
-func (l *silentLeases) AcquireLease(_ context.Context, name, _ string, ttl time.Duration) (jobs.Lease, error) {
+func (l *silentLeases) AcquireLease(_ context.Context, name, _ string, ttl time.Duration) (domain.Lease, error) {
 	l.expiresAt = time.Now().Add(ttl)
 	time.Sleep(ttl / 10) // the answer takes a while
-	return jobs.Lease{Name: name}, nil
+	return domain.Lease{Name: name}, nil
 }
 
-func (l *silentLeases) RenewLease(_ context.Context, _ jobs.Lease, ttl time.Duration) error {
+func (l *silentLeases) RenewLease(_ context.Context, _ domain.Lease, ttl time.Duration) error {
 	if l.renewals.Add(1) > l.answered {
 		<-l.end
 		return domain.ErrUnavailable
@@ -38,7 +38,7 @@ func (l *silentLeases) RenewLease(_ context.Context, _ jobs.Lease, ttl time.Dura
 	return nil
 }
 
-func (l *silentLeases) ReleaseLease(context.Context, jobs.Lease) error { return nil }
+func (l *silentLeases) ReleaseLease(context.Context, domain.Lease) error { return nil }
 
 // The context of a task ends before its lease does, though a renewal has no answer.
 func TestRenewalWithoutAnswer(t *testing.T) {
@@ -67,13 +67,13 @@ func TestRenewalWithoutAnswer(t *testing.T) {
 // takenLeases are leases that another process acquires while the task is done.
 type takenLeases struct{ jobs.Leases }
 
-func (takenLeases) AcquireLease(context.Context, string, string, time.Duration) (jobs.Lease, error) {
-	return jobs.Lease{}, nil
+func (takenLeases) AcquireLease(context.Context, string, string, time.Duration) (domain.Lease, error) {
+	return domain.Lease{}, nil
 }
-func (takenLeases) RenewLease(context.Context, jobs.Lease, time.Duration) error {
+func (takenLeases) RenewLease(context.Context, domain.Lease, time.Duration) error {
 	return domain.ErrConflict
 }
-func (takenLeases) ReleaseLease(context.Context, jobs.Lease) error { return domain.ErrConflict }
+func (takenLeases) ReleaseLease(context.Context, domain.Lease) error { return domain.ErrConflict }
 
 // The error of a task is returned although its lease is lost, unless it comes from that.
 func TestErrorWithLostLease(t *testing.T) {

@@ -163,7 +163,7 @@ func (d *Datasets) ingest(ctx context.Context, job domain.IngestionJob, short bo
 	defer done()
 	a := addition{
 		caller: job.Caller, datasetID: job.DatasetID, dir: dir, replace: job.Mode == domain.IngestReplace, options: job.Options,
-		ingestion: &domain.IngestionEnd{ID: job.ID, Fence: job.Fence}, short: short,
+		ingestion: &domain.IngestionEnd{ID: job.ID, Lease: job.Lease}, short: short,
 	}
 	err = d.addWithLease(ctx, job, &a)
 	if err != nil && errors.Is(context.Cause(ctx), errLong) {

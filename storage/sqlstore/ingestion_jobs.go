@@ -60,8 +60,6 @@ type jobRow struct {
 	Options     jsonText[domain.IngestOptions]
 }
 
-func ingestionLease(id string) string { return "ingestion/" + id }
-
 // ClaimIngestion implements domain.Ingestions.
 func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, smallest bool, except []string) (domain.IngestionJob, error) {
 	query := nextIngestion
@@ -86,7 +84,7 @@ func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Dur
 		if err != nil {
 			return err
 		}
-		fence, _, err := s.acquireLease(ctx, tx, ingestionLease(row.ID), holder, ttl)
+		lease, _, err := s.acquireLease(ctx, tx, "ingestion/"+row.ID, holder, ttl)
 		if err != nil {
 			return err
 		}
@@ -104,8 +102,8 @@ WHERE id = $1
 		}
 		attempts = row.Attempts + 1
 		job = domain.IngestionJob{
+			Lease:     lease,
 			ID:        row.ID,
-			Fence:     fence,
 			Mode:      row.Mode,
 			Caller:    domain.Caller{Username: row.StartedBy, Restriction: row.Restriction},
 			DatasetID: row.DatasetID,
@@ -130,7 +128,7 @@ func waitingJob(ctx context.Context, tx *sqlx.Tx, query string, now int64, excep
 // RenewIngestion implements domain.Ingestions.
 func (s *Store) RenewIngestion(ctx context.Context, job domain.IngestionJob, ttl time.Duration, bytes, rows int64) error {
 	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
-		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, ttl); err != nil {
+		if err := s.renewLease(ctx, tx, job.Lease, ttl); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -145,7 +143,7 @@ WHERE id = $1
 func (s *Store) ReleaseIngestion(ctx context.Context, job domain.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
 		// The lease stays, so that its fence continues to increase.
-		if err := s.renewLease(ctx, tx, ingestionLease(job.ID), job.Fence, 0); err != nil {
+		if err := s.renewLease(ctx, tx, job.Lease, 0); err != nil {
 			return err
 		}
 		return execOne(ctx, tx, `
@@ -159,7 +157,7 @@ WHERE id = $1
 // FailIngestion implements domain.Ingestions.
 func (s *Store) FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error {
 	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
-		if err := deleteLease(ctx, tx, ingestionLease(job.ID), job.Fence); err != nil {
+		if err := deleteLease(ctx, tx, job.Lease); err != nil {
 			return err
 		}
 		// It may have been deleted with its dataset.
@@ -179,7 +177,7 @@ WHERE id = $1
 // completeIngestion ends an ingestion in the transaction that makes its rows
 // visible as a version, and gives how many bytes it has read.
 func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, end domain.IngestionEnd) (bytes int64, err error) {
-	if err := deleteLease(ctx, tx, ingestionLease(end.ID), end.Fence); err != nil {
+	if err := deleteLease(ctx, tx, end.Lease); err != nil {
 		return 0, err
 	}
 	message, err := rowsChanged(ctx, tx, datasetID, version)

@@ -125,7 +125,7 @@ func TestIngestionLife(t *testing.T) {
 		}
 
 		change := domain.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{w.file(5)},
-			Ingestion: &domain.IngestionEnd{ID: id, Fence: job.Fence, Rows: 5, Report: domain.IngestReport{
+			Ingestion: &domain.IngestionEnd{ID: id, Lease: job.Lease, Rows: 5, Report: domain.IngestReport{
 				Encoding: "utf-16", HeaderRow: 2, Columns: []domain.ColumnReport{{Name: "n", Type: "BIGINT", Unit: "€", MisfitLines: []int64{7}}},
 				Warnings: []domain.IngestWarning{{Line: 3, Message: "NUL: \x00"}},
 			}}}
@@ -138,7 +138,7 @@ func TestIngestionLife(t *testing.T) {
 		job, err = w.ClaimIngestion(ctx, "me", time.Hour, false, nil)
 		w.must(err)
 		w.must(w.CommitVersion(ctx, domain.VersionChange{Caller: job.Caller, DatasetID: w.data().ID, Have: oneColumn, Columns: oneColumn, Add: []domain.DataFile{w.file(7)},
-			Ingestion: &domain.IngestionEnd{ID: second, Fence: job.Fence, Rows: 7}}))
+			Ingestion: &domain.IngestionEnd{ID: second, Lease: job.Lease, Rows: 7}}))
 		if got := w.ingestion(second); got.StatusMessage != "now 12 rows (was 5)" {
 			t.Errorf("appended: %+v", got)
 		}
@@ -203,7 +203,7 @@ func TestIngestionTakenOver(t *testing.T) {
 		}
 		file := w.file(5)
 		late := domain.VersionChange{Caller: slow.Caller, DatasetID: w.data().ID, Columns: oneColumn, Add: []domain.DataFile{file},
-			Ingestion: &domain.IngestionEnd{ID: id, Fence: slow.Fence, Rows: 5}}
+			Ingestion: &domain.IngestionEnd{ID: id, Lease: slow.Lease, Rows: 5}}
 		for name, err := range map[string]error{
 			"renew":  w.RenewIngestion(ctx, slow, time.Hour, 1, 1),
 			"fail":   w.FailIngestion(ctx, slow, "late"),

@@ -133,7 +133,7 @@ func TestCommitIsForWhoMayWrite(t *testing.T) {
 		two, err := w.DatasetData(ctx, user("alice"), dsRef("alice", "ns", "two"))
 		w.must(err)
 		change := domain.VersionChange{Caller: job.Caller, DatasetID: two.ID, Columns: oneColumn, Add: []domain.DataFile{w.file(1)},
-			Ingestion: &domain.IngestionEnd{ID: id, Fence: job.Fence, Rows: 1}}
+			Ingestion: &domain.IngestionEnd{ID: id, Lease: job.Lease, Rows: 1}}
 		if err := w.CommitVersion(ctx, change); err == nil {
 			t.Error("an ingestion was completed by another dataset's rows")
 		}

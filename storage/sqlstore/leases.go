@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -19,10 +20,9 @@ const storedAfterExpiry = 24 * time.Hour
 
 // AcquireLease implements jobs.Leases. It deletes the leases of the same kind whose holders died
 // long ago.
-func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (jobs.Lease, error) {
-	lease := jobs.Lease{Name: name}
-	err := s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
-		lease.Fence, _, err = s.acquireLease(ctx, tx, name, holder, ttl)
+func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (lease domain.Lease, err error) {
+	err = s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
+		lease, _, err = s.acquireLease(ctx, tx, name, holder, ttl)
 		if err == nil {
 			kind, _, _ := strings.Cut(name, "/")
 			_, err = exec(ctx, tx, `DELETE FROM leases WHERE name LIKE $1 AND expires_at < $2`,
@@ -34,21 +34,21 @@ func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.
 }
 
 // RenewLease implements jobs.Leases. It also sets the clock, since it is called now and then.
-func (s *Store) RenewLease(ctx context.Context, lease jobs.Lease, ttl time.Duration) error {
+func (s *Store) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error {
 	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
 		if s.clock != nil {
 			if err := s.clock.sync(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return s.renewLease(ctx, tx, lease.Name, lease.Fence, ttl)
+		return s.renewLease(ctx, tx, lease, ttl)
 	})
 }
 
 // ReleaseLease implements jobs.Leases.
-func (s *Store) ReleaseLease(ctx context.Context, lease jobs.Lease) error {
+func (s *Store) ReleaseLease(ctx context.Context, lease domain.Lease) error {
 	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
-		return deleteLease(ctx, tx, lease.Name, lease.Fence)
+		return deleteLease(ctx, tx, lease)
 	})
 }
 
@@ -122,39 +122,32 @@ func (s *Store) ExpireLeases(ctx context.Context) error {
 
 // acquireLease acquires a lease that is free; ErrConflict when it is held.
 // The fence grows with each holder. It begins with the time, so that it grows although
-// leases are deleted. Without a new holder it gives the last one.
-func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (fence int64, holder string, err error) {
+// leases are deleted. Without a new holder it returns the last one.
+func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (lease domain.Lease, holder string, err error) {
 	now := s.now()
-	var acquired []struct {
-		Fence  int64
-		Holder string
-	}
-	err = tx.SelectContext(ctx, &acquired, `
+	err = tx.QueryRowxContext(ctx, `
 INSERT INTO leases (name, holder, fence, expires_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (name) DO UPDATE
 SET holder = CASE WHEN excluded.holder = '' THEN leases.holder ELSE excluded.holder END,
 	fence = leases.fence + 1, expires_at = excluded.expires_at
 WHERE leases.expires_at <= $5
-RETURNING fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).UnixMilli(), now.UnixMilli())
-	if err != nil {
-		return 0, "", err
+RETURNING name, fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).UnixMilli(), now.UnixMilli()).Scan(&lease.Name, &lease.Fence, &holder)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = domain.ErrConflict
 	}
-	if len(acquired) == 0 {
-		return 0, "", domain.ErrConflict
-	}
-	return acquired[0].Fence, acquired[0].Holder, nil
+	return lease, holder, err
 }
 
-// renewLease extends a lease with this fence; ErrConflict when it has another by now.
-func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64, ttl time.Duration) error {
+// renewLease extends a lease; ErrConflict when another holder has it by now.
+func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease, ttl time.Duration) error {
 	return orConflict(execOne(ctx, tx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND fence = $2`,
-		name, fence, s.now().Add(ttl).UnixMilli()))
+		lease.Name, lease.Fence, s.now().Add(ttl).UnixMilli()))
 }
 
 // deleteLease releases a lease; ErrConflict as above.
-func deleteLease(ctx context.Context, tx *sqlx.Tx, name string, fence int64) error {
-	return orConflict(execOne(ctx, tx, `DELETE FROM leases WHERE name = $1 AND fence = $2`, name, fence))
+func deleteLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease) error {
+	return orConflict(execOne(ctx, tx, `DELETE FROM leases WHERE name = $1 AND fence = $2`, lease.Name, lease.Fence))
 }
 
 // serverClock is the clock of PostgreSQL, which all replicas use, because they compare each

@@ -100,10 +100,10 @@ func TestLeasedTaskOfMany(t *testing.T) {
 // noted remembers the lease that was acquired.
 type noted struct {
 	*sqlstore.Store
-	lease jobs.Lease
+	lease domain.Lease
 }
 
-func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (jobs.Lease, error) {
+func (n *noted) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error) {
 	var err error
 	n.lease, err = n.Store.AcquireLease(ctx, name, holder, ttl)
 	return n.lease, err

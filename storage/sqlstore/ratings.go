@@ -13,10 +13,6 @@ import (
 	"parley/internal/domain"
 )
 
-// ratingLease names a lease. Its holder is the days, separated by blanks, under which
-// the tracing store may have a rating that is not recorded: it outlives an expired lease.
-func ratingLease(runID string) string { return "rating/" + runID }
-
 var (
 	selectRating = parse(`SELECT t.run_id, t.thumbs_up, t.comment, t.score_id, t.score_day` + fromRatings + ` AND r.id = :run`)
 	upsertRating = parse(`
@@ -29,7 +25,9 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`)
 )
 
-// AcquireRating implements domain.Ratings.
+// AcquireRating implements domain.Ratings. The holder of the lease is the days, separated by
+// blanks, under which the tracing store may have a rating that is not recorded: it outlives an
+// expired lease. They are written before anything is sent there.
 func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (lease domain.RatingLease, err error) {
 	err = s.inTx(ctx, "acquire rating", func(tx *sqlx.Tx) error {
 		run, err := readRun(ctx, tx, caller, runID)
@@ -39,43 +37,35 @@ func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, 
 		if run.Status != domain.RunCompleted {
 			return domain.Errorf(domain.ErrRunNotCompleted, "only a completed run can be rated; this one is %s", run.Status)
 		}
-		lease, err = s.acquireRatingLease(ctx, tx, caller, runID, today, ttl)
+		var earlier string
+		lease = domain.RatingLease{RunID: runID}
+		lease.Lease, earlier, err = s.acquireLease(ctx, tx, "rating/"+runID, "", ttl)
+		if err != nil || today == "" {
+			return err
+		}
+		// Nobody else changes what is read now.
+		rated, err := readRating(ctx, tx, caller, runID)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		days := strings.Fields(earlier + " " + rated.ScoreDay)
+		slices.Sort(days)
+		days = slices.Compact(days)
+		if len(days) == 0 || today > days[len(days)-1] {
+			days = append(days, today)
+		}
+		last := len(days) - 1
+		lease.Day, lease.Former = days[last], days[:last]
+		_, err = exec(ctx, tx, `UPDATE leases SET holder = $2 WHERE name = $1`, lease.Name, strings.Join(days, " "))
 		return err
 	})
-	return lease, err
-}
-
-// acquireRatingLease acquires the lease, and writes into it the days under which the
-// tracing store may have a rating, before anything is sent there. Nobody else changes
-// what is read afterwards.
-func (s *Store) acquireRatingLease(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, runID, today string, ttl time.Duration) (domain.RatingLease, error) {
-	lease := domain.RatingLease{RunID: runID}
-	var earlier string
-	var err error
-	lease.Fence, earlier, err = s.acquireLease(ctx, tx, ratingLease(runID), "", ttl)
-	if err != nil || today == "" {
-		return lease, err
-	}
-	rated, err := readRating(ctx, tx, caller, runID)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return lease, err
-	}
-	days := strings.Fields(earlier + " " + rated.ScoreDay)
-	slices.Sort(days)
-	days = slices.Compact(days)
-	if len(days) == 0 || today > days[len(days)-1] {
-		days = append(days, today)
-	}
-	last := len(days) - 1
-	lease.Day, lease.Former = days[last], days[:last]
-	_, err = exec(ctx, tx, `UPDATE leases SET holder = $2 WHERE name = $1`, ratingLease(runID), strings.Join(days, " "))
 	return lease, err
 }
 
 // SaveRating implements domain.Ratings.
 func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease domain.RatingLease, rating domain.Rating) error {
 	return s.inTx(ctx, "save rating", func(tx *sqlx.Tx) error {
-		if err := deleteLease(ctx, tx, ratingLease(lease.RunID), lease.Fence); err != nil {
+		if err := deleteLease(ctx, tx, lease.Lease); err != nil {
 			return err
 		}
 		err := upsertRating.execOne(ctx, tx, by(caller, args{
@@ -83,17 +73,6 @@ func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease doma
 			"score_id": rating.ScoreID, "score_day": rating.ScoreDay, "now": s.millis()}))
 		if isForeignKeyViolation(err) {
 			return domain.ErrNotFound // the run has gone just now
-		}
-		return err
-	})
-}
-
-// ReleaseRating implements domain.Ratings.
-func (s *Store) ReleaseRating(ctx context.Context, lease domain.RatingLease) error {
-	return s.inTx(ctx, "release rating", func(tx *sqlx.Tx) error {
-		err := s.renewLease(ctx, tx, ratingLease(lease.RunID), lease.Fence, 0)
-		if errors.Is(err, domain.ErrConflict) {
-			return nil // it has expired
 		}
 		return err
 	})

@@ -128,21 +128,23 @@ func TestRatingTurns(t *testing.T) {
 		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-01", time.Minute); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("a second lease: got %v", err)
 		}
-		w.must(w.ReleaseRating(ctx, first))
+		w.must(w.RenewLease(ctx, first.Lease, 0))
 		second := begin("2026-01-03", "2026-01-03", "2026-01-01")
 		if err := w.SaveRating(ctx, alice, first, domain.Rating{RunID: run}); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("end an expired lease: got %v", err)
 		}
-		w.must(w.ReleaseRating(ctx, first)) // takes nothing from the second
+		if err := w.RenewLease(ctx, first.Lease, 0); !errors.Is(err, domain.ErrConflict) {
+			t.Errorf("release a lease of another: got %v", err)
+		}
 		if _, err := w.AcquireRating(ctx, alice, run, "2026-01-03", time.Minute); !errors.Is(err, domain.ErrConflict) {
 			t.Errorf("a third lease: got %v", err)
 		}
-		w.must(w.ReleaseRating(ctx, second))
+		w.must(w.RenewLease(ctx, second.Lease, 0))
 		// A clock that is behind does not go back to a day that is to be deleted.
 		third := begin("2026-01-02", "2026-01-03", "2026-01-01")
 		w.must(w.SaveRating(ctx, alice, third, domain.Rating{RunID: run, ScoreID: "x", ScoreDay: third.Day}))
-		w.must(w.ReleaseRating(ctx, begin("2026-01-03", "2026-01-03")))
-		w.must(w.ReleaseRating(ctx, begin("2026-01-04", "2026-01-04", "2026-01-03")))
+		w.must(w.RenewLease(ctx, begin("2026-01-03", "2026-01-03").Lease, 0))
+		w.must(w.RenewLease(ctx, begin("2026-01-04", "2026-01-04", "2026-01-03").Lease, 0))
 
 		// A process that dies leaves a lease that expires.
 		_, err := w.AcquireRating(ctx, alice, run, "2026-01-05", -time.Second)

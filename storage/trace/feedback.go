@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/jobs"
 	"parley/internal/retry"
 )
 
@@ -16,9 +17,8 @@ const (
 	// process dies.
 	rateTimeout = 15 * time.Second
 	leaseTime   = 30 * time.Second
-	// leaseTimeout bounds the wait for the lease, releaseTimeout its release.
-	leaseTimeout   = 20 * time.Second
-	releaseTimeout = 5 * time.Second
+	// leaseTimeout bounds the wait for the lease.
+	leaseTimeout = 20 * time.Second
 )
 
 // FeedbackConfig is the configuration of Feedback.
@@ -60,8 +60,13 @@ func (f *Feedback) Rate(ctx context.Context, caller domain.Caller, rating domain
 		}
 		err = f.cfg.Records.SaveRating(work, caller, lease, rating)
 	}
-	if err != nil {
-		f.release(ctx, lease)
+	if err == nil {
+		return nil
+	}
+	// Others can rate the run at once, before the lease expires.
+	released := jobs.Release(ctx, func(ctx context.Context) error { return f.cfg.Records.RenewLease(ctx, lease.Lease, 0) })
+	if released != nil && !errors.Is(released, domain.ErrConflict) {
+		f.cfg.Log.WarnContext(ctx, "rating lease not released", "run", lease.RunID, "error", released)
 	}
 	return err
 }
@@ -98,13 +103,4 @@ func (f *Feedback) score(ctx context.Context, lease domain.RatingLease, rating d
 		err = f.cfg.Langfuse.remove(ctx, lease.RunID, lease.Former[i])
 	}
 	return err
-}
-
-// release lets others rate the run at once, before the lease expires.
-func (f *Feedback) release(ctx context.Context, lease domain.RatingLease) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
-	if err := f.cfg.Records.ReleaseRating(ctx, lease); err != nil {
-		f.cfg.Log.WarnContext(ctx, "rating lease not released", "run", lease.RunID, "error", err)
-	}
 }

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 	"storage/profile":   {"internal/domain"},
 	"storage/retention": {"internal/domain", "internal/jobs"},
 	"storage/sqlstore":  {"internal/domain", "internal/jobs", "storage/profile"},
-	"storage/trace":     {"internal/domain", "internal/retry"},
+	"storage/trace":     {"internal/domain", "internal/jobs", "internal/retry"},
 	"storage/uploads":   {"internal/domain"},
 	"internal":          {},
 }
