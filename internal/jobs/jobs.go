@@ -28,8 +28,8 @@ func HostLease(host string) string { return "host/" + host }
 type Leases interface {
 	// AcquireLease acquires a lease for ttl. ErrConflict while another holder has it.
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (domain.Lease, error)
-	// RenewLease extends a lease to ttl from now. ErrConflict if another holder
-	// acquired it meanwhile.
+	// RenewLease extends a lease to ttl from now; 0 releases it, but keeps its fence and holder.
+	// ErrConflict if another holder acquired it meanwhile.
 	RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error
 	// ReleaseLease lets others acquire a lease. ErrConflict as above.
 	ReleaseLease(ctx context.Context, lease domain.Lease) error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -97,4 +98,85 @@ func TestErrorWithLostLease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A loop searches at once, after each interval and when woken, until its context ends.
+func TestLoop(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		loop, start := jobs.NewLoop(time.Minute), time.Now()
+		var searches []string
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			loop.Run(ctx, func(woken bool) { searches = append(searches, fmt.Sprint(time.Since(start), woken)) })
+		}()
+		time.Sleep(90 * time.Second)
+		loop.Wake()
+		time.Sleep(45 * time.Second)
+		cancel()
+		<-ended
+		for range 3 {
+			loop.Wake() // does not block
+		}
+		loop.Run(ctx, func(bool) { t.Error("searched after the end") })
+		if want := []string{"0s false", "1m0s false", "1m30s true", "2m0s false"}; !slices.Equal(searches, want) {
+			t.Errorf("searches: %q", searches)
+		}
+	})
+}
+
+// A job with a fence continues while renewals fail; each has a limited time. It ends when
+// another holder has its lease.
+func TestFencedJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start, renewals := time.Now(), 0
+		renewal := jobs.Renewal{TTL: time.Minute, Interval: time.Second, Fenced: true, Renew: func(ctx context.Context) error {
+			if renewals++; renewals <= 100 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return fmt.Errorf("renew: %w", domain.ErrConflict)
+		}}
+		err := renewal.Hold(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if want := 100*(time.Second+time.Minute/4) + time.Second; !errors.Is(err, domain.ErrConflict) || time.Since(start) != want {
+			t.Errorf("%v after %v, want %v", err, time.Since(start), want)
+		}
+	})
+}
+
+// The error of a job counts, unless its lease ended it; so does the end of its caller.
+func TestErrorOfHeldJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		renewal := jobs.Renewal{TTL: time.Minute, Renew: func(context.Context) error { return domain.ErrUnavailable }}
+		failure := errors.New("disk full")
+		if err := renewal.Hold(t.Context(), func(context.Context) error { return failure }); !errors.Is(err, failure) {
+			t.Errorf("failed: %v", err)
+		}
+		if err := renewal.Hold(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return nil }); err != nil {
+			t.Errorf("done although the lease expired: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := renewal.Hold(ctx, func(ctx context.Context) error { <-ctx.Done(); return failure })
+		if !errors.Is(err, failure) {
+			t.Errorf("stopped: %v", err)
+		}
+		released := jobs.Release(ctx, func(ctx context.Context) error {
+			if ctx.Err() != nil {
+				t.Error("the release has no time")
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if !errors.Is(released, context.DeadlineExceeded) {
+			t.Errorf("a release without a response: %v", released)
+		}
+	})
 }

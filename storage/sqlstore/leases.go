@@ -139,10 +139,14 @@ RETURNING name, fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).U
 	return lease, holder, err
 }
 
-// renewLease extends a lease; ErrConflict when another holder has it by now.
+// renewLease extends a lease; ErrConflict when another holder has it by now. One without a ttl is
+// free for all processes at once, also for those whose clock is a little behind.
 func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease, ttl time.Duration) error {
-	return orConflict(execOne(ctx, tx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND fence = $2`,
-		lease.Name, lease.Fence, s.now().Add(ttl).UnixMilli()))
+	expires := int64(0)
+	if ttl > 0 {
+		expires = s.now().Add(ttl).UnixMilli()
+	}
+	return orConflict(execOne(ctx, tx, `UPDATE leases SET expires_at = $3 WHERE name = $1 AND fence = $2`, lease.Name, lease.Fence, expires))
 }
 
 // deleteLease releases a lease; ErrConflict as above.
