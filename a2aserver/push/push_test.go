@@ -197,6 +197,20 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
+// A host that holds a config by the log alone, because the response to its claim was lost, sends
+// it all the same.
+func TestLostClaim(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w, to := newWorld(t, store), newReceiver(t, accept)
+		run := w.run()
+		w.config(run, "a", to.URL, push.Secrets{})
+		w.claim("host")
+		w.sender("host")
+		to.waitFor(t, "0")
+	})
+}
+
 // Several hosts on one database send each event once, in order.
 func TestSeveralHosts(t *testing.T) {
 	t.Parallel()
