@@ -80,10 +80,16 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Dura
 
 func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Duration, except []string) (job domain.IngestionJob, attempts int64, err error) {
 	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
-		row, err := waitingJob(ctx, tx, query, s.millis(), except)
+		var rows []jobRow
+		// No name is empty: it keeps the list from being empty.
+		err := selectIn(ctx, tx, &rows, query, args{"now": s.millis(), "except": append([]string{""}, except...)})
 		if err != nil {
 			return err
 		}
+		if len(rows) == 0 {
+			return domain.ErrNotFound
+		}
+		row := rows[0]
 		lease, _, err := s.acquireLease(ctx, tx, "ingestion/"+row.ID, holder, ttl)
 		if err != nil {
 			return err
@@ -113,16 +119,6 @@ WHERE id = $1
 		return nil
 	})
 	return job, attempts, err
-}
-
-func waitingJob(ctx context.Context, tx *sqlx.Tx, query string, now int64, except []string) (row jobRow, err error) {
-	// No name is empty: it keeps the list from being empty.
-	text, values, err := expand(query, args{"now": now, "except": append([]string{""}, except...)})
-	if err != nil {
-		return row, err
-	}
-	err = tx.GetContext(ctx, &row, text, values...)
-	return row, err
 }
 
 // RenewIngestion implements domain.Ingestions.
