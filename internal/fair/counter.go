@@ -51,10 +51,3 @@ func (c *Counter) Total() (total int) {
 	}
 	return total
 }
-
-// Count returns how many a user has open.
-func (c *Counter) Count(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.open[name]
-}
