@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/auth"
+	"parley/internal/baseurl"
 	"parley/internal/domain"
 )
 
 // Ask starts a run for a question that did not come over A2A. A conversation that it
-// names must exist. Follow gives the run's progress.
+// names must exist; a namespace that it does not name is found as over A2A. Follow gives the
+// run's progress.
 func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
 	s, ok := h.services[question.Agent]
 	if !ok {
@@ -23,9 +26,42 @@ func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Qu
 	message.Metadata = question.Metadata()
 	r, err := s.ask(ctx, domain.RunRequest{Caller: caller, Question: question}, message, nil, true)
 	if err != nil {
-		return domain.RunRequest{}, err
+		return domain.RunRequest{}, invalidFor("the question", err)
 	}
 	return r.request, r.waitCommitted(ctx)
+}
+
+// invalidFor returns ErrInvalid for the invalid params of A2A, whose fields are those of A2A.
+func invalidFor(what string, err error) error {
+	if !errors.Is(err, a2a.ErrInvalidParams) {
+		return err
+	}
+	if invalid, ok := errors.AsType[*domain.Error](err); ok {
+		return domain.Errorf(domain.ErrInvalid, "%s", invalid.Message)
+	}
+	if invalid, ok := errors.AsType[*a2a.Error](err); ok {
+		return domain.Errorf(domain.ErrInvalid, "%s", invalid.Message)
+	}
+	return domain.Errorf(domain.ErrInvalid, "%s is not valid", what)
+}
+
+// Examples returns questions about a dataset that the agents answer. ErrNotFound when the caller
+// may not read its namespace.
+func (h *Host) Examples(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]string, error) {
+	s, ok := h.services[h.cfg.DefaultAgent]
+	if !ok {
+		return nil, nil
+	}
+	card, err := s.agent.NamespaceCard(ctx, caller, baseurl.From(ctx), domain.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	for _, skill := range card.Skills {
+		if strings.EqualFold(skill.ID, ref.Name) {
+			return skill.Examples, nil
+		}
+	}
+	return nil, nil
 }
 
 // Stop cancels one of the caller's runs before it is deleted, so that its followers

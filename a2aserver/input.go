@@ -137,13 +137,8 @@ func (h *Host) Answer(ctx context.Context, caller domain.Caller, runID, answer s
 		return domain.Errorf(domain.ErrConflict, "the run does not wait for an answer")
 	case errors.Is(err, a2a.ErrTaskNotFound):
 		return domain.ErrNotFound
-	case errors.Is(err, a2a.ErrInvalidParams):
-		if invalid, ok := errors.AsType[*domain.Error](err); ok {
-			return domain.Errorf(domain.ErrInvalid, "%s", invalid.Message) // its fields are those of A2A
-		}
-		return domain.Errorf(domain.ErrInvalid, "the answer must be one of the options")
 	}
-	return err
+	return invalidFor("the answer", err)
 }
 
 // answeredNamespaceID returns the id of the namespace that an answer names.

@@ -26,6 +26,7 @@ const (
 	codeNotFound    = "NAMESPACE_NOT_FOUND"
 	codeUnavailable = "UNAVAILABLE"
 	codeTimeout     = "TIMEOUT"
+	codeCanceled    = "CANCELED"
 	codeInternal    = "INTERNAL"
 )
 

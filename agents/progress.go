@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -44,7 +45,7 @@ func (p *progress) convert(event a2a.Event) []domain.Progress {
 
 func (p *progress) status(status a2a.TaskStatus) []domain.Progress {
 	if reason := failureOf(status); reason != "" {
-		return []domain.Progress{{Kind: domain.RunHasFailed, Text: reason, Unavailable: isUnavailable(status)}}
+		return []domain.Progress{failed(status, reason)}
 	}
 	if input := InputOf(status); input != nil {
 		return []domain.Progress{{Kind: domain.InputRequired, Input: input}}
@@ -66,10 +67,19 @@ func (p *progress) status(status a2a.TaskStatus) []domain.Progress {
 	return p.begin(readText(status.Message.Parts))
 }
 
-// isUnavailable reports whether a run failed for want of something that may be there later.
-func isUnavailable(status a2a.TaskStatus) bool {
-	var failed struct{ Code string }
-	return status.Message != nil && readData(status.Message.Parts, &failed) && (failed.Code == codeModel || failed.Code == codeUnavailable)
+// failed reports the failure of a run. Some fail for want of something that may be there later.
+func failed(status a2a.TaskStatus, reason string) domain.Progress {
+	var data struct{ Code, Query string }
+	switch {
+	case status.State == a2a.TaskStateCanceled:
+		data.Code = codeCanceled
+	case status.Message != nil:
+		readData(status.Message.Parts, &data)
+	}
+	return domain.Progress{
+		Kind: domain.RunHasFailed, Text: reason, Code: cmp.Or(data.Code, codeInternal), Query: data.Query,
+		Unavailable: data.Code == codeModel || data.Code == codeUnavailable,
+	}
 }
 
 // begin reports the next step.

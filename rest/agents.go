@@ -25,7 +25,8 @@ type Agents interface {
 	// caller has too many.
 	OpenStream(caller domain.Caller) (closeStream func(), err error)
 	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
-	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid.
+	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid. A question
+	// without a namespace is about one that fits, or asks for it.
 	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error)
 	// Follow yields the progress of a run from its first event to its last, RunHasFailed
 	// for a failed run, or to a question that waits for its answer, InputRequired. A
@@ -40,8 +41,11 @@ type Agents interface {
 	// when it does not wait, ErrInvalid when it takes no such answer.
 	Answer(ctx context.Context, caller domain.Caller, runID, answer string) error
 
-	// Stop cancels a run before it is deleted. ErrNotFound when there is none.
+	// Stop cancels a run that has not ended. ErrNotFound when there is none.
 	Stop(ctx context.Context, caller domain.Caller, runID string) error
+
+	// Examples returns questions about a dataset that the agents answer.
+	Examples(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]string, error)
 
 	// Call answers a JSON-RPC request and sets its write deadlines. It returns an error only
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound

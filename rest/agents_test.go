@@ -276,3 +276,7 @@ func (a *scriptedAgents) ServeCard(w http.ResponseWriter, r *http.Request, agent
 func (a *scriptedAgents) ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error {
 	return a.ServeCard(w, r, agent)
 }
+
+func (a *scriptedAgents) Examples(context.Context, domain.Caller, domain.DatasetRef) ([]string, error) {
+	return []string{"How many orders are there?"}, nil
+}

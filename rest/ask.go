@@ -123,7 +123,7 @@ func (s *Server) resumeRun(r *request) error {
 	if err := r.err(); err != nil {
 		return err
 	}
-	run, release, err := s.readRun(r, id)
+	run, release, err := s.readRun(r.ctx(), r.caller, id)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (s *Server) sendTurn(r *request, text []byte, turn domain.Run) error {
 		return err
 	}
 	defer release()
-	run, err := s.load(r, turn.ID, turn.ResultBytes)
+	run, err := s.load(r.ctx(), r.caller, turn.ID, turn.ResultBytes)
 	if errors.Is(err, domain.ErrNotFound) {
 		return errRunDeleted
 	}

@@ -143,38 +143,44 @@ func (s *Server) reserve(r *request, bytes int) (release func(), err error) {
 		slot := s.cfg.Reads.AcquireUnboundedN(r.caller.Username, bytes)
 		return slot.Release, slot.Wait(r.ctx())
 	}
-	slot, err := s.cfg.Reads.AcquireN(r.caller.Username, bytes)
+	return s.reserveFor(r.ctx(), r.caller, bytes)
+}
+
+// reserveFor is reserve for a response that has not started.
+func (s *Server) reserveFor(ctx context.Context, caller domain.Caller, bytes int) (release func(), err error) {
+	slot, err := s.cfg.Reads.AcquireN(caller.Username, bytes)
 	if err != nil {
 		return nil, err
 	}
-	return slot.Release, slot.WaitTimeout(r.ctx(), s.queueTimeout)
+	return slot.Release, slot.WaitTimeout(ctx, s.queueTimeout)
 }
 
-// readRun reads a run and reserves memory for its result until release.
-func (s *Server) readRun(r *request, id string) (run domain.Run, release func(), err error) {
-	bytes, err := s.cfg.Store.ResultBytes(r.ctx(), r.caller, id)
+// readRun reads a run, before the response starts, and reserves memory for its result until
+// release.
+func (s *Server) readRun(ctx context.Context, caller domain.Caller, id string) (run domain.Run, release func(), err error) {
+	bytes, err := s.cfg.Store.ResultBytes(ctx, caller, id)
 	if err != nil {
 		return run, nil, err
 	}
-	if release, err = s.reserve(r, bytes); err != nil {
+	if release, err = s.reserveFor(ctx, caller, bytes); err != nil {
 		return run, nil, err
 	}
-	if run, err = s.load(r, id, bytes); err != nil {
+	if run, err = s.load(ctx, caller, id, bytes); err != nil {
 		release()
 	}
 	return run, release, err
 }
 
 // load reads a run with a result of a known size, large ones one at a time for each user.
-func (s *Server) load(r *request, id string, bytes int) (domain.Run, error) {
+func (s *Server) load(ctx context.Context, caller domain.Caller, id string, bytes int) (domain.Run, error) {
 	if bytes > domain.InlineResult {
-		slot := s.loads.AcquireUnbounded(r.caller.Username)
-		if err := slot.Wait(r.ctx()); err != nil {
+		slot := s.loads.AcquireUnbounded(caller.Username)
+		if err := slot.Wait(ctx); err != nil {
 			return domain.Run{}, err
 		}
 		defer slot.Release()
 	}
-	return s.cfg.Store.Run(r.ctx(), r.caller, id)
+	return s.cfg.Store.Run(ctx, caller, id)
 }
 
 // QueueStats returns the counts of the queues of large bodies, large requests and inference.

@@ -22,6 +22,7 @@ import (
 	"parley/internal/baseurl"
 	"parley/internal/domain"
 	"parley/internal/fair"
+	"parley/rest/mcp"
 	"parley/rest/middleware"
 	"parley/rest/page"
 )
@@ -80,6 +81,8 @@ type Config struct {
 	// TrustedProxies are the addresses and networks whose Forwarded and X-Forwarded headers are
 	// used.
 	TrustedProxies []string
+	// Version is the version of the program.
+	Version string
 	// Page configures the web page.
 	Page page.Config
 	// CORSOrigins are the origins whose pages may call the interface, "*" for all.
@@ -91,6 +94,7 @@ type Server struct {
 	cfg      Config
 	handler  http.Handler
 	engine   *gin.Engine
+	mcp      *mcp.Server
 	proxies  baseurl.Proxies
 	draining atomic.Bool
 	bodies   *fair.Queue
@@ -129,6 +133,7 @@ func New(cfg Config) (*Server, error) {
 	s.engine.Use(middleware.DrainBody, middleware.RequestID, s.observe(), recoverPanic, limitHeaders, middleware.SetHeaders, s.setContext)
 	s.engine.NoRoute(s.answer(func(*gin.Context) error { return errNoRoute }))
 	s.engine.NoMethod(s.answer(func(*gin.Context) error { return errMethodNotAllowed }))
+	s.mcp = s.newMCP()
 	s.routes()
 	if err := s.servePage(); err != nil {
 		return nil, err
@@ -138,7 +143,7 @@ func New(cfg Config) (*Server, error) {
 		s.handler = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID"},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
 			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
 		}).Handler(s.engine)

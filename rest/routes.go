@@ -143,6 +143,7 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/a2a/:agent/v0.3/", s.callLegacyAgent)
 	s.routeHTTPBinding()
 	s.public(http.MethodPost, grpcPath, s.callGRPC)
+	s.engine.Handle(http.MethodPost, "/mcp", s.answer(func(c *gin.Context) error { return s.authenticated(c, s.callMCP) }))
 
 	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)

@@ -30,7 +30,7 @@ func toRun(r domain.Run) runJSON {
 }
 
 func (s *Server) getRun(r *request, id string) (any, error) {
-	run, release, err := s.readRun(r, id)
+	run, release, err := s.readRun(r.ctx(), r.caller, id)
 	if err != nil {
 		return nil, err
 	}

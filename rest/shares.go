@@ -72,7 +72,7 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, release, err := s.readRun(r, id)
+	run, release, err := s.readRun(r.ctx(), r.caller, id)
 	if err != nil {
 		return nil, err
 	}

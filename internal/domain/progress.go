@@ -35,6 +35,9 @@ type Progress struct {
 	Step  Step
 	// Text is the answer, or why there is none: Answered, RunHasFailed.
 	Text string
+	// Code says what kind of failure it is, and Query is the query that failed, "" for none:
+	// RunHasFailed.
+	Code, Query string
 	// Unavailable says that the same question may be answered later: RunHasFailed.
 	Unavailable bool
 	// Input is what the user is asked: InputRequired.

@@ -26,6 +26,13 @@ func rpcAttempt(name, method, params string) attempt {
 	return attempt{Name: name, Method: "POST", Path: "/a2a/{agent}", Body: e2etest.RPCBody(method, params)}
 }
 
+// mcpAttempt is an attempt with a tool.
+func mcpAttempt(name, tool, arguments string) attempt {
+	return attempt{Name: name + " over MCP", Method: "POST", Path: mcpPath, Body: e2etest.RPCBody("tools/call", `{"name":"`+tool+`","arguments":`+arguments+`}`)}
+}
+
+const mcpPath = "/mcp"
+
 func withLast(a attempt, last string) attempt {
 	a.Last = last
 	return a
@@ -114,6 +121,11 @@ var onRun = []attempt{
 	{Name: "ask in conversation", Method: "POST", Path: "/query/ask", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
 	{Name: "ask and wait in conversation", Method: "POST", Path: "/query/autorag", Body: `{"username":"self","namespace":"mine","query":"How many?","conversationId":"{context}"}`},
 	rpcAttempt("list context", "ListTasks", `{"contextId":"{context}","includeArtifacts":true}`),
+	mcpAttempt("read run", "get_answer", `{"run_id":"{task}"}`),
+	mcpAttempt("cancel", "cancel_run", `{"run_id":"{task}"}`),
+	mcpAttempt("rate", "give_feedback", `{"run_id":"{task}","thumbs_up":false}`),
+	mcpAttempt("answer", "ask", `{"run_id":"{task}","question":"1"}`),
+	mcpAttempt("ask in conversation", "ask", `{"conversation_id":"{context}","namespace":"mine","question":"How many?"}`),
 }
 
 // onNamespace are the ways to ask about a namespace.
@@ -122,6 +134,11 @@ var onNamespace = []attempt{
 	{Name: "ask and wait", Method: "POST", Path: "/query/autorag", Body: `{"username":"alice","namespace":"{namespace}","query":"How many?"}`},
 	{Name: "query in words", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","naturalLanguageQuery":"How many?"}`},
 	{Name: "query", Method: "POST", Path: "/query", Body: `{"username":"alice","namespace":"{namespace}","query":"SELECT count(*) FROM orders"}`},
+	mcpAttempt("list", "list_datasets", `{"namespace":"alice/{namespace}"}`),
+	mcpAttempt("describe", "describe_dataset", `{"namespace":"alice/{namespace}","dataset":"orders"}`),
+	mcpAttempt("preview", "preview_rows", `{"namespace":"alice/{namespace}","dataset":"orders"}`),
+	mcpAttempt("query", "run_sql", `{"namespace":"alice/{namespace}","query":"SELECT count(*) FROM orders"}`),
+	mcpAttempt("ask", "ask", `{"namespace":"alice/{namespace}","question":"How many?"}`),
 	{Name: "list conversations", Method: "GET", Path: "/query/conversations?username=alice&namespace={namespace}"},
 	rpcAttempt("send", "SendMessage", e2etest.Message(`"metadata":{"namespace":"alice/{namespace}"}`)),
 	rpcAttempt("send by name", "SendMessage", e2etest.Message(`"metadata":{"namespace":"{namespace}","username":"alice"}`)),
@@ -139,9 +156,16 @@ func try(a attempt, c e2etest.Client, names map[string]string) string {
 		}
 		return text
 	}
-	request, err := http.NewRequestWithContext(c.T.Context(), a.Method, c.URL+"/api/v1"+fill(a.Path), strings.NewReader(fill(a.Body)))
+	address := c.URL + "/api/v1" + fill(a.Path)
+	if a.Path == mcpPath {
+		address = c.URL + mcpPath
+	}
+	request, err := http.NewRequestWithContext(c.T.Context(), a.Method, address, strings.NewReader(fill(a.Body)))
 	if err != nil {
 		c.T.Fatal(err)
+	}
+	if a.Path == mcpPath {
+		request.Header.Set("Accept", "application/json, text/event-stream")
 	}
 	request.Header.Set("Authorization", "Bearer "+c.Token)
 	request.Header.Set("Content-Type", "application/json")

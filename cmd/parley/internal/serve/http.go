@@ -39,6 +39,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		WriteTimeout:   streamWrite,
 		TrustedProxies: s.TrustedProxies,
 		CORSOrigins:    s.CORSOrigins,
+		Version:        s.version,
 		Page: page.Config{
 			AuthURL: s.AuthURL, ClientID: s.AuthClientID,
 			UsernameClaim: s.AuthUsernameClaim, UploadOrigin: s.data.objects.origin,

@@ -1,0 +1,41 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"parley/internal/auth"
+	"parley/internal/domain"
+	"parley/rest/mcp"
+)
+
+// newMCP returns the server of MCP, whose tools are the operations of this one.
+func (s *Server) newMCP() *mcp.Server {
+	return mcp.New(mcp.Config{
+		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun,
+		Rate: func(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
+			return s.cfg.Feedback.Rate(ctx, caller, rating)
+		},
+		Explain: func(err error) (code, message string, internal bool) {
+			status, body := toErrorResponse(err)
+			return body.ErrorCode, body.Message, status == http.StatusInternalServerError
+		},
+		Timeout: s.cfg.RequestTimeout, Version: s.cfg.Version, Log: s.cfg.Log,
+	})
+}
+
+// callMCP answers a request of MCP.
+func (s *Server) callMCP(r *request) error {
+	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
+	if err != nil {
+		return err
+	}
+	defer s.extendDeadlines(r.Context)()
+	err = s.mcp.Serve(r.Writer, r.Request.WithContext(auth.WithCaller(r.ctx(), r.caller)), body)
+	if errors.Is(err, domain.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", errBadRequest, err)
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/internal/domain"
+)
+
+// Limits of what a call takes and returns.
+const (
+	defaultRows    = 50
+	maxRows        = 500
+	defaultPreview = 10
+	// maxCell limits a cell, in characters.
+	maxCell = 1000
+	// maxBytes limits the rows of a result, and maxChart a chart, in bytes of JSON.
+	maxBytes = 128 << 10
+	maxChart = 64 << 10
+	// defaultWait and maxWait are seconds. Most clients wait for a minute.
+	defaultWait = 25
+	maxWait     = 50
+	// maxListed limits the datasets of a list, maxColumns the columns of a dataset.
+	maxListed  = 500
+	maxColumns = 200
+)
+
+// Types of arguments with a schema of their own.
+type (
+	rowLimit     int
+	waitSeconds  int
+	confidence   float64
+	namespaceArg string
+	runID        string
+	status       string
+)
+
+const (
+	completed  status = "completed"
+	working    status = "working"
+	needsInput status = "needs_input"
+	failed     status = "failed"
+)
+
+var schemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	reflect.TypeFor[rowLimit]():     {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxRows))},
+	reflect.TypeFor[waitSeconds]():  {Type: "integer", Minimum: new(0.0), Maximum: new(float64(maxWait))},
+	reflect.TypeFor[confidence]():   {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
+	reflect.TypeFor[namespaceArg](): {Type: "string", MinLength: new(1)},
+	reflect.TypeFor[runID]():        {Type: "string", MinLength: new(36), MaxLength: new(36)},
+	reflect.TypeFor[status]():       {Type: "string", Enum: []any{completed, working, needsInput, failed}},
+}}
+
+func schemaOf[T any]() *jsonschema.Schema {
+	schema, err := jsonschema.For[T](schemas)
+	if err != nil {
+		panic(err) // of a type in this package
+	}
+	return schema
+}
+
+// Annotations of tools. All of them work on the user's own data.
+func annotations(title string, readOnly, destructive, idempotent bool) *sdk.ToolAnnotations {
+	return &sdk.ToolAnnotations{Title: title, ReadOnlyHint: readOnly, DestructiveHint: &destructive, IdempotentHint: idempotent, OpenWorldHint: new(false)}
+}
+
+// call is a tool: it returns the short text of its result, or what it asks the client, and the
+// structured result.
+type call[In, Out any] func(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error)
+
+// add adds a tool, whose calls are limited to a time.
+func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, name, description string, hints *sdk.ToolAnnotations, run call[In, Out]) {
+	tool := &sdk.Tool{Name: name, Title: hints.Title, Description: description, Annotations: hints, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out]()}
+	sdk.AddTool(server, tool, func(ctx context.Context, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		http, caller := requestOf(ctx)
+		limited, cancel := context.WithTimeout(http, limit)
+		defer cancel()
+		result, out, err := run(limited, caller, request, in)
+		if err != nil {
+			return nil, out, s.fail(limited, name, err)
+		}
+		return result, out, nil
+	})
+}
+
+func shortText(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}
+
+func (s *Server) addTools(server *sdk.Server) {
+	limit := s.cfg.Timeout
+	waiting := limit + maxWait*time.Second
+	add(s, server, limit, "list_datasets",
+		"Lists the datasets that the user can read, with description, number of rows and column names. Call it first to find the namespace and dataset names that the other tools take.",
+		annotations("List datasets", true, false, true), s.listDatasets)
+	add(s, server, limit, "describe_dataset",
+		"Describes one dataset: type, unit, missing values, range and frequent values of each column, its relationships to other datasets (for joins), and questions that ask can answer. Call it before you write SQL.",
+		annotations("Describe dataset", true, false, true), s.describeDataset)
+	add(s, server, waiting, "ask",
+		"Answers a question in words from the user's datasets. It writes and runs the queries itself, and returns the answer, the queries, their rows and a chart if one helps. "+
+			"The status is \"completed\", \"working\" (call get_answer with the run_id), \"needs_input\" (the question has several meanings: call ask with the run_id and the chosen option as the question), or \"failed\" with code and reason. "+
+			"A follow-up question takes the conversation_id of the previous answer.",
+		annotations("Ask a question", false, false, false), s.ask)
+	add(s, server, waiting, "get_answer",
+		"Returns the answer of a question that ask has started, or its status. It waits for the answer for up to wait_seconds.",
+		annotations("Get an answer", true, false, true), s.getAnswer)
+	add(s, server, limit, "cancel_run",
+		"Cancels a question that is being answered. A question that has ended stays as it is.",
+		annotations("Cancel a run", false, true, true), s.cancelRun)
+	add(s, server, limit, "run_sql",
+		"Runs one read-only SELECT statement (DuckDB SQL) over the datasets of a namespace, which are its tables, and returns the rows. Nothing can be changed, and no files or addresses can be read. If the status is \"failed\", correct the query by the reason.",
+		annotations("Run SQL", true, false, true), s.runSQL)
+	add(s, server, limit, "preview_rows",
+		"Returns rows of a dataset as they are, in pages. Use it to see what values look like.",
+		annotations("Preview rows", true, false, true), s.previewRows)
+	add(s, server, limit, "give_feedback",
+		"Records whether the user finds the answer of a completed run right. Call it only when the user says so.",
+		annotations("Give feedback", false, false, true), s.giveFeedback)
+}
