@@ -15,7 +15,7 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	settings := []string{"PARLEY_SERVER", "PARLEY_TOKEN", "PARLEY_NAMESPACE", "PARLEY_PROVIDER", "PARLEY_MODEL"}
 	have := commands(t)
-	for _, name := range []string{"ask", "tasks", "cancel", "ingest", "query", "datasets", "describe", "head", "download", "rename", "delete", "share", "tokens list", "tokens create", "tokens revoke", "open", "card"} {
+	for _, name := range []string{"ask", "tasks", "cancel", "ingest", "query", "datasets", "describe", "head", "download", "rename", "delete", "share", "tokens list", "tokens create", "tokens revoke", "open", "mcp", "card"} {
 		if len(have[name]) == 0 {
 			t.Errorf("parley %s has no flags", name)
 		}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -116,6 +117,18 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 // Do sends a request without adding a token, and reads the response. An error response
 // is a *StatusError.
 func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
+	response, answer, err := c.read(request)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case response.StatusCode/100 == 2:
+		return response.Header, answer, nil
+	}
+	return nil, nil, refusal(response.StatusCode, response.Header, answer)
+}
+
+// read sends a request and reads the response, whatever its status.
+func (c *Client) read(request *http.Request) (*http.Response, []byte, error) {
 	response, err := c.send(request)
 	if err != nil {
 		return nil, nil, err
@@ -127,10 +140,37 @@ func (c *Client) Do(request *http.Request) (http.Header, []byte, error) {
 		return nil, nil, unreachable(request, err)
 	case len(answer) > maxAnswer:
 		return nil, nil, fmt.Errorf("the server's answer is larger than %d bytes", maxAnswer)
-	case response.StatusCode/100 == 2:
-		return response.Header, answer, nil
 	}
-	return nil, nil, refusal(response.StatusCode, response.Header, answer)
+	return response, answer, nil
+}
+
+// mcpLimit is how long a call of a tool may take, which can wait for an answer.
+const mcpLimit = 2 * time.Minute
+
+// MCP sends a message of MCP, and returns the response, which is empty for a notification. A
+// response that is no message of the protocol is an error.
+func (c *Client) MCP(ctx context.Context, header http.Header, message []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, mcpLimit, errSilent)
+	defer cancel()
+	request, err := c.request(ctx, http.MethodPost, "", bytes.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	request.URL.Path = strings.TrimSuffix(request.URL.Path, baseurl.Root) + "/mcp"
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	maps.Copy(request.Header, header)
+	response, answer, err := c.read(request)
+	if err != nil {
+		return nil, err
+	}
+	var read struct{ JSONRPC string }
+	switch valid := json.Unmarshal(answer, &read) == nil; {
+	case valid && read.JSONRPC != "", response.StatusCode == http.StatusAccepted:
+		return answer, nil
+	case response.StatusCode/100 == 2:
+		return nil, &ForeignError{serverOf(request), "no message of MCP"}
+	}
+	return nil, ofParley(request, refusal(response.StatusCode, response.Header, answer))
 }
 
 // send sends a request and returns the response, whose body is not read yet.
