@@ -8,24 +8,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/domain"
 	"parley/internal/locale"
 )
 
-// roundTripVersion is the first version in which a result can ask the client, which then repeats
-// its call with the answer. Older ones need a session for it.
-const roundTripVersion = "2026-07-28"
-
 type askInput struct {
-	Question       string       `json:"question" jsonschema:"the question in words; with run_id, the answer to what that run asks: the id of an option, or a text"`
-	Namespace      namespaceArg `json:"namespace,omitempty" jsonschema:"the data that the question is about: the name of a namespace, or owner/name; by default it is found by the question"`
-	ConversationID runID        `json:"conversation_id,omitempty" jsonschema:"for a follow-up question, the conversation of the previous one"`
-	RunID          runID        `json:"run_id,omitempty" jsonschema:"answers what this run asks (status needs_input)"`
-	NeverAsk       bool         `json:"never_ask,omitempty" jsonschema:"take the most likely meaning instead of asking back"`
-	MinConfidence  *confidence  `json:"min_confidence,omitempty" jsonschema:"the least confidence of an answer"`
+	Question       string      `json:"question" jsonschema:"the question in words; with run_id, the answer to what that run asks: the id of an option, or a text"`
+	Namespace      string      `json:"namespace,omitempty" jsonschema:"the data that the question is about: the name of a namespace, or owner/name; by default it is found by the question"`
+	ConversationID runID       `json:"conversation_id,omitempty" jsonschema:"for a follow-up question, the conversation of the previous one"`
+	RunID          runID       `json:"run_id,omitempty" jsonschema:"answers what this run asks (status needs_input)"`
+	NeverAsk       bool        `json:"never_ask,omitempty" jsonschema:"take the most likely meaning instead of asking back"`
+	MinConfidence  *confidence `json:"min_confidence,omitempty" jsonschema:"the least confidence of an answer"`
 	waitInput
 }
 
@@ -37,10 +32,6 @@ type getInput struct {
 type waitInput struct {
 	WaitSeconds *waitSeconds `json:"wait_seconds,omitempty" jsonschema:"how long to wait for the answer before the status is working; 25 by default"`
 	Limit       rowLimit     `json:"limit,omitempty" jsonschema:"how many rows of each step to return at most, 50 by default"`
-}
-
-type runInput struct {
-	RunID runID `json:"run_id"`
 }
 
 // answer is the state of a run.
@@ -55,11 +46,16 @@ type answer struct {
 }
 
 type step struct {
-	Instruction string `json:"instruction"`
-	Query       string `json:"query,omitempty"`
-	Reasoning   string `json:"reasoning,omitempty"`
+	stepFacts
 	table
-	Chart        any                  `json:"chart,omitempty" jsonschema:"a Vega-Lite specification; its data named rows are the rows, as objects by column"`
+	Chart any `json:"chart,omitempty" jsonschema:"a Vega-Lite specification; its data named rows are the rows, as objects by column"`
+}
+
+// stepFacts are as the result of a run has them.
+type stepFacts struct {
+	Instruction  string               `json:"instruction"`
+	Query        string               `json:"query,omitempty"`
+	Reasoning    string               `json:"reasoning,omitempty"`
 	Units        map[string]string    `json:"units,omitempty" jsonschema:"the units of numbers, by column"`
 	Verified     bool                 `json:"verified,omitempty" jsonschema:"whether an editor has verified the query for this question"`
 	Confidence   float64              `json:"confidence,omitempty"`
@@ -82,18 +78,21 @@ type failure struct {
 func (f *failure) Error() string { return f.Code + ": " + f.Reason }
 
 func (s *Server) ask(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in askInput) (*sdk.CallToolResult, answer, error) {
-	if id := request.Params.RequestState; id != "" {
-		if response, ok := elicited(request); ok {
-			return s.continueRun(ctx, caller, request, id, response, in.waitInput)
+	id, text, err := string(in.RunID), in.Question, error(nil)
+	if state := request.Params.RequestState; idPattern.MatchString(state) {
+		if id, text = state, elicited(request); text == "" { // declined
+			return s.report(ctx, caller, nil, id, in.waitInput)
 		}
-		return s.getAnswer(ctx, caller, request, getInput{RunID: runID(id), waitInput: in.waitInput}) // declined
 	}
-	if in.RunID != "" {
-		return s.continueRun(ctx, caller, request, string(in.RunID), in.Question, in.waitInput)
+	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	if id != "" {
+		err = s.cfg.Agents.Answer(limited, caller, id, text)
+	} else {
+		id, err = s.start(limited, caller, in)
 	}
-	id, err := s.start(ctx, caller, in)
 	if err != nil {
-		return s.reportError(ctx, "ask", err)
+		return s.reportError(ctx, err)
 	}
 	return s.report(ctx, caller, request, id, in.waitInput)
 }
@@ -107,51 +106,28 @@ func (s *Server) start(ctx context.Context, caller domain.Caller, in askInput) (
 	if problem := domain.CheckQuestion(in.Question); problem != "" {
 		return "", domain.Invalid(domain.FieldError{Field: "question", Message: problem})
 	}
-	if in.ConversationID != "" {
-		if question.ConversationID, err = readID("conversation_id", string(in.ConversationID)); err != nil {
-			return "", err
-		}
-	}
 	if in.Namespace != "" {
-		if question.Namespace, err = readNamespace(caller, string(in.Namespace)); err != nil {
+		if question.Namespace, err = readNamespace(caller, in.Namespace); err != nil {
 			return "", err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-	started, err := s.cfg.Agents.Ask(limited, caller, question)
+	started, err := s.cfg.Agents.Ask(ctx, caller, question)
 	return started.RunID, err
 }
 
-// continueRun answers what a run asks.
-func (s *Server) continueRun(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, id, text string, wait waitInput) (*sdk.CallToolResult, answer, error) {
-	id, err := readID("run_id", id)
-	if err == nil {
-		err = s.cfg.Agents.Answer(ctx, caller, id, text)
-	}
-	if err != nil {
-		return s.reportError(ctx, "ask", err)
-	}
-	return s.report(ctx, caller, request, id, wait)
+func (s *Server) getAnswer(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in getInput) (*sdk.CallToolResult, answer, error) {
+	return s.report(ctx, caller, nil, string(in.RunID), in.waitInput)
 }
 
-func (s *Server) getAnswer(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in getInput) (*sdk.CallToolResult, answer, error) {
-	id, err := readID("run_id", string(in.RunID))
-	if err != nil {
-		return s.reportError(ctx, "get_answer", err)
-	}
-	return s.report(ctx, caller, nil, id, in.waitInput)
+type cancelInput struct {
+	RunID runID `json:"run_id"`
 }
 
-func (s *Server) cancelRun(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in runInput) (*sdk.CallToolResult, answer, error) {
-	id, err := readID("run_id", string(in.RunID))
-	if err == nil {
-		err = s.cfg.Agents.Stop(ctx, caller, id)
+func (s *Server) cancelRun(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in cancelInput) (*sdk.CallToolResult, answer, error) {
+	if err := s.cfg.Agents.Stop(ctx, caller, string(in.RunID)); err != nil {
+		return s.reportError(ctx, err)
 	}
-	if err != nil {
-		return s.reportError(ctx, "cancel_run", err)
-	}
-	return s.report(ctx, caller, nil, id, waitInput{WaitSeconds: new(waitSeconds)})
+	return s.report(ctx, caller, nil, string(in.RunID), waitInput{WaitSeconds: new(waitSeconds)})
 }
 
 type feedbackInput struct {
@@ -165,48 +141,36 @@ type feedbackOutput struct {
 }
 
 func (s *Server) giveFeedback(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in feedbackInput) (*sdk.CallToolResult, feedbackOutput, error) {
-	id, err := readID("run_id", string(in.RunID))
-	if problem := domain.CheckComment(in.Comment); err == nil && problem != "" {
-		err = domain.Invalid(domain.FieldError{Field: "comment", Message: problem})
+	if problem := domain.CheckComment(in.Comment); problem != "" {
+		return nil, feedbackOutput{}, domain.Invalid(domain.FieldError{Field: "comment", Message: problem})
 	}
-	if err == nil {
-		err = s.cfg.Rate(ctx, caller, domain.Rating{RunID: id, ThumbsUp: in.ThumbsUp, Comment: in.Comment})
-	}
+	err := s.cfg.Rate(ctx, caller, domain.Rating{RunID: string(in.RunID), ThumbsUp: in.ThumbsUp, Comment: in.Comment})
 	return shortText("Recorded."), feedbackOutput{Recorded: err == nil}, err
 }
 
-func readID(field, text string) (string, error) {
-	id, err := uuid.Parse(text)
-	if err != nil || len(text) != len(id.String()) {
-		return "", domain.Invalid(domain.FieldError{Field: field, Message: "must be a UUID"})
-	}
-	return id.String(), nil
-}
-
 // reportError returns a failed answer.
-func (s *Server) reportError(ctx context.Context, tool string, err error) (*sdk.CallToolResult, answer, error) {
-	out := answer{Status: failed, Failed: s.fail(ctx, tool, err)}
+func (s *Server) reportError(ctx context.Context, err error) (*sdk.CallToolResult, answer, error) {
+	out := answer{Status: failed, Failed: s.fail(ctx, "question", err)}
 	return shortText(out.text()), out, nil
 }
 
 // report waits for a run and returns its state. It asks the client what the run asks, if a request
 // is given whose client can answer.
 func (s *Server) report(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, id string, wait waitInput) (*sdk.CallToolResult, answer, error) {
-	seconds := waitSeconds(defaultWait)
+	seconds, limit := waitSeconds(defaultWait), int(cmp.Or(wait.Limit, defaultRows))
 	if wait.WaitSeconds != nil {
 		seconds = *wait.WaitSeconds
 	}
-	limit := int(cmp.Or(wait.Limit, defaultRows))
 	out, err := s.read(ctx, caller, id, limit)
 	if err == nil && out.Status == working && seconds > 0 {
 		if err = s.wait(ctx, caller, id, time.Duration(seconds)*time.Second); err == nil {
 			out, err = s.read(ctx, caller, id, limit)
 		}
 	}
-	if err != nil {
-		return s.reportError(ctx, "get_answer", err)
-	}
-	if out.Status == needsInput && canElicit(request) {
+	switch {
+	case err != nil:
+		return s.reportError(ctx, err)
+	case out.Status == needsInput && canElicit(request):
 		return elicitation(id, *out.NeedsInput), answer{}, nil
 	}
 	return shortText(out.text()), out, nil
@@ -217,14 +181,11 @@ func (s *Server) wait(ctx context.Context, caller domain.Caller, id string, limi
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for _, err := range s.cfg.Agents.Follow(limited, caller, id) {
-		if err != nil && limited.Err() != nil && ctx.Err() == nil {
-			return nil
-		}
-		if err != nil {
+		if err != nil && (limited.Err() == nil || ctx.Err() != nil) {
 			return fmt.Errorf("follow run: %w", err)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // read returns the state of a run.
@@ -234,20 +195,26 @@ func (s *Server) read(ctx context.Context, caller domain.Caller, id string, limi
 		return answer{}, err
 	}
 	defer release()
-	out := answer{RunID: run.ID, ConversationID: run.ConversationID}
+	out := answer{Status: working, RunID: run.ID, ConversationID: run.ConversationID}
 	switch {
 	case run.Status == domain.RunCompleted:
 		out.Status = completed
 		return out, out.readResult(run.Result, limit)
 	case run.Status.Final():
-		out.Status = failed
-		out.Failed, err = s.failureOf(ctx, caller, run)
-		return out, err
+		out.Status, out.Failed = failed, &failure{Code: strings.ToUpper(string(run.Status)), Reason: cmp.Or(run.ErrorMessage, string(run.Status))}
+		for progress, err := range s.cfg.Agents.Follow(ctx, caller, run.ID) {
+			if err != nil {
+				return out, fmt.Errorf("follow run: %w", err)
+			}
+			if progress.Kind == domain.RunHasFailed {
+				out.Failed.Code, out.Failed.Query = progress.Code, progress.Query
+			}
+		}
+		return out, nil
 	}
 	asked, err := s.cfg.Agents.Input(ctx, caller, id)
-	if out.Status = working; asked != nil {
-		out.Status = needsInput
-		out.NeedsInput = &input{Question: asked.Question, Options: append([]domain.InputOption{}, asked.Options...)}
+	if asked != nil {
+		out.Status, out.NeedsInput = needsInput, &input{Question: asked.Question, Options: append([]domain.InputOption{}, asked.Options...)}
 	}
 	return out, err
 }
@@ -257,17 +224,12 @@ func (a *answer) readResult(result json.RawMessage, limit int) error {
 	var read struct {
 		Response string
 		Steps    []struct {
-			Instruction, Query, Reasoning string
-			Data                          []json.RawMessage
-			Truncated                     bool
-			TotalRows                     int64
-			Columns                       []string
-			Chart                         json.RawMessage
-			Units                         map[string]string
-			Verified                      bool
-			Confidence                    float64
-			Certainty                     string
-			Alternatives                  []domain.InputOption
+			stepFacts
+			Data      []json.RawMessage
+			Truncated bool
+			TotalRows int64
+			Columns   []string
+			Chart     json.RawMessage
 		}
 	}
 	if err := json.Unmarshal(result, &read); err != nil {
@@ -277,10 +239,7 @@ func (a *answer) readResult(result json.RawMessage, limit int) error {
 	bytes := maxBytes
 	for _, r := range read.Steps {
 		rows := newTable(domain.QueryResult{Rows: r.Data, Truncated: r.Truncated, Total: r.TotalRows}, r.Columns, limit, &bytes)
-		made := step{
-			Instruction: r.Instruction, Query: r.Query, Reasoning: r.Reasoning, table: rows, Units: r.Units, Verified: r.Verified,
-			Confidence: r.Confidence, Certainty: r.Certainty, Alternatives: r.Alternatives,
-		}
+		made := step{stepFacts: r.stepFacts, table: rows}
 		switch {
 		case len(r.Chart) > maxChart:
 			made.Truncated = true
@@ -292,28 +251,13 @@ func (a *answer) readResult(result json.RawMessage, limit int) error {
 	return nil
 }
 
-// failureOf returns why a run failed. Its last event says it.
-func (s *Server) failureOf(ctx context.Context, caller domain.Caller, run domain.Run) (*failure, error) {
-	why := &failure{Code: strings.ToUpper(string(run.Status)), Reason: cmp.Or(run.ErrorMessage, string(run.Status))}
-	for progress, err := range s.cfg.Agents.Follow(ctx, caller, run.ID) {
-		if err != nil {
-			return nil, fmt.Errorf("follow run: %w", err)
-		}
-		if progress.Kind == domain.RunHasFailed {
-			why.Code, why.Query = progress.Code, progress.Query
-		}
-	}
-	return why, nil
-}
-
 // text is the answer for a client that does not read the structured result.
 func (a answer) text() string {
 	switch a.Status {
 	case completed:
 		text := a.Answer
-		if len(a.Steps) > 0 && a.Steps[len(a.Steps)-1].Query != "" {
-			last := a.Steps[len(a.Steps)-1]
-			text += "\n\n" + last.text() + "\n\nQuery: " + last.Query
+		if last := len(a.Steps) - 1; last >= 0 && a.Steps[last].Query != "" {
+			text += "\n\n" + a.Steps[last].text() + "\n\nQuery: " + a.Steps[last].Query
 		}
 		return text + "\n\nrun_id: " + a.RunID + ", conversation_id: " + a.ConversationID
 	case needsInput:
@@ -325,8 +269,13 @@ func (a answer) text() string {
 	return "The question is being answered. Call get_answer with run_id " + a.RunID + "."
 }
 
-// answerField is the name of what a client is asked for.
-const answerField = "answer"
+const (
+	// roundTripVersion is the first version in which a result can ask the client, which then
+	// repeats its call with the answer. Older ones need a session for it.
+	roundTripVersion = "2026-07-28"
+	// answerField is the name of what a client is asked for.
+	answerField = "answer"
+)
 
 // canElicit reports whether the client of a request can ask its user with a form.
 func canElicit(request *sdk.CallToolRequest) bool {
@@ -356,12 +305,12 @@ func elicitation(id string, asked input) *sdk.CallToolResult {
 	}
 }
 
-// elicited returns what the user answered to an elicitation.
-func elicited(request *sdk.CallToolRequest) (string, bool) {
+// elicited returns what the user answered to an elicitation; "" for nothing.
+func elicited(request *sdk.CallToolRequest) string {
 	response, ok := request.Params.InputResponses[answerField].(*sdk.ElicitResult)
 	if !ok || response.Action != "accept" {
-		return "", false
+		return ""
 	}
-	text, ok := response.Content[answerField].(string)
-	return text, ok
+	text, _ := response.Content[answerField].(string)
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +25,8 @@ const (
 
 // Limits of descriptions.
 const (
-	// maxNamespaces is of how many namespaces a list describes the datasets, and maxListBytes
-	// limits their descriptions, in bytes as stored.
-	maxNamespaces = 20
-	maxListBytes  = 256 << 10
+	// maxNamespaces is of how many namespaces a list describes the datasets.
+	maxNamespaces = 10
 	// maxListText limits a description in a list, and maxText one of a dataset, in characters.
 	maxListText = 300
 	maxText     = 2000
@@ -40,7 +39,7 @@ const (
 )
 
 type listInput struct {
-	Namespace namespaceArg `json:"namespace,omitempty" jsonschema:"only the datasets of this namespace: its name, or owner/name"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"only the datasets of this namespace: its name, or owner/name"`
 }
 
 type listOutput struct {
@@ -57,42 +56,36 @@ type listedDataset struct {
 	Columns     []string `json:"columns,omitempty" jsonschema:"the names of the columns"`
 }
 
-func namespaceOf(owner, name string) string {
-	return domain.NamespaceRef{Owner: owner, Name: name}.String()
-}
-
 func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in listInput) (*sdk.CallToolResult, listOutput, error) {
 	out := listOutput{Datasets: []listedDataset{}}
-	all, err := s.datasets(ctx, caller, string(in.Namespace))
+	all, bytes, err := []domain.Dataset(nil), maxBytes, error(nil)
+	if in.Namespace == "" {
+		bytes /= maxNamespaces
+		all, err = s.cfg.Store.Datasets(ctx, caller)
+	} else if ref, wrong := readNamespace(caller, in.Namespace); wrong != nil {
+		err = wrong
+	} else {
+		all, err = s.cfg.Store.NamespaceDatasets(ctx, caller, ref)
+	}
 	if err != nil {
 		return nil, out, err
 	}
 	out.Truncated = len(all) > maxListed
-	all = all[:min(len(all), maxListed)]
-	described := map[domain.NamespaceRef]map[string]domain.Dataset{}
-	for _, d := range all {
-		ref := domain.NamespaceRef{Owner: d.Owner, Name: d.Namespace}
-		if described[ref] != nil || len(described) == maxNamespaces {
-			continue
-		}
-		list, err := s.cfg.Store.DescribedDatasets(ctx, caller, ref, maxListBytes/maxNamespaces)
-		if err != nil {
-			return nil, out, err
-		}
-		described[ref] = map[string]domain.Dataset{}
-		for _, found := range list {
-			described[ref][found.Name] = found
-		}
-	}
+	described := map[domain.NamespaceRef][]domain.Dataset{}
 	var text strings.Builder
-	for _, d := range all {
-		listed := listedDataset{Namespace: namespaceOf(d.Owner, d.Namespace), Dataset: d.Name, URI: uriOf(d)}
-		fmt.Fprintf(&text, "%s %s", listed.Namespace, listed.Dataset)
-		if found, ok := described[domain.NamespaceRef{Owner: d.Owner, Name: d.Namespace}][d.Name]; ok {
-			listed.Description, listed.RowCount = cut(found.Definition.Description, maxListText, &out.Truncated), &found.RowCount
-			for _, column := range found.Columns[:min(len(found.Columns), maxListColumns)] {
-				listed.Columns = append(listed.Columns, column.Name)
+	for _, d := range all[:min(len(all), maxListed)] {
+		ref := domain.NamespaceRef{Owner: d.Owner, Name: d.Namespace}
+		if _, known := described[ref]; !known && len(described) < maxNamespaces {
+			if described[ref], err = s.cfg.Store.DescribedDatasets(ctx, caller, ref, bytes); err != nil {
+				return nil, out, err
 			}
+		}
+		listed := listedDataset{Namespace: ref.String(), Dataset: d.Name, URI: uriOf(d)}
+		fmt.Fprintf(&text, "%s %s", listed.Namespace, listed.Dataset)
+		if i := slices.IndexFunc(described[ref], func(found domain.Dataset) bool { return found.Name == d.Name }); i >= 0 {
+			found := described[ref][i]
+			listed.Description, listed.RowCount = cut(found.Definition.Description, maxListText, &out.Truncated), &found.RowCount
+			listed.Columns = columnNames(found.Columns[:min(len(found.Columns), maxListColumns)])
 			out.Truncated = out.Truncated || len(found.Columns) > maxListColumns
 			fmt.Fprintf(&text, " (%d rows): %s", found.RowCount, strings.Join(strings.Fields(listed.Description), " "))
 		} else {
@@ -101,19 +94,7 @@ func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.
 		text.WriteString("\n")
 		out.Datasets = append(out.Datasets, listed)
 	}
-	return shortText(cmp.Or(text.String(), "There are no datasets that the user can read.")), out, nil
-}
-
-// datasets lists the datasets of a namespace, or all that the caller may read.
-func (s *Server) datasets(ctx context.Context, caller domain.Caller, namespace string) ([]domain.Dataset, error) {
-	if namespace == "" {
-		return s.cfg.Store.Datasets(ctx, caller)
-	}
-	ref, err := readNamespace(caller, namespace)
-	if err != nil {
-		return nil, err
-	}
-	return s.cfg.Store.NamespaceDatasets(ctx, caller, ref)
+	return shortText(cmp.Or(domain.Truncate(text.String(), textSize), "There are no datasets that the user can read.")), out, nil
 }
 
 func readNamespace(caller domain.Caller, text string) (domain.NamespaceRef, error) {
@@ -136,12 +117,12 @@ func cut(text *string, limit int, truncated *bool) string {
 
 // datasetInput names a dataset.
 type datasetInput struct {
-	Namespace namespaceArg `json:"namespace" jsonschema:"the namespace of the dataset: its name, or owner/name"`
-	Dataset   string       `json:"dataset" jsonschema:"the name of the dataset"`
+	Namespace string `json:"namespace" jsonschema:"the namespace of the dataset: its name, or owner/name"`
+	Dataset   string `json:"dataset" jsonschema:"the name of the dataset"`
 }
 
 func (d datasetInput) ref(caller domain.Caller) (domain.DatasetRef, error) {
-	namespace, err := readNamespace(caller, string(d.Namespace))
+	namespace, err := readNamespace(caller, d.Namespace)
 	if problem := domain.CheckName(d.Dataset); err == nil && problem != "" {
 		err = domain.Invalid(domain.FieldError{Field: "dataset", Message: problem})
 	}
@@ -198,18 +179,8 @@ func (s *Server) describeDataset(ctx context.Context, caller domain.Caller, _ *s
 	if err != nil {
 		return nil, out, err
 	}
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s %s, %d rows. %s\n", out.Namespace, out.Dataset, out.RowCount, out.Description)
-	for _, c := range out.Columns {
-		fmt.Fprintf(&text, "- %s %s %s\n", c.Name, c.Type, strings.Join(strings.Fields(c.Description), " "))
-	}
-	for _, r := range out.Relationships {
-		fmt.Fprintf(&text, "%s = %s.%s %s\n", strings.Join(r.Columns, ", "), r.Dataset, strings.Join(r.ToColumns, ", "), r.Cardinality)
-	}
-	for _, question := range out.Examples {
-		fmt.Fprintf(&text, "Example: %s\n", question)
-	}
-	return shortText(text.String()), out, nil
+	return shortText(fmt.Sprintf("%s %s, %d rows. %s\nColumns: %s\nRelationships: %s\nExample questions: %s", out.Namespace, out.Dataset, out.RowCount, out.Description,
+		shortJSON(out.Columns), shortJSON(out.Relationships), strings.Join(out.Examples, " "))), out, nil
 }
 
 func (s *Server) describe(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (out description, err error) {
@@ -226,7 +197,7 @@ func (s *Server) describe(ctx context.Context, caller domain.Caller, ref domain.
 		return out, err
 	}
 	out = description{
-		Namespace: namespaceOf(d.Owner, d.Namespace), Dataset: d.Name, URI: uriOf(d), RowCount: d.RowCount, Access: string(d.Access.Strongest()),
+		Namespace: d.Owner + "/" + d.Namespace, Dataset: d.Name, URI: uriOf(d), RowCount: d.RowCount, Access: string(d.Access.Strongest()),
 		Columns: []column{}, Relationships: []relationship{}, Examples: []string{}, Truncated: len(profile.Columns) > maxColumns,
 	}
 	out.Description = cut(d.Definition.Description, maxText, &out.Truncated)
@@ -264,9 +235,9 @@ func (s *Server) describe(ctx context.Context, caller domain.Caller, ref domain.
 }
 
 type queryInput struct {
-	Namespace namespaceArg `json:"namespace" jsonschema:"the namespace whose datasets are the tables: its name, or owner/name"`
-	Query     string       `json:"query" jsonschema:"one SELECT statement in DuckDB SQL"`
-	Limit     rowLimit     `json:"limit,omitempty" jsonschema:"how many rows to return at most, 50 by default; aggregate in the query instead of reading many rows"`
+	Namespace string   `json:"namespace" jsonschema:"the namespace whose datasets are the tables: its name, or owner/name"`
+	Query     string   `json:"query" jsonschema:"one SELECT statement in DuckDB SQL"`
+	Limit     rowLimit `json:"limit,omitempty" jsonschema:"how many rows to return at most, 50 by default; aggregate in the query instead of reading many rows"`
 }
 
 type queryOutput struct {
@@ -277,13 +248,13 @@ type queryOutput struct {
 }
 
 func (s *Server) runSQL(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in queryInput) (*sdk.CallToolResult, queryOutput, error) {
-	namespace, err := readNamespace(caller, string(in.Namespace))
+	namespace, err := readNamespace(caller, in.Namespace)
 	var result domain.QueryResult
 	if err == nil {
 		result, err = s.cfg.Data.Query(ctx, caller, domain.DataScope{Namespace: namespace}, in.Query)
 	}
 	bytes := maxBytes
-	out := queryOutput{Status: completed, table: newTable(result, columnNames(result), int(cmp.Or(in.Limit, defaultRows)), &bytes), ExecutedQuery: result.SQL}
+	out := queryOutput{Status: completed, table: newTable(result, columnNames(result.Columns), int(cmp.Or(in.Limit, defaultRows)), &bytes), ExecutedQuery: result.SQL}
 	if err != nil {
 		out.Status, out.Failed = failed, s.fail(ctx, "run_sql", err)
 		out.Failed.Query = domain.Truncate(in.Query, maxText)
@@ -292,8 +263,8 @@ func (s *Server) runSQL(ctx context.Context, caller domain.Caller, _ *sdk.CallTo
 	return shortText(out.text()), out, nil
 }
 
-func columnNames(result domain.QueryResult) (names []string) {
-	for _, c := range result.Columns {
+func columnNames(columns []domain.Column) (names []string) {
+	for _, c := range columns {
 		names = append(names, c.Name)
 	}
 	return names
@@ -302,23 +273,20 @@ func columnNames(result domain.QueryResult) (names []string) {
 type previewInput struct {
 	datasetInput
 	Limit      rowLimit `json:"limit,omitempty" jsonschema:"how many rows to return at most, 10 by default"`
-	Offset     int64    `json:"offset,omitempty" jsonschema:"how many rows to skip"`
+	Offset     offset   `json:"offset,omitempty" jsonschema:"how many rows to skip"`
 	Sort       string   `json:"sort,omitempty" jsonschema:"the column that orders the rows; by default their own order"`
 	Descending bool     `json:"descending,omitempty"`
 }
 
 func (s *Server) previewRows(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in previewInput) (*sdk.CallToolResult, table, error) {
 	ref, err := in.ref(caller)
-	if err == nil && in.Offset < 0 {
-		err = domain.Invalid(domain.FieldError{Field: "offset", Message: "must be a whole number from 0 on"})
-	}
 	if err != nil {
 		return nil, table{}, err
 	}
 	limit := cmp.Or(in.Limit, defaultPreview)
-	result, err := s.cfg.Data.Rows(ctx, caller, ref, domain.RowPage{Limit: int64(limit), Offset: in.Offset, Sort: in.Sort, Descending: in.Descending})
+	result, err := s.cfg.Data.Rows(ctx, caller, ref, domain.RowPage{Limit: int64(limit), Offset: int64(in.Offset), Sort: in.Sort, Descending: in.Descending})
 	bytes := maxBytes
-	out := newTable(result, columnNames(result), int(limit), &bytes)
+	out := newTable(result, columnNames(result.Columns), int(limit), &bytes)
 	return shortText(out.text()), out, err
 }
 
@@ -345,7 +313,7 @@ func (s *Server) readResource(ctx context.Context, request *sdk.ReadResourceRequ
 	http, caller := requestOf(ctx)
 	limited, cancel := context.WithTimeout(http, s.cfg.Timeout)
 	defer cancel()
-	ref, err := datasetInput{Namespace: namespaceArg(names[0] + "/" + names[1]), Dataset: names[2]}.ref(caller)
+	ref, err := datasetInput{Namespace: names[0] + "/" + names[1], Dataset: names[2]}.ref(caller)
 	var out description
 	if err == nil {
 		out, err = s.describe(limited, caller, ref)
@@ -383,7 +351,7 @@ func (s *Server) listResources(ctx context.Context, params *sdk.ListResourcesPar
 		page, result.NextCursor = page[:maxListed], strconv.Itoa(first+maxListed)
 	}
 	for _, d := range page {
-		result.Resources = append(result.Resources, &sdk.Resource{URI: uriOf(d), Name: d.Name, Title: namespaceOf(d.Owner, d.Namespace) + " " + d.Name, MIMEType: mediaJSON})
+		result.Resources = append(result.Resources, &sdk.Resource{URI: uriOf(d), Name: d.Name, Title: d.Owner + "/" + d.Namespace + " " + d.Name, MIMEType: mediaJSON})
 	}
 	return result, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/jsonscan"
+	"parley/internal/jsontext"
 )
 
 // table has rows, as far as they fit.
@@ -67,38 +68,27 @@ func newCell(value []byte) (cell json.RawMessage, whole bool) {
 	return cell, false
 }
 
-// Limits of a table in a short text.
+// Limits of a table in a short text, in rows and characters.
 const (
 	textRows = 10
-	textCell = 60
+	textSize = 3000
 )
 
-// text writes the first rows for a client that does not read the structured result.
+// text has the first rows, for a client that does not read the structured result.
 func (t table) text() string {
-	var text strings.Builder
-	if len(t.Rows) == 0 {
-		return "No rows. Columns: " + strings.Join(t.Columns, ", ")
-	}
-	fmt.Fprintf(&text, "%s\n", strings.Join(t.Columns, " | "))
-	for _, row := range t.Rows[:min(len(t.Rows), textRows)] {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			value := cell.(json.RawMessage)
-			if cells[i] = string(value); value[0] == '"' {
-				cells[i] = string(jsonscan.Unquote(value))
-			}
-			cells[i] = strings.Join(strings.Fields(domain.Truncate(cells[i], textCell)), " ")
-		}
-		fmt.Fprintf(&text, "%s\n", strings.Join(cells, " | "))
-	}
-	shown := min(len(t.Rows), textRows)
+	shown := t.Rows[:min(len(t.Rows), textRows)]
+	count := fmt.Sprintf("%d rows", len(t.Rows))
 	switch {
-	case t.TotalRows > int64(shown):
-		fmt.Fprintf(&text, "(%d of %d rows)", shown, t.TotalRows)
-	case t.Truncated || shown < len(t.Rows):
-		fmt.Fprintf(&text, "(the first %d rows; there are more)", shown)
-	default:
-		fmt.Fprintf(&text, "(%d rows)", shown)
+	case t.TotalRows > 0:
+		count = fmt.Sprintf("%d of %d rows", len(shown), t.TotalRows)
+	case t.Truncated || len(shown) < len(t.Rows):
+		count = fmt.Sprintf("the first %d rows", len(shown))
 	}
-	return text.String()
+	return fmt.Sprintf("%s (%s):\n%s", strings.Join(t.Columns, ", "), count, shortJSON(shown))
+}
+
+// shortJSON returns the beginning of the JSON of a value for a short text.
+func shortJSON(value any) string {
+	text, _ := jsontext.Marshal(value) // of texts, numbers and JSON
+	return domain.Truncate(string(text), textSize)
 }

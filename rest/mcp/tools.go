@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"reflect"
+	"regexp"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,7 +19,7 @@ const (
 	defaultPreview = 10
 	// maxCell limits a cell, in characters.
 	maxCell = 1000
-	// maxBytes limits the rows of a result, and maxChart a chart, in bytes of JSON.
+	// maxBytes limits the rows or the descriptions of a result, and maxChart a chart, in bytes.
 	maxBytes = 128 << 10
 	maxChart = 64 << 10
 	// defaultWait and maxWait are seconds. Most clients wait for a minute.
@@ -31,12 +32,12 @@ const (
 
 // Types of arguments with a schema of their own.
 type (
-	rowLimit     int
-	waitSeconds  int
-	confidence   float64
-	namespaceArg string
-	runID        string
-	status       string
+	rowLimit    int
+	offset      int64
+	runID       string
+	waitSeconds int
+	confidence  float64
+	status      string
 )
 
 const (
@@ -46,13 +47,15 @@ const (
 	failed     status = "failed"
 )
 
+var idPattern = regexp.MustCompile("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+
 var schemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-	reflect.TypeFor[rowLimit]():     {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxRows))},
-	reflect.TypeFor[waitSeconds]():  {Type: "integer", Minimum: new(0.0), Maximum: new(float64(maxWait))},
-	reflect.TypeFor[confidence]():   {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
-	reflect.TypeFor[namespaceArg](): {Type: "string", MinLength: new(1)},
-	reflect.TypeFor[runID]():        {Type: "string", MinLength: new(36), MaxLength: new(36)},
-	reflect.TypeFor[status]():       {Type: "string", Enum: []any{completed, working, needsInput, failed}},
+	reflect.TypeFor[rowLimit]():    {Type: "integer", Minimum: new(1.0), Maximum: new(float64(maxRows))},
+	reflect.TypeFor[offset]():      {Type: "integer", Minimum: new(0.0)},
+	reflect.TypeFor[runID]():       {Type: "string", Pattern: idPattern.String()},
+	reflect.TypeFor[waitSeconds](): {Type: "integer", Minimum: new(0.0), Maximum: new(float64(maxWait))},
+	reflect.TypeFor[confidence]():  {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
+	reflect.TypeFor[status]():      {Type: "string", Enum: []any{completed, working, needsInput, failed}},
 }}
 
 func schemaOf[T any]() *jsonschema.Schema {

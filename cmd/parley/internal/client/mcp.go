@@ -43,7 +43,7 @@ func (m *MCP) Run(ctx context.Context, env command.Env) error {
 	case m.Install != "none":
 		return m.install(env, write)
 	}
-	b := &bridge{client: client, out: env.Stdout, calls: map[string]context.CancelFunc{}}
+	b := &bridge{client: client, out: env.Stdout}
 	ended := make(chan error, 1)
 	go func() { ended <- b.serve(ctx, os.Stdin) }() // ends with the process, if no line comes
 	select {
@@ -69,8 +69,6 @@ type bridge struct {
 	out io.Writer
 	// version is the one that the server has chosen for a client that initializes.
 	version string
-	// calls ends those in progress, by id.
-	calls map[string]context.CancelFunc
 }
 
 // message has what is needed to forward a message.
@@ -79,7 +77,6 @@ type message struct {
 	Method string
 	Params struct {
 		Name, URI string
-		RequestID json.RawMessage
 		Meta      map[string]any `json:"_meta"`
 	}
 }
@@ -99,12 +96,6 @@ func (b *bridge) serve(ctx context.Context, in io.Reader) error {
 			b.send(failure(json.RawMessage("null"), fmt.Errorf("the message cannot be read: %w", err)))
 		case m.Method == "initialize":
 			b.forward(ctx, m, line) // later messages have the version of its response
-		case m.Method == "notifications/cancelled":
-			b.mu.Lock()
-			if end := b.calls[string(m.Params.RequestID)]; end != nil {
-				end()
-			}
-			b.mu.Unlock()
 		case m.Method != "": // the server asks nothing: there are no responses
 			calls.Go(func() error {
 				b.forward(ctx, m, line)
@@ -121,11 +112,8 @@ func (b *bridge) serve(ctx context.Context, in io.Reader) error {
 
 // forward sends a message to the server, and the response to the client.
 func (b *bridge) forward(ctx context.Context, m message, line []byte) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	b.mu.Lock()
-	b.calls[string(m.ID)] = cancel
 	version, _ := m.Params.Meta["io.modelcontextprotocol/protocolVersion"].(string)
+	b.mu.Lock()
 	version = cmp.Or(version, b.version)
 	b.mu.Unlock()
 	header := http.Header{}
@@ -142,14 +130,12 @@ func (b *bridge) forward(ctx context.Context, m message, line []byte) {
 		_ = json.Unmarshal(response, &read) // an error has none
 	}
 	b.mu.Lock()
-	delete(b.calls, string(m.ID))
 	b.version = cmp.Or(read.Result.ProtocolVersion, b.version)
 	b.mu.Unlock()
-	switch {
-	case ctx.Err() != nil || m.ID == nil: // nobody waits for it
-	case err != nil:
-		b.send(failure(m.ID, err))
-	default:
+	if err != nil {
+		response = failure(m.ID, err)
+	}
+	if m.ID != nil { // a notification has no response
 		b.send(response)
 	}
 }
@@ -218,14 +204,14 @@ func (m *MCP) install(env command.Env, write bool) error {
 		_, err := env.Stdout.Write(text)
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of the configuration: %w", err)
+	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path+".new", text, 0o600) // it has a token
 	}
-	// It has a token.
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return fmt.Errorf("write the configuration: %w", err)
+	if err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	_, err = fmt.Fprintf(env.Stderr, "written to %s; start the client again\n", path)
