@@ -77,6 +77,11 @@ var documented = map[string][]block{
 	"docs/eval.md": {
 		{begins: "parley eval my-suite", prints: []string{"7 questions about 3 tables in 2 namespaces", "precision"}},
 	},
+	"docs/mcp.md": {
+		{begins: "claude mcp add", notRun: "it needs Claude Code"},
+		{begins: "export PARLEY_SERVER=", prints: []string{`"mcpServers": {`, `"PARLEY_SERVER": "http`}},
+		{begins: "curl -s -H", prints: []string{`"status":"completed"`, `"rows":[[2]]`}},
+	},
 	"docs/page.md": {
 		{begins: "PAGE_SHOTS=", notRun: "it is a test itself"},
 	},

@@ -62,7 +62,7 @@ func newReader(t *testing.T, path string) *reader {
 			t.Fatal(err)
 		}
 	}
-	r.env = append(e2etest.Command(t, "", nil).Env, "PARLEY_LISTEN=127.0.0.1:0", "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(),
+	r.env = append(e2etest.Command(t, "", nil).Env, "PARLEY_LISTEN=127.0.0.1:0", "TMPDIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir(),
 		"BASE="+r.URL+"/api/v1", "TOKEN="+r.Token, "TASK="+r.Answered(),
 		"PATH="+programs(t, path)+":"+os.Getenv("PATH")+":"+postgresPrograms())
 	words := []string{"go run ./cmd/parley", "parley", "http://127.0.0.1:8080", r.URL, "https://parley.example.com", r.URL, "sk-…", e2etest.ProviderKey}
