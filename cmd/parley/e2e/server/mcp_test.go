@@ -292,6 +292,46 @@ func TestMCPLimits(t *testing.T) {
 	}
 }
 
+// TestMCPOddArguments calls every tool with values that no schema, or nothing behind it, takes: none
+// is an internal error.
+func TestMCPOddArguments(t *testing.T) {
+	t.Parallel()
+	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
+		p := e2etest.Serve(t, t.TempDir(), env)
+		alice := e2etest.Client{Process: p, Token: p.Token("alice")}
+		alice.NewDataset("shop", "orders")
+		m := alice.MCP("", nil)
+		run := m.Use("ask", e2etest.Object{"question": "How many orders are there?"}).RunID
+		right := e2etest.Object{"namespace": "shop", "dataset": "orders", "query": "SELECT 1", "question": "How many orders are there?", "run_id": run, "thumbs_up": true}
+		tools, err := m.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools.Tools {
+			schema := tool.InputSchema.(map[string]any)
+			for name := range schema["properties"].(map[string]any) {
+				for _, value := range []any{
+					nil, "", "a\x00b", "\u202e\ufeff", strings.Repeat("x", 40_000), "../..", "bob/shop", "'; DROP TABLE runs; --", -1, 1.5, 1e308, uint64(1 << 63),
+					true, []any{}, e2etest.Object{"a": 1}, "00000000-0000-0000-0000-000000000000",
+				} {
+					arguments := e2etest.Object{}
+					required, _ := schema["required"].([]any)
+					for _, needed := range required {
+						arguments[needed.(string)] = right[needed.(string)]
+					}
+					arguments[name] = value
+					if r := m.Use(tool.Name, arguments); strings.Contains(r.All+r.Text, "INTERNAL") {
+						t.Errorf("%s with %s = %.40v: %s %s", tool.Name, name, value, r.All, r.Text)
+					}
+				}
+			}
+		}
+		if log := p.Log.String(); strings.Contains(log, "level=ERROR") {
+			t.Error("an argument is logged as an error")
+		}
+	})
+}
+
 // TestMCPRefusals sends what is no call of a tool.
 func TestMCPRefusals(t *testing.T) {
 	t.Parallel()
