@@ -47,13 +47,18 @@ type listOutput struct {
 	Truncated bool            `json:"truncated" jsonschema:"whether datasets, or parts of their descriptions, were left out"`
 }
 
+// datasetFacts are in lists and descriptions.
+type datasetFacts struct {
+	Namespace   string `json:"namespace" jsonschema:"owner/name; the other tools take it as it is"`
+	Dataset     string `json:"dataset"`
+	URI         string `json:"uri"`
+	Description string `json:"description,omitempty"`
+	RowCount    *int64 `json:"row_count,omitempty"`
+}
+
 type listedDataset struct {
-	Namespace   string   `json:"namespace" jsonschema:"owner/name; the other tools take it as it is"`
-	Dataset     string   `json:"dataset"`
-	URI         string   `json:"uri"`
-	Description string   `json:"description,omitempty"`
-	RowCount    *int64   `json:"row_count,omitempty"`
-	Columns     []string `json:"columns,omitempty" jsonschema:"the names of the columns"`
+	datasetFacts
+	Columns []string `json:"columns,omitempty" jsonschema:"the names of the columns"`
 }
 
 func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in listInput) (*sdk.CallToolResult, listOutput, error) {
@@ -80,11 +85,11 @@ func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.
 				return nil, out, err
 			}
 		}
-		listed := listedDataset{Namespace: ref.String(), Dataset: d.Name, URI: uriOf(d)}
+		listed := listedDataset{datasetFacts: factsOf(d)}
 		fmt.Fprintf(&text, "%s %s", listed.Namespace, listed.Dataset)
 		if i := slices.IndexFunc(described[ref], func(found domain.Dataset) bool { return found.Name == d.Name }); i >= 0 {
 			found := described[ref][i]
-			listed.Description, listed.RowCount = cut(found.Definition.Description, maxListText, &out.Truncated), &found.RowCount
+			listed.RowCount, listed.Description = &found.RowCount, cut(found.Definition.Description, maxListText, &out.Truncated)
 			listed.Columns = columnNames(found.Columns[:min(len(found.Columns), maxListColumns)])
 			out.Truncated = out.Truncated || len(found.Columns) > maxListColumns
 			fmt.Fprintf(&text, " (%d rows): %s", found.RowCount, strings.Join(strings.Fields(listed.Description), " "))
@@ -130,11 +135,7 @@ func (d datasetInput) ref(caller domain.Caller) (domain.DatasetRef, error) {
 }
 
 type description struct {
-	Namespace     string         `json:"namespace"`
-	Dataset       string         `json:"dataset"`
-	URI           string         `json:"uri"`
-	Description   string         `json:"description,omitempty"`
-	RowCount      int64          `json:"row_count"`
+	datasetFacts
 	Access        string         `json:"access" jsonschema:"what the user may do: owner, editor or viewer"`
 	Columns       []column       `json:"columns"`
 	Relationships []relationship `json:"relationships" jsonschema:"how rows belong to rows of other datasets of the namespace, for joins"`
@@ -144,20 +145,15 @@ type description struct {
 
 // column has what is known of a column. Values are text, as in rows.
 type column struct {
-	Name        string       `json:"name"`
-	Type        string       `json:"type"`
-	Unit        string       `json:"unit,omitempty"`
-	Description string       `json:"description,omitempty"`
-	Missing     *int64       `json:"missing,omitempty" jsonschema:"how many rows have no value"`
-	Distinct    *int64       `json:"distinct,omitempty" jsonschema:"about how many different values there are"`
-	Min         *string      `json:"min,omitempty"`
-	Max         *string      `json:"max,omitempty"`
-	Frequent    []valueCount `json:"frequent_values,omitempty"`
-}
-
-type valueCount struct {
-	Value string `json:"value"`
-	Count int64  `json:"count"`
+	Name        string              `json:"name"`
+	Type        string              `json:"type"`
+	Unit        string              `json:"unit,omitempty"`
+	Description string              `json:"description,omitempty"`
+	Missing     *int64              `json:"missing,omitempty" jsonschema:"how many rows have no value"`
+	Distinct    *int64              `json:"distinct,omitempty" jsonschema:"about how many different values there are"`
+	Min         *string             `json:"min,omitempty"`
+	Max         *string             `json:"max,omitempty"`
+	Frequent    []domain.ValueCount `json:"frequent_values,omitempty"`
 }
 
 type relationship struct {
@@ -179,7 +175,7 @@ func (s *Server) describeDataset(ctx context.Context, caller domain.Caller, _ *s
 	if err != nil {
 		return nil, out, err
 	}
-	return shortText(fmt.Sprintf("%s %s, %d rows. %s\nColumns: %s\nRelationships: %s\nExample questions: %s", out.Namespace, out.Dataset, out.RowCount, out.Description,
+	return shortText(fmt.Sprintf("%s %s, %d rows. %s\nColumns: %s\nRelationships: %s\nExample questions: %s", out.Namespace, out.Dataset, *out.RowCount, out.Description,
 		shortJSON(out.Columns), shortJSON(out.Relationships), strings.Join(out.Examples, " "))), out, nil
 }
 
@@ -197,20 +193,20 @@ func (s *Server) describe(ctx context.Context, caller domain.Caller, ref domain.
 		return out, err
 	}
 	out = description{
-		Namespace: d.Owner + "/" + d.Namespace, Dataset: d.Name, URI: uriOf(d), RowCount: d.RowCount, Access: string(d.Access.Strongest()),
+		datasetFacts: factsOf(d), Access: string(d.Access.Strongest()),
 		Columns: []column{}, Relationships: []relationship{}, Examples: []string{}, Truncated: len(profile.Columns) > maxColumns,
 	}
-	out.Description = cut(d.Definition.Description, maxText, &out.Truncated)
+	out.RowCount, out.Description = &d.RowCount, cut(d.Definition.Description, maxText, &out.Truncated)
 	for _, c := range profile.Columns[:min(len(profile.Columns), maxColumns)] {
-		described := column{Name: c.Name, Type: c.Type, Unit: c.Unit, Min: c.Min, Max: c.Max}
+		described := column{Name: c.Name, Type: c.Type, Unit: c.Unit, Min: c.Min, Max: c.Max, Frequent: c.Top[:min(len(c.Top), maxFrequent)]}
+		if c.Type == domain.TypeUnknown {
+			described.Type = "VARCHAR" // as which it reads
+		}
 		if text, ok := d.Definition.Schema[c.Name]; ok {
 			described.Description = cut(&text, maxListText, &out.Truncated)
 		}
 		if profile.Known {
 			described.Missing, described.Distinct = &c.Missing, &c.Distinct
-		}
-		for _, v := range c.Top[:min(len(c.Top), maxFrequent)] {
-			described.Frequent = append(described.Frequent, valueCount(v))
 		}
 		out.Columns = append(out.Columns, described)
 	}
@@ -244,7 +240,6 @@ type queryOutput struct {
 	Status status   `json:"status"`
 	Failed *failure `json:"failed,omitempty" jsonschema:"why there are no rows"`
 	table
-	ExecutedQuery string `json:"executed_query,omitempty"`
 }
 
 func (s *Server) runSQL(ctx context.Context, caller domain.Caller, _ *sdk.CallToolRequest, in queryInput) (*sdk.CallToolResult, queryOutput, error) {
@@ -254,7 +249,7 @@ func (s *Server) runSQL(ctx context.Context, caller domain.Caller, _ *sdk.CallTo
 		result, err = s.cfg.Data.Query(ctx, caller, domain.DataScope{Namespace: namespace}, in.Query)
 	}
 	bytes := maxBytes
-	out := queryOutput{Status: completed, table: newTable(result, columnNames(result.Columns), int(cmp.Or(in.Limit, defaultRows)), &bytes), ExecutedQuery: result.SQL}
+	out := queryOutput{Status: completed, table: newTable(result, columnNames(result.Columns), int(cmp.Or(in.Limit, defaultRows)), &bytes)}
 	if err != nil {
 		out.Status, out.Failed = failed, s.fail(ctx, "run_sql", err)
 		out.Failed.Query = domain.Truncate(in.Query, maxText)
@@ -292,11 +287,11 @@ func (s *Server) previewRows(ctx context.Context, caller domain.Caller, _ *sdk.C
 
 const scheme = "parley://"
 
-// uriOf returns the address of a dataset as a resource. A template matches characters that need
-// no escape.
-func uriOf(d domain.Dataset) string {
+// factsOf returns the names of a dataset, and its address as a resource. A template matches
+// characters that need no escape.
+func factsOf(d domain.Dataset) datasetFacts {
 	escape := func(name string) string { return strings.ReplaceAll(url.QueryEscape(name), "+", "%20") }
-	return scheme + escape(d.Owner) + "/" + escape(d.Namespace) + "/" + escape(d.Name)
+	return datasetFacts{Namespace: d.Owner + "/" + d.Namespace, Dataset: d.Name, URI: scheme + escape(d.Owner) + "/" + escape(d.Namespace) + "/" + escape(d.Name)}
 }
 
 func (s *Server) readResource(ctx context.Context, request *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -310,19 +305,18 @@ func (s *Server) readResource(ctx context.Context, request *sdk.ReadResourceRequ
 	if !ok || len(names) != 3 {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
-	http, caller := requestOf(ctx)
-	limited, cancel := context.WithTimeout(http, s.cfg.Timeout)
+	ctx, caller, cancel := requestOf(ctx, s.cfg.Timeout)
 	defer cancel()
 	ref, err := datasetInput{Namespace: names[0] + "/" + names[1], Dataset: names[2]}.ref(caller)
 	var out description
 	if err == nil {
-		out, err = s.describe(limited, caller, ref)
+		out, err = s.describe(ctx, caller, ref)
 	}
 	switch {
 	case errors.Is(err, domain.ErrNotFound), errors.Is(err, domain.ErrInvalid):
 		return nil, sdk.ResourceNotFoundError(uri)
 	case err != nil:
-		return nil, s.rpcError(limited, "resources/read", err)
+		return nil, s.rpcError(ctx, "resources/read", err)
 	}
 	text, err := json.Marshal(out)
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mediaJSON, Text: string(text)}}}, err
@@ -331,8 +325,7 @@ func (s *Server) readResource(ctx context.Context, request *sdk.ReadResourceRequ
 // listResources lists the datasets that the caller may read, in pages. A cursor is the number of
 // those before.
 func (s *Server) listResources(ctx context.Context, params *sdk.ListResourcesParams) (sdk.Result, error) {
-	http, caller := requestOf(ctx)
-	limited, cancel := context.WithTimeout(http, s.cfg.Timeout)
+	ctx, caller, cancel := requestOf(ctx, s.cfg.Timeout)
 	defer cancel()
 	first := 0
 	if params != nil && params.Cursor != "" {
@@ -341,9 +334,9 @@ func (s *Server) listResources(ctx context.Context, params *sdk.ListResourcesPar
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not valid"}
 		}
 	}
-	all, err := s.cfg.Store.Datasets(limited, caller)
+	all, err := s.cfg.Store.Datasets(ctx, caller)
 	if err != nil {
-		return nil, s.rpcError(limited, "resources/list", err)
+		return nil, s.rpcError(ctx, "resources/list", err)
 	}
 	result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{CacheScope: cacheScope}}
 	page := all[min(first, len(all)):]
@@ -351,7 +344,8 @@ func (s *Server) listResources(ctx context.Context, params *sdk.ListResourcesPar
 		page, result.NextCursor = page[:maxListed], strconv.Itoa(first+maxListed)
 	}
 	for _, d := range page {
-		result.Resources = append(result.Resources, &sdk.Resource{URI: uriOf(d), Name: d.Name, Title: d.Owner + "/" + d.Namespace + " " + d.Name, MIMEType: mediaJSON})
+		facts := factsOf(d)
+		result.Resources = append(result.Resources, &sdk.Resource{URI: facts.URI, Name: d.Name, Title: facts.Namespace + " " + d.Name, MIMEType: mediaJSON})
 	}
 	return result, nil
 }

@@ -138,12 +138,13 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) erro
 	return nil
 }
 
-// requestOf returns the context of the HTTP request of a call, and its caller. The SDK calls tools
-// with a context that does not end with the request or its token.
-func requestOf(ctx context.Context) (context.Context, domain.Caller) {
+// requestOf returns the context of the HTTP request of a call, limited to a time, and its caller. The
+// SDK calls tools with a context that does not end with the request or its token.
+func requestOf(ctx context.Context, limit time.Duration) (context.Context, domain.Caller, context.CancelFunc) {
 	request := ctx.Value(requestKey{}).(context.Context)
 	caller, _ := auth.CallerFrom(request)
-	return request, caller
+	limited, cancel := context.WithTimeout(request, limit)
+	return limited, caller, cancel
 }
 
 // receive lists resources, which differ from caller to caller, and refuses subscriptions. The SDK

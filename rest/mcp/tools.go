@@ -79,12 +79,11 @@ type call[In, Out any] func(ctx context.Context, caller domain.Caller, request *
 func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, name, description string, hints *sdk.ToolAnnotations, run call[In, Out]) {
 	tool := &sdk.Tool{Name: name, Title: hints.Title, Description: description, Annotations: hints, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out]()}
 	sdk.AddTool(server, tool, func(ctx context.Context, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
-		http, caller := requestOf(ctx)
-		limited, cancel := context.WithTimeout(http, limit)
+		ctx, caller, cancel := requestOf(ctx, limit)
 		defer cancel()
-		result, out, err := run(limited, caller, request, in)
+		result, out, err := run(ctx, caller, request, in)
 		if err != nil {
-			return nil, out, s.fail(limited, name, err)
+			return nil, out, s.fail(ctx, name, err)
 		}
 		return result, out, nil
 	})
