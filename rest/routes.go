@@ -193,16 +193,22 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 // inTurn makes an operation that takes turns with others of its user.
 func (s *Server) inTurn(run operation) operation {
 	return func(r *request) (any, error) {
-		slot, err := s.turns.Acquire(r.caller.Username)
-		if err == nil {
-			err = slot.Wait(r.ctx())
-		}
+		release, err := s.turn(r.ctx(), r.caller)
 		if err != nil {
 			return nil, err
 		}
-		defer slot.Release()
+		defer release()
 		return run(r)
 	}
+}
+
+// turn waits for the turn of a caller, which ends with release.
+func (s *Server) turn(ctx context.Context, caller domain.Caller) (release func(), err error) {
+	slot, err := s.turns.Acquire(caller.Username)
+	if err != nil {
+		return nil, err
+	}
+	return slot.Release, slot.Wait(ctx)
 }
 
 // stream routes an operation that writes its response, which takes as long as a run or a

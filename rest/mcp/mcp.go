@@ -63,6 +63,8 @@ type Config struct {
 	Agents Agents
 	// Agent is the name of the agent that answers questions.
 	Agent string
+	// Turn waits for the turn of a caller, which ends with release.
+	Turn func(ctx context.Context, caller domain.Caller) (release func(), err error)
 	// Rate stores the rating of a run.
 	Rate func(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 	// Run reads a run and reserves memory for its result until release.
@@ -156,6 +158,15 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 				result, err = nil, s.rpcError(ctx, method, fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
 			}
 		}()
+		if method == "resources/list" || method == "resources/read" {
+			limited, caller, cancel := requestOf(ctx, s.cfg.Timeout)
+			defer cancel()
+			release, err := s.cfg.Turn(limited, caller)
+			if err != nil {
+				return nil, s.rpcError(limited, method, err)
+			}
+			defer release()
+		}
 		switch method {
 		case "resources/list":
 			return s.listResources(ctx, request.GetParams().(*sdk.ListResourcesParams))

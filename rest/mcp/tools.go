@@ -81,7 +81,16 @@ func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, name, 
 	sdk.AddTool(server, tool, func(ctx context.Context, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		ctx, caller, cancel := requestOf(ctx, limit)
 		defer cancel()
-		result, out, err := run(ctx, caller, request, in)
+		release, err := func() {}, error(nil)
+		if limit == s.cfg.Timeout { // it waits for no answer
+			release, err = s.cfg.Turn(ctx, caller)
+		}
+		var result *sdk.CallToolResult
+		var out Out
+		if err == nil {
+			defer release()
+			result, out, err = run(ctx, caller, request, in)
+		}
 		if err != nil {
 			return nil, out, s.fail(ctx, name, err)
 		}

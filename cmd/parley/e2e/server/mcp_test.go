@@ -23,7 +23,7 @@ func TestMCPTools(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
 	for _, version := range mcpVersions {
-		m := e2etest.Client{Process: s.Process, Token: s.Alice}.MCP(version, nil)
+		m := s.MCP(version, nil)
 		if got := m.InitializeResult(); got.ProtocolVersion != version || got.Instructions == "" {
 			t.Errorf("version %s, not %s", got.ProtocolVersion, version)
 		}
@@ -66,8 +66,8 @@ func TestMCPTools(t *testing.T) {
 func TestMCPResources(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	alice := e2etest.Client{Process: s.Process, Token: s.Alice}
-	zoe := e2etest.Client{Process: s.Process, Token: s.Token("zoë+1@example.com")}
+	alice := s
+	zoe := e2etest.Client{Process: s.Process, Token: s.Process.Token("zoë+1@example.com")}
 	zoe.NewDataset("my.data", "things")
 	if status := zoe.Ask("POST", "/permissions/namespaces/self/my.data/shares", e2etest.Object{"username": "alice", "role": "viewer"}, nil); status != http.StatusOK {
 		t.Fatalf("share: %d", status)
@@ -103,7 +103,7 @@ func TestMCPResources(t *testing.T) {
 func TestMCPAsksBack(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	alice := e2etest.Client{Process: s.Process, Token: s.Alice}
+	alice := s
 	alice.NewWorkshop()
 	ask := e2etest.Object{"question": e2etest.WhichDate, "namespace": "workshop"}
 	done := func(r e2etest.ToolResult) {
@@ -211,7 +211,7 @@ func TestMCPDroppedConnection(t *testing.T) {
 func TestMCPTokens(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	alice := e2etest.Client{Process: s.Process, Token: s.Alice}
+	alice := s
 	alice.NewDataset("mine", "things")
 	alice.NewWorkshop()
 	token := func(namespace string) *e2etest.MCP {
@@ -219,7 +219,7 @@ func TestMCPTokens(t *testing.T) {
 		alice.Ask("POST", "/user/token", e2etest.Object{"name": namespace, "accessRestrictedTo": []e2etest.Object{{"username": "self", "namespace": namespace}}}, &made)
 		return e2etest.Client{Process: s.Process, Token: made.Token}.MCP("", nil)
 	}
-	for _, m := range []*e2etest.MCP{token("mine"), e2etest.Client{Process: s.Process, Token: s.Token("bob")}.MCP("", nil)} {
+	for _, m := range []*e2etest.MCP{token("mine"), e2etest.Client{Process: s.Process, Token: s.Process.Token("bob")}.MCP("", nil)} {
 		if r := m.Use("list_datasets", nil); strings.Contains(r.All+r.Text, "orders") {
 			t.Errorf("listed: %s", r.All)
 		}
@@ -249,7 +249,7 @@ func TestMCPTokens(t *testing.T) {
 func TestMCPQueriesAreChecked(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	m := e2etest.Client{Process: s.Process, Token: s.Alice}.MCP("", nil)
+	m := s.MCP("", nil)
 	fill := strings.NewReplacer("{dir}", s.Dir, "{secret}", s.Dir+"/parley-data/local-key", "{file}", s.Dir+"/x.parquet", "{link}", "x")
 	for _, sql := range datasetstest.Trespasses {
 		if r := m.Use("run_sql", e2etest.Object{"namespace": "shop", "query": fill.Replace(sql)}); r.Status != "failed" || r.Failed.Code != "VALIDATION_FAILED" {
@@ -262,7 +262,7 @@ func TestMCPQueriesAreChecked(t *testing.T) {
 func TestMCPLimits(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	m := e2etest.Client{Process: s.Process, Token: s.Alice}.MCP("", nil)
+	m := s.MCP("", nil)
 	for _, c := range []struct {
 		sql   string
 		limit int
@@ -348,22 +348,22 @@ func TestMCPRefusals(t *testing.T) {
 	}{
 		{"without a token", "", list, accept, http.StatusUnauthorized, "UNAUTHORIZED"},
 		{"with a wrong token", "x", list, accept, http.StatusUnauthorized, "UNAUTHORIZED"},
-		{"a batch", s.Alice, "[" + list + "," + list + "]", accept, http.StatusBadRequest, "batches"},
-		{"no JSON", s.Alice, "{", accept, http.StatusBadRequest, "not JSON"},
-		{"nothing", s.Alice, "", accept, http.StatusBadRequest, "not JSON"},
-		{"deep", s.Alice, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + strings.Repeat("[", 500_000) + strings.Repeat("]", 500_000) + "}", accept, http.StatusBadRequest, "not JSON"},
-		{"large", s.Alice, `{"x":"` + strings.Repeat("x", 9<<20) + `"}`, accept, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE"},
-		{"an old version", s.Alice, list, append([]string{"MCP-Protocol-Version", "2024-11-05"}, accept...), http.StatusBadRequest, "version"},
-		{"a future version", s.Alice, strings.Replace(list, `"tools/list"`, `"tools/list","params":{`+strings.ReplaceAll(meta, "2026-07-28", "2099-01-01")+`}`, 1),
+		{"a batch", s.Token, "[" + list + "," + list + "]", accept, http.StatusBadRequest, "batches"},
+		{"no JSON", s.Token, "{", accept, http.StatusBadRequest, "not JSON"},
+		{"nothing", s.Token, "", accept, http.StatusBadRequest, "not JSON"},
+		{"deep", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` + strings.Repeat("[", 500_000) + strings.Repeat("]", 500_000) + "}", accept, http.StatusBadRequest, "not JSON"},
+		{"large", s.Token, `{"x":"` + strings.Repeat("x", 9<<20) + `"}`, accept, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE"},
+		{"an old version", s.Token, list, append([]string{"MCP-Protocol-Version", "2024-11-05"}, accept...), http.StatusBadRequest, "version"},
+		{"a future version", s.Token, strings.Replace(list, `"tools/list"`, `"tools/list","params":{`+strings.ReplaceAll(meta, "2026-07-28", "2099-01-01")+`}`, 1),
 			append([]string{"MCP-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/list"}, accept...), http.StatusBadRequest, "2026-07-28"},
-		{"without the method in a header", s.Alice, strings.Replace(list, `"tools/list"`, `"tools/list","params":{`+meta+`}`, 1), newest, http.StatusBadRequest, "Mcp-Method"},
-		{"a subscription", s.Alice, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{` + meta + `}}`,
+		{"without the method in a header", s.Token, strings.Replace(list, `"tools/list"`, `"tools/list","params":{`+meta+`}`, 1), newest, http.StatusBadRequest, "Mcp-Method"},
+		{"a subscription", s.Token, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{` + meta + `}}`,
 			append([]string{"Mcp-Method", "subscriptions/listen"}, newest...), http.StatusNotFound, "-32601"},
-		{"an unknown method", s.Alice, `{"jsonrpc":"2.0","id":1,"method":"x/y","params":{` + meta + `}}`, append([]string{"Mcp-Method", "x/y"}, newest...), http.StatusNotFound, "x/y"},
-		{"an unknown tool", s.Alice, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{}}}`, accept, http.StatusOK, "unknown tool"},
-		{"an unknown argument", s.Alice, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_sql","arguments":{"namespace":"shop","query":"SELECT 1","caller":"bob"}}}`, accept, http.StatusOK, `"isError":true`},
-		{"a notification", s.Alice, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, accept, http.StatusAccepted, ""},
-		{"a response", s.Alice, `{"jsonrpc":"2.0","id":1,"result":{}}`, accept, http.StatusAccepted, ""},
+		{"an unknown method", s.Token, `{"jsonrpc":"2.0","id":1,"method":"x/y","params":{` + meta + `}}`, append([]string{"Mcp-Method", "x/y"}, newest...), http.StatusNotFound, "x/y"},
+		{"an unknown tool", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{}}}`, accept, http.StatusOK, "unknown tool"},
+		{"an unknown argument", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_sql","arguments":{"namespace":"shop","query":"SELECT 1","caller":"bob"}}}`, accept, http.StatusOK, `"isError":true`},
+		{"a notification", s.Token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, accept, http.StatusAccepted, ""},
+		{"a response", s.Token, `{"jsonrpc":"2.0","id":1,"result":{}}`, accept, http.StatusAccepted, ""},
 	} {
 		status, text := s.Post(c.token, mcpPath, c.body, c.header...)
 		if status != c.status || !strings.Contains(text, c.contains) {
@@ -371,7 +371,7 @@ func TestMCPRefusals(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"GET", "DELETE", "PUT"} {
-		if status, text := s.Call(s.Alice, method, mcpPath, ""); status != http.StatusMethodNotAllowed {
+		if status, text := s.Call(s.Token, method, mcpPath, ""); status != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d %s", method, status, text)
 		}
 	}

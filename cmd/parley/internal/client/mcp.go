@@ -23,8 +23,8 @@ import (
 
 // MCP is `parley mcp`.
 type MCP struct {
-	Install string         `env:"-" default:"none" enum:"none,claude,cursor,vscode" placeholder:"CLIENT" help:"Print the configuration for a client instead: claude, cursor or vscode. It has your token."`
-	Write   command.Toggle `env:"-" help:"With --install, write the configuration to the client's file."`
+	Install string `env:"-" default:"none" enum:"none,claude,cursor,vscode" placeholder:"CLIENT" help:"Print the configuration for a client instead: claude, cursor or vscode. It has your token."`
+	Write   bool   `env:"-" help:"With --install, write the configuration to the client's file."`
 	connectionSettings
 }
 
@@ -32,8 +32,7 @@ type MCP struct {
 // end of standard input.
 func (m *MCP) Run(ctx context.Context, env command.Env) error {
 	c := env.NewChecker()
-	write := c.Bool("write", m.Write)
-	if write && m.Install == "none" {
+	if m.Write && m.Install == "none" {
 		c.Refuse("write", "needs --install")
 	}
 	client, err := m.connect(c)
@@ -41,7 +40,7 @@ func (m *MCP) Run(ctx context.Context, env command.Env) error {
 	case err != nil:
 		return err
 	case m.Install != "none":
-		return m.install(env, write)
+		return m.install(env, m.Write)
 	}
 	b := &bridge{client: client, out: env.Stdout}
 	ended := make(chan error, 1)
