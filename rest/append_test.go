@@ -212,7 +212,7 @@ func TestDamagedWhileStopped(t *testing.T) {
 	first := newDataPlane(t, store)
 	s := newServiceOn(t, store, first)
 	restart := func() *service {
-		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
+		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.Config) {
 			cfg.Objects = folderObjects{first.folder, objects.NewFolderFiles(first.folder)}
 		}))
 	}
@@ -284,7 +284,7 @@ func TestRowsAreReadOnce(t *testing.T) {
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	var workers atomic.Int32
-	plane := newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
+	plane := newDataPlane(t, store, func(cfg *datasets.Config) {
 		cfg.Ingester = datasets.NewIngester(datasets.IngesterConfig{Command: func() (string, []string, []string) {
 			workers.Add(1)
 			return worker("ingest")()

@@ -52,7 +52,7 @@ type dataPlane struct {
 	datasets *datasets.Datasets
 }
 
-func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*datasets.DatasetsConfig)) dataPlane {
+func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*datasets.Config)) dataPlane {
 	t.Helper()
 	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
 	folder, err := objects.OpenFolder(objects.FolderConfig{
@@ -60,11 +60,11 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*datasets.
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := datasets.NewPool(datasets.Config{Command: worker("query"), Memory: 128 << 20, Dir: dir})
+	pool, err := datasets.NewPool(datasets.PoolConfig{Command: worker("query"), Memory: 128 << 20, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := datasets.DatasetsConfig{
+	cfg := datasets.Config{
 		Records: store, Objects: folderObjects{folder, objects.NewFolderFiles(folder)}, Pool: pool, Ingester: datasets.NewIngester(datasets.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}

@@ -109,7 +109,7 @@ func TestIngestionRepeatsTheFailedCall(t *testing.T) {
 
 func ingestWithOutages(t *testing.T, store *sqlstore.Store, faults *outages) {
 	extracted, ended := 0, make(chan string, 1)
-	s := newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
+	s := newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.Config) {
 		cfg.Records, cfg.Objects = flakyRecords{cfg.Records, faults}, flakyObjects{cfg.Objects, faults}
 		cfg.Log = slog.New(endHandler{slog.DiscardHandler, ended})
 		cfg.Extract = func(context.Context, datasets.Piece) ([]json.RawMessage, error) {

@@ -183,7 +183,7 @@ func TestIngestionsTakeTurns(t *testing.T) {
 	t.Parallel()
 	store, gate := sqlstoretest.SQLite(t), make(chan struct{})
 	var made atomic.Int32
-	plane := newDataPlane(t, store, func(cfg *datasets.DatasetsConfig) {
+	plane := newDataPlane(t, store, func(cfg *datasets.Config) {
 		cfg.Ingestions = 3
 		cfg.Ingester = datasets.NewIngester(datasets.IngesterConfig{Jobs: 5, Command: func() (string, []string, []string) {
 			if made.Add(1) <= 2 { // alice's, of whose two are done at once

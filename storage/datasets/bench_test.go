@@ -23,7 +23,7 @@ func BenchmarkClients(b *testing.B) {
 }
 
 func benchmarkClients(b *testing.B, clients int, cold bool) {
-	s := newSetup(b, func(c *Config) { c.Queue, c.Memory = clients, 1<<30 })
+	s := newSetup(b, func(c *PoolConfig) { c.Queue, c.Memory = clients, 1<<30 })
 	table := parquetTable(b, s.dir, "sales", `SELECT i AS id, 'customer ' || i % 5000 AS customer, (i * 7919 % 100000) / 100.0 AS total,
 		DATE '2020-01-01' + CAST(i % 1500 AS INTEGER) AS day FROM range(100000) r(i)`)
 	queries := []string{

@@ -53,8 +53,8 @@ type Objects interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// DatasetsConfig is what Datasets needs.
-type DatasetsConfig struct {
+// Config is what Datasets needs.
+type Config struct {
 	Records  Records
 	Objects  Objects
 	Pool     *Pool
@@ -78,7 +78,7 @@ type DatasetsConfig struct {
 // Datasets queries datasets and adds to them. Rows are in immutable files; the records
 // name the files of a dataset, and change in one transaction.
 type Datasets struct {
-	config DatasetsConfig
+	config Config
 	// usual searches for ingestions, short for short ones, of which shortClaims counts the searches.
 	usual, short *jobs.Loop
 	shortClaims  *atomic.Uint32
@@ -90,7 +90,7 @@ type Datasets struct {
 }
 
 // NewDatasets makes a Datasets.
-func NewDatasets(cfg DatasetsConfig) (*Datasets, error) {
+func NewDatasets(cfg Config) (*Datasets, error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of datasets: %w", err)
 	}

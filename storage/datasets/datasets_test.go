@@ -46,7 +46,7 @@ func TestSearch(t *testing.T) {
 			Files:   []domain.DataFile{{Key: table.Files[0]}},
 		})
 	}
-	datasets, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: all}, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir(), MaxRows: 2})
+	datasets, err := NewDatasets(Config{Records: fewRecords{all: all}, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir(), MaxRows: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func download(t *testing.T, columns []domain.Column, files []string, as domain.D
 		data.Files = append(data.Files, domain.DataFile{Key: file})
 	}
 	dir := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: NewIngester(IngesterConfig{}), Dir: dir})
+	d, err := NewDatasets(Config{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: NewIngester(IngesterConfig{}), Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDownloadLimits(t *testing.T) {
 	cancel()
 	data := domain.DatasetData{Dataset: domain.Dataset{Name: "rows", Columns: table.Columns}, Files: []domain.DataFile{{Key: table.Files[0]}}}
 	work := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: ingester, Dir: work})
+	d, err := NewDatasets(Config{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Ingester: ingester, Dir: work})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestDownloadResult(t *testing.T) {
 	table := parquetTable(t, s.dir, "many", `SELECT i AS id FROM range(5195) r(i)`)
 	data := domain.DatasetData{ID: "many", Dataset: domain.Dataset{Name: "many", Columns: table.Columns}, Files: []domain.DataFile{{Key: table.Files[0]}}}
 	work := t.TempDir()
-	d, err := NewDatasets(DatasetsConfig{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Pool: s.pool, Dir: work})
+	d, err := NewDatasets(Config{Records: fewRecords{all: []domain.DatasetData{data}}, Objects: pathObjects{}, Pool: s.pool, Dir: work})
 	if err != nil {
 		t.Fatal(err)
 	}

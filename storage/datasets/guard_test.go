@@ -305,7 +305,7 @@ func TestGuardCountsLostRows(t *testing.T) {
 // A statement runs as it is when its measurements need more memory than it does.
 func TestGuardGivesUp(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
+	s := newSetup(t, func(c *PoolConfig) { c.Memory = 64 << 20 })
 	tables := []Table{
 		parquetTable(t, s.dir, "few", `SELECT i AS id, i AS value FROM range(10) r(i)`),
 		parquetTable(t, s.dir, "many", `SELECT i AS few_id FROM range(6000000) r(i)`),
@@ -321,7 +321,7 @@ func TestGuardGivesUp(t *testing.T) {
 // BenchmarkGuard is what the join guard adds to statements over a million orders with three
 // million items: of-plain is the time of the guarded one in that of the one as it is.
 func BenchmarkGuard(b *testing.B) {
-	s := newSetup(b, func(c *Config) { c.Memory, c.Threads = 1<<30, 2 })
+	s := newSetup(b, func(c *PoolConfig) { c.Memory, c.Threads = 1<<30, 2 })
 	tables := []Table{
 		parquetTable(b, s.dir, "shop_customers", `SELECT i AS id, 'c' || i % 50 AS country FROM range(20000) r(i)`),
 		parquetTable(b, s.dir, "shop_orders", `SELECT i AS id, i % 20000 AS customer_id, (i * 7 % 1000) / 10.0 AS total FROM range(1000000) r(i)`),

@@ -14,7 +14,7 @@ import (
 // Statements with hostile names run, and give the rows of the table that they name.
 func TestHostileNamesRun(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.exposed = true })
+	s := newSetup(t, func(c *PoolConfig) { c.exposed = true })
 	for _, name := range datasetstest.HostileNames() {
 		for _, position := range []string{
 			"SELECT {n}.* FROM notes AS {n} WHERE match(text, 'quick fox')",
@@ -34,7 +34,7 @@ func TestHostileNamesRun(t *testing.T) {
 // written into SQL of ours: they are names there too.
 func TestHostileNamesInFiles(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.exposed = true })
+	s := newSetup(t, func(c *PoolConfig) { c.exposed = true })
 	var items, want []string
 	var last string
 	seen := map[string]bool{}

@@ -44,7 +44,7 @@ func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		records := &slowClaims{asked: make(chan []string, 10), answer: make(chan struct{})}
-		d := &Datasets{config: DatasetsConfig{Records: records, Ingestions: 3}, claims: new(fair.Counter), short: jobs.NewLoop(idle)}
+		d := &Datasets{config: Config{Records: records, Ingestions: 3}, claims: new(fair.Counter), short: jobs.NewLoop(idle)}
 		end, _ := d.claims.Open("bob", 1)
 		var claimed, none atomic.Int32
 		for range 3 {
@@ -109,7 +109,7 @@ func TestIngestionLeaseIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		records := &lostLease{}
-		d := &Datasets{config: DatasetsConfig{
+		d := &Datasets{config: Config{
 			Records: records, Objects: slowObjects{}, Ingestions: 3, Lease: time.Minute, Dir: dir,
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
 		}, claims: new(fair.Counter), short: jobs.NewLoop(idle)}

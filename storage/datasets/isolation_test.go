@@ -179,21 +179,21 @@ func TestGiants(t *testing.T) {
 // Without the validator the worker holds.
 func TestWorkerHolds(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.unchecked = true })
+	s := newSetup(t, func(c *PoolConfig) { c.unchecked = true })
 	s.hostile(t, datasetstest.Trespasses, time.Second, anything)
 }
 
 // Without DuckDB's settings the validator holds.
 func TestValidatorHoldsWithoutSettings(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.exposed = true })
+	s := newSetup(t, func(c *PoolConfig) { c.exposed = true })
 	s.hostile(t, datasetstest.Trespasses, 10*time.Second, refused(t))
 }
 
 // Without validator and the worker's sandbox DuckDB's settings hold.
 func TestSettingsHold(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.unchecked, c.unconfined = true, true })
+	s := newSetup(t, func(c *PoolConfig) { c.unchecked, c.unconfined = true, true })
 	var statements []string
 	for _, sql := range datasetstest.Trespasses {
 		// A table's own file may be written while it is linked, as far as DuckDB's
@@ -209,14 +209,14 @@ func TestSettingsHold(t *testing.T) {
 // cannot give away, and nothing that it does is left behind.
 func TestProcessHolds(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed = true, true })
+	s := newSetup(t, func(c *PoolConfig) { c.unchecked, c.exposed = true, true })
 	s.hostile(t, datasetstest.Trespasses, time.Second, anything)
 }
 
 // Without any isolation the list does what it is for: the tests above can fail.
 func TestHostileListBites(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed, c.unconfined = true, true, true })
+	s := newSetup(t, func(c *PoolConfig) { c.unchecked, c.exposed, c.unconfined = true, true, true })
 	for _, sql := range []string{"SELECT * FROM '{secret}'", "SELECT content FROM read_text('{secret}')", "SELECT * FROM '{dir}/secrets.parquet'"} {
 		if got := s.rows(t, s.statement(sql)); !strings.Contains(got, treasure) {
 			t.Errorf("%s: got %s", sql, got)

@@ -78,7 +78,7 @@ func newLinkSetupIn(t *testing.T, s *setup, queries [][2]string) *linkSetup {
 		records.profiles[table.Name] = profileOfFile(t, table)
 	}
 	records.all = all
-	datasets, err := NewDatasets(DatasetsConfig{Records: records, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	datasets, err := NewDatasets(Config{Records: records, Objects: pathObjects{}, Pool: s.pool, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestMeasuresAreKept(t *testing.T) {
 // What does not fit into the memory of a worker is not measured, and not tried again.
 func TestMeasureTooLarge(t *testing.T) {
 	t.Parallel()
-	small := newSetup(t, func(c *Config) { c.Memory = 64 << 20 })
+	small := newSetup(t, func(c *PoolConfig) { c.Memory = 64 << 20 })
 	s := newLinkSetupIn(t, small, [][2]string{{"many", `SELECT 'a long text that takes much room ' || hash(i) AS code FROM range(2000000) r(i)`}})
 	for range 2 {
 		measure, err := s.linkMeter(ann, s.all).measure(t.Context(), domain.Link{From: "many", Columns: []string{"code"}, To: "many", ToColumns: []string{"code"}})

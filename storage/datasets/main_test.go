@@ -126,13 +126,13 @@ type setup struct {
 	dir    string
 }
 
-func newSetup(t testing.TB, change func(*Config)) *setup {
+func newSetup(t testing.TB, change func(*PoolConfig)) *setup {
 	t.Helper()
 	path, err := plainWorker()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := Config{
+	config := PoolConfig{
 		Workers: 2, Memory: 256 << 20, Threads: 1, Idle: time.Hour,
 		Command: func() (string, []string, []string) { return path, []string{"worker"}, nil },
 	}

@@ -18,8 +18,8 @@ import (
 	"parley/storage/datasets/sandbox"
 )
 
-// Config is how a pool works. The zero value of a field stands for its default.
-type Config struct {
+// PoolConfig is how a pool works. The zero value of a field stands for its default.
+type PoolConfig struct {
 	// Workers limits the queries that run at once; by default one more than there are
 	// processors, at least three. One process more, or an eighth, runs short queries of users
 	// who wait.
@@ -50,7 +50,7 @@ type Config struct {
 
 // Pool runs queries in worker processes. It is safe for concurrent use.
 type Pool struct {
-	config Config
+	config PoolConfig
 	lanes  lanes
 	cancel context.CancelFunc
 	closed context.Context
@@ -85,7 +85,7 @@ const maxFacts = 8 << 20
 const maxUses = 10_000
 
 // NewPool makes a pool. No worker starts before the first query.
-func NewPool(config Config) (*Pool, error) {
+func NewPool(config PoolConfig) (*Pool, error) {
 	config.Workers = cmp.Or(config.Workers, max(runtime.GOMAXPROCS(0), 2)+1)
 	config.UserWorkers = cmp.Or(config.UserWorkers, allButOne(config.Workers))
 	config.Queue = cmp.Or(config.Queue, 4096)
@@ -116,7 +116,7 @@ func NewPool(config Config) (*Pool, error) {
 }
 
 // shortWorkers is how many workers are for short queries.
-func (c Config) shortWorkers() int { return max(1, c.Workers/8) }
+func (c PoolConfig) shortWorkers() int { return max(1, c.Workers/8) }
 
 // Close ends all workers and running queries, and waits for that. It may be called again.
 func (p *Pool) Close() {

@@ -77,7 +77,7 @@ func TestCaps(t *testing.T) {
 
 func TestAdmission(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers, c.Queue = 1, 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers, c.Queue = 1, 1 })
 	s.holdShort()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -109,7 +109,7 @@ func TestAdmission(t *testing.T) {
 // asks waits.
 func TestWaitingForAWorker(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers = 1 })
 	s.holdShort()
 	s.begin(t, t.Context(), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -123,7 +123,7 @@ func TestWaitingForAWorker(t *testing.T) {
 // One user's slow queries keep nobody else waiting.
 func TestUsersTakeTurns(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers, c.UserWorkers, c.UserQueue = 2, 1, 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers, c.UserWorkers, c.UserQueue = 2, 1, 1 })
 	s.holdShort()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -151,7 +151,7 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 	if lower < 1 {
 		t.Skip("these tests have so low a priority themselves that the lower one is none")
 	}
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers = 1 })
 	s.pool.lanes.slice, s.pool.lanes.most = time.Hour, time.Hour
 	other := s.pool.lanes.usual.AcquireUnbounded("other")
 	s.rows(t, "SELECT count(*) FROM orders")
@@ -192,7 +192,7 @@ func TestShortQueryWhileWorkersAreBusy(t *testing.T) {
 // A user is charged for the processor time of a query that is canceled, whose worker ends.
 func TestCanceledQueryIsCharged(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers = 1 })
 	s.pool.lanes.slice, s.pool.lanes.usage = time.Hour, fair.NewUsage(24*time.Hour)
 	const used = 50 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
@@ -239,7 +239,7 @@ func TestPanicFreesTheSlot(t *testing.T) {
 	for name, busy := range map[string]bool{"on a usual worker": false, "on a worker for short queries": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSetup(t, func(c *Config) { c.Workers = 1 })
+			s := newSetup(t, func(c *PoolConfig) { c.Workers = 1 })
 			s.pool.lanes.slice = time.Hour
 			if busy {
 				s.pool.lanes.usual.AcquireUnbounded("other")
@@ -348,7 +348,7 @@ func TestWorkersFollowVersions(t *testing.T) {
 
 func TestIdleWorkersEnd(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Idle = time.Millisecond })
+	s := newSetup(t, func(c *PoolConfig) { c.Idle = time.Millisecond })
 	s.rows(t, "SELECT 1")
 	waittest.Until(t, "no worker is left", func() bool { return s.pool.Stats().Idle == 0 })
 	s.rows(t, "SELECT 1")
@@ -486,7 +486,7 @@ func TestManyFiles(t *testing.T) {
 // be sent again.
 func TestWorkerEndsAtItsStart(t *testing.T) {
 	t.Parallel()
-	pool, err := NewPool(Config{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
+	pool, err := NewPool(PoolConfig{Command: func() (string, []string, []string) { return "/bin/false", nil, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +499,7 @@ func TestWorkerEndsAtItsStart(t *testing.T) {
 // A canceled check gives its worker and its slot back.
 func TestCanceledCheckFreesTheSlot(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Workers = 1 })
+	s := newSetup(t, func(c *PoolConfig) { c.Workers = 1 })
 	s.rows(t, "SELECT 1")
 	for name, c := range map[string]struct {
 		timeout time.Duration

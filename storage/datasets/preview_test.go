@@ -21,12 +21,12 @@ import (
 // newPreview makes a Datasets that can preview, and needs no records for it.
 func newPreview(t *testing.T, extract Extract) *Datasets {
 	t.Helper()
-	pool, err := NewPool(Config{Memory: 128 << 20})
+	pool, err := NewPool(PoolConfig{Memory: 128 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d, err := NewDatasets(DatasetsConfig{
+	d, err := NewDatasets(Config{
 		Pool: pool, Ingester: NewIngester(IngesterConfig{}), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Extract: extract,
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (o oneDataset) DatasetDataByID(context.Context, domain.Caller, string) (dom
 func TestExtractSources(t *testing.T) {
 	t.Parallel()
 	var pieces []Piece
-	d := &Datasets{config: DatasetsConfig{
+	d := &Datasets{config: Config{
 		Ingester: NewIngester(IngesterConfig{}),
 		Records: oneDataset{data: domain.DatasetData{Access: domain.Access{Role: domain.Owner, Writable: true}, Dataset: domain.Dataset{
 			Definition: domain.Definition{Schema: map[string]string{"n": ""}},
@@ -172,7 +172,7 @@ func TestExtractDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	var texts []string
-	d := &Datasets{config: DatasetsConfig{
+	d := &Datasets{config: Config{
 		Ingester: ingester,
 		Records: oneDataset{data: domain.DatasetData{Access: domain.Access{Role: domain.Owner, Writable: true}, Dataset: domain.Dataset{
 			Definition: domain.Definition{Schema: map[string]string{"n": ""}},

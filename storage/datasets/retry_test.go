@@ -72,7 +72,7 @@ func TestPatienceEndsWithTheServer(t *testing.T) {
 // What retries calls shares the state of what it was made from.
 func TestRetryingSharesState(t *testing.T) {
 	t.Parallel()
-	d, err := NewDatasets(DatasetsConfig{Dir: t.TempDir()})
+	d, err := NewDatasets(Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

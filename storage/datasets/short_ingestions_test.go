@@ -45,7 +45,7 @@ func newIngestions(t *testing.T, extract Extract) ingestions {
 	t.Helper()
 	s := ingestions{t: t, store: sqlstoretest.SQLite(t), objects: blockingObjects{dirObjects{dir: t.TempDir()}}}
 	var err error
-	s.Datasets, err = NewDatasets(DatasetsConfig{
+	s.Datasets, err = NewDatasets(Config{
 		Records: s.store, Objects: s.objects, Ingester: NewIngester(IngesterConfig{}), Dir: t.TempDir(),
 		Log: slog.New(slog.DiscardHandler), Ingestions: 3, Lease: time.Minute, Extract: extract,
 	})

@@ -184,7 +184,7 @@ func openFiles(t *testing.T, w *idleWorker) (paths []string) {
 // nobody who may not read what it has read.
 func TestWorkerHasOnlyItsFiles(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.Dir = t.TempDir() })
+	s := newSetup(t, func(c *PoolConfig) { c.Dir = t.TempDir() })
 	s.tables[0].RowCount = engine.MaxNativeRows + 1
 	source := s.shelved()
 	for _, sql := range []string{"SELECT count(*) FROM orders", "SELECT count(*) FROM notes"} {

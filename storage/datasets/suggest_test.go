@@ -220,7 +220,7 @@ func wideSuggester(distinct int64, columnName func(dataset string, i int) string
 		all = append(all, data)
 		records.profiles[name] = profile
 	}
-	d := &Datasets{config: DatasetsConfig{Records: records}}
+	d := &Datasets{config: Config{Records: records}}
 	return suggester{linkMeter: d.linkMeter(ann, all), from: all[1]}, records
 }
 

@@ -117,9 +117,9 @@ func (s *setup) probe(t *testing.T, user string) (answers []string) {
 // settings. Workers know users by name alone, so usual runs have one attacker.
 func TestUsersAreSeparate(t *testing.T) {
 	t.Parallel()
-	for mode, change := range map[string]func(*Config){
+	for mode, change := range map[string]func(*PoolConfig){
 		"all layers":     nil,
-		"processes only": func(c *Config) { c.unchecked, c.exposed = true, true },
+		"processes only": func(c *PoolConfig) { c.unchecked, c.exposed = true, true },
 	} {
 		for _, attacker := range []string{"viewer", "owner"}[:fulltest.Count(1, 2)] {
 			t.Run(mode+", by the "+attacker, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestUsersAreSeparate(t *testing.T) {
 // Within a worker the attempts do what they are for: the test above can fail.
 func TestAttemptsHaveEffect(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) { c.unchecked, c.exposed = true, true })
+	s := newSetup(t, func(c *PoolConfig) { c.unchecked, c.exposed = true, true })
 	want := s.probe(t, "owner")
 	for _, name := range []string{"log queries", "change the time zone", "change the order"} {
 		for _, sql := range attempts[name] {

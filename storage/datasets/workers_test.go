@@ -80,7 +80,7 @@ func TestWrongReplies(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(kind, " after ", honest), func(t *testing.T) {
 				t.Parallel()
-				s := newSetup(t, func(c *Config) {
+				s := newSetup(t, func(c *PoolConfig) {
 					command := c.Command
 					c.Command = func() (string, []string, []string) {
 						path, _, _ := command()
@@ -101,7 +101,7 @@ func TestWrongReplies(t *testing.T) {
 
 // orphan runs an endless query until it is killed.
 func orphan(path string) {
-	pool, err := NewPool(Config{Command: func() (string, []string, []string) { return path, []string{"worker"}, nil }})
+	pool, err := NewPool(PoolConfig{Command: func() (string, []string, []string) { return path, []string{"worker"}, nil }})
 	if err != nil {
 		os.Exit(1)
 	}
@@ -200,7 +200,7 @@ func TestWorkerOutputIsDiscarded(t *testing.T) {
 // Why a worker crashed is known all the same.
 func TestCrashIsReported(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, func(c *Config) {
+	s := newSetup(t, func(c *PoolConfig) {
 		command := c.Command
 		c.Command = func() (string, []string, []string) {
 			path, _, _ := command()

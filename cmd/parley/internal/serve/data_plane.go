@@ -38,7 +38,7 @@ type dataPlane struct {
 
 // openDataPlane opens the objects and datasets, and starts their background work.
 func (s *server) openDataPlane(ctx context.Context) (*dataPlane, error) {
-	pool, err := datasets.NewPool(datasets.Config{Dir: filepath.Join(s.Data, datadir.WorkDir), Log: s.log})
+	pool, err := datasets.NewPool(datasets.PoolConfig{Dir: filepath.Join(s.Data, datadir.WorkDir), Log: s.log})
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (s *server) openDataPlane(ctx context.Context) (*dataPlane, error) {
 }
 
 func (s *server) openDatasets(files *objectStore, pool *datasets.Pool, ingester *datasets.Ingester) (*datasets.Datasets, error) {
-	datasets, err := datasets.NewDatasets(datasets.DatasetsConfig{
+	datasets, err := datasets.NewDatasets(datasets.Config{
 		Records:    s.store,
 		Objects:    files,
 		Pool:       pool,
