@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -40,6 +41,15 @@ const (
 // there is no session, which is then the answer. The request's context must not end with
 // the session: gRPC answers nothing once it has.
 func (h *Host) ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error) {
+	if encoding := r.Header.Get("Grpc-Encoding"); encoding != "" && encoding != "identity" {
+		// A few bytes could become many in memory, before the limits of large bodies see them.
+		header := w.Header()
+		header.Set("Content-Type", "application/grpc")
+		header.Set("Grpc-Accept-Encoding", "identity")
+		header.Set("Grpc-Status", strconv.Itoa(int(codes.Unimplemented)))
+		header.Set("Grpc-Message", "compressed requests are not supported; send them without grpc-encoding")
+		return
+	}
 	ctx, memory := h.cfg.withReservation(r.Context())
 	memory.untilEnd = true // gRPC sends what it was given later
 	defer memory.release()

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -415,5 +416,15 @@ func TestGRPCStopping(t *testing.T) {
 	}
 	if _, err := stream.Recv(); status.Code(err) != codes.Unavailable {
 		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// A compressed request is refused: it may be small and take much memory.
+func TestGRPCCompressed(t *testing.T) {
+	t.Parallel()
+	client := serveGRPC(t, newHost(t, sqlstoretest.SQLite(t), fourEvents, withCards))
+	_, err := client.GetExtendedAgentCard(grpcAs(t, alice), &a2apb.GetExtendedAgentCardRequest{}, grpc.UseCompressor(gzip.Name))
+	if said := status.Convert(err); said.Code() != codes.Unimplemented || !strings.Contains(said.Message(), "without grpc-encoding") {
+		t.Error(err)
 	}
 }
