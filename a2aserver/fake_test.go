@@ -159,7 +159,7 @@ func testConfig(log io.Writer) *Config {
 		LegacyCardJSON: func(context.Context, *a2a.AgentCard) ([]byte, error) { return []byte(`{}`), nil },
 		Logger:         slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		WriteTimeout:   time.Minute,
-		turns:          fair.New(fair.Turns()),
+		Short:          fair.New(fair.ShortRequests()),
 		KeepAlive:      time.Minute,
 	}
 }

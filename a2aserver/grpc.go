@@ -41,7 +41,7 @@ const (
 // there is no session, which is then the answer. The request's context must not end with
 // the session: gRPC answers nothing once it has.
 func (h *Host) ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error) {
-	if encoding := r.Header.Get("Grpc-Encoding"); encoding != "" && encoding != "identity" {
+	if compression := r.Header.Get("Grpc-Encoding"); compression != "" && compression != "identity" {
 		// A few bytes could become many in memory, before the limits of large bodies see them.
 		header := w.Header()
 		header.Set("Content-Type", "application/grpc")
@@ -242,9 +242,9 @@ func answerGRPC[I proto.Message, P, R any, O proto.Message](
 ) (O, error) {
 	ctx, c, err := h.begin(ctx, method, in)
 	defer c.stop()
-	if err == nil && method != "SendMessage" { // that may wait for a run
+	if err == nil && method != "SendMessage" && method != "CancelTask" { // see immediate
 		var release func()
-		if release, err = c.turn(ctx); err == nil {
+		if release, err = c.shortSlot(ctx); err == nil {
 			defer release()
 		}
 	}

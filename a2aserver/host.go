@@ -127,23 +127,26 @@ type Config struct {
 	KeepAlive time.Duration
 	// Lease is how long a host owns its runs after its last renewal.
 	Lease time.Duration
-	// turns limits the requests of a user that are handled at a time, but for those that wait for
-	// a run.
-	turns *fair.Queue
+	// Short limits the short requests of a user that are handled at a time. Without it the host makes
+	// its own.
+	Short *fair.Queue
 }
 
-// turn waits for the caller's turn, which ends with release. Without a caller there is nothing
-// to do.
-func (c *Config) turn(ctx context.Context) (release func(), err error) {
+// shortTimeout is how long a short request waits for others of its user.
+const shortTimeout = 20 * time.Second
+
+// shortSlot waits for a slot of the caller's short requests; release may be called twice. Without
+// a caller there is nothing to do.
+func (c *Config) shortSlot(ctx context.Context) (release func(), err error) {
 	who, ok := auth.CallerFrom(ctx)
 	if !ok {
 		return func() {}, nil
 	}
-	slot, err := c.turns.Acquire(who.Username)
+	slot, err := c.Short.Acquire(who.Username)
 	if err != nil {
 		return nil, err
 	}
-	return slot.Release, slot.Wait(ctx)
+	return slot.Release, slot.WaitTimeout(ctx, shortTimeout)
 }
 
 // Host runs agents. An event is committed to the log before any client receives it.
@@ -210,7 +213,9 @@ func New(cfg Config) *Host {
 		takeover:  jobs.NewLoop(cfg.Lease / 3),
 		pageBytes: 8 << 20,
 	}
-	h.cfg.turns = fair.New(fair.Turns())
+	if cfg.Short == nil {
+		h.cfg.Short = fair.New(fair.ShortRequests())
+	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	if cfg.Push != nil {
 		h.sender = h.newSender()

@@ -82,7 +82,7 @@ func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller
 	if !ok {
 		return noAgent(agent)
 	}
-	release, err := h.cfg.turn(auth.WithCaller(r.Context(), caller))
+	release, err := h.cfg.shortSlot(auth.WithCaller(r.Context(), caller))
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,7 @@ func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller
 	}
 	text, err := h.cfg.CardJSON(card)
 	if err == nil {
+		release() // the client may read slowly
 		serveDocument(w, r, mediaJSON, "private, no-cache", text)
 	}
 	return err

@@ -42,11 +42,11 @@ type rpcMethod struct {
 type rpcAnswer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
 
 var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          unaryWaiting(reading(params.SendMessage), service.SendMessage, encodeSent),
+	"SendMessage":          immediate(reading(params.SendMessage), service.SendMessage, encodeSent),
 	"SendStreamingMessage": stream(reading(params.SendMessage), openMessage),
 	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
 	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
-	"CancelTask":           unary(reading(params.CancelTask), service.CancelTask, encodeTask),
+	"CancelTask":           immediate(reading(params.CancelTask), service.CancelTask, encodeTask),
 	"SubscribeToTask":      stream(reading(params.Subscribe), openTask),
 	"GetExtendedAgentCard": unary(reading(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
 
@@ -56,20 +56,20 @@ var rpcMethods = map[string]rpcMethod{
 	"DeleteTaskPushNotificationConfig": unary(reading(params.DeletePush), deletePush, encodeNone),
 }
 
-// unary makes a method that reads params, calls the agent and encodes its result, in the turn of
-// its caller.
+// unary makes a method that reads params, calls the agent and encodes its result, as one of the
+// short requests of its caller.
 func unary[P, R any](
 	read func(request jsonrpc.Request) (P, error),
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
 ) rpcMethod {
-	return rpcMethod{answer: inTurn(unaryWaiting(read, call, encode).answer)}
+	return rpcMethod{answer: inShortSlot(immediate(read, call, encode).answer)}
 }
 
-// inTurn makes an answer that waits for the turn of its caller.
-func inTurn(answer rpcAnswer) rpcAnswer {
+// inShortSlot makes an answer that waits for a slot of its caller's short requests.
+func inShortSlot(answer rpcAnswer) rpcAnswer {
 	return func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error) {
-		release, err := t.turn(ctx)
+		release, err := t.shortSlot(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +78,9 @@ func inTurn(answer rpcAnswer) rpcAnswer {
 	}
 }
 
-// unaryWaiting is unary for a method that may wait for a run.
-func unaryWaiting[P, R any](
+// immediate is unary without a slot: to send a message may wait for a run, and to cancel one does
+// not wait for other requests.
+func immediate[P, R any](
 	read func(request jsonrpc.Request) (P, error),
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),

@@ -22,11 +22,11 @@ import (
 // of the service in 0.3's words. The SDK has the conversions.
 
 var legacyMethods = map[string]rpcMethod{
-	"message/send":      unaryWaiting(readLegacySend, service.SendMessage, encodeLegacySent),
+	"message/send":      immediate(readLegacySend, service.SendMessage, encodeLegacySent),
 	"message/stream":    stream(readLegacySend, openMessage),
 	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
 	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
-	"tasks/cancel":      unary(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
+	"tasks/cancel":      immediate(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
 	"tasks/resubscribe": stream(readingLegacy(a2av0.ToV1SubscribeToTaskRequest), openTask),
 
 	"tasks/pushNotificationConfig/set":    unary(readingLegacy(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
@@ -34,7 +34,7 @@ var legacyMethods = map[string]rpcMethod{
 	"tasks/pushNotificationConfig/list":   unary(readingLegacy(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
 	"tasks/pushNotificationConfig/delete": unary(readingLegacy(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
-	"agent/getAuthenticatedExtendedCard": {answer: inTurn(legacyExtendedCard)},
+	"agent/getAuthenticatedExtendedCard": {answer: inShortSlot(legacyExtendedCard)},
 }
 
 // readLegacy reads params. The SDK's errors name its types: they stay here.

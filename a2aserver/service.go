@@ -31,7 +31,7 @@ type service interface {
 	DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error
 	GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error)
 	stream(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error)
-	// subscribe subscriptions a task. after is the last event that the client has; with -1
+	// subscribe follows a task. after is the last event that the client has; with -1
 	// the task comes first, with the number of its last event.
 	subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error)
 	// extendedCard returns the card for the caller without signatures, those of one version
@@ -367,6 +367,8 @@ func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.Ge
 }
 
 func (s *agentService) extendedCard(ctx context.Context, tenant string) (*a2a.AgentCard, error) {
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err

@@ -78,11 +78,11 @@ func TestTurns(t *testing.T) {
 
 // Of one user's short requests a few are handled at a time, whatever their binding. Those of
 // another user do not wait for them.
-func TestShortRequestsTakeTurns(t *testing.T) {
+func TestShortRequests(t *testing.T) {
 	t.Parallel()
 	hold := make(gate)
 	var running atomic.Int32
-	most := int32(fair.Turns().SlotsPerUser)
+	most := int32(fair.ShortRequests().SlotsPerUser)
 	h := newHost(t, sqlstoretest.SQLite(t), fourEvents, withCards, func(cfg *Config) {
 		cfg.Agents[0].ExtendedCard = func(ctx context.Context, who domain.Caller, _ string) (*a2a.AgentCard, error) {
 			if who == alice {
@@ -121,7 +121,7 @@ func TestShortRequestsTakeTurns(t *testing.T) {
 			})
 		}
 	}
-	waittest.Until(t, "others wait", func() bool { return t.Failed() || h.cfg.turns.Stats().Waiting == 2*int(most) })
+	waittest.Until(t, "others wait", func() bool { return t.Failed() || h.cfg.Short.Stats().Waiting == 2*int(most) })
 	for _, call := range calls {
 		if err := call(bob); err != nil {
 			t.Errorf("another user: %v", err)

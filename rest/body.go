@@ -77,7 +77,9 @@ func (r *request) body(limit int64, wanted string) []byte {
 	if err == nil && len(body) > smallBody {
 		r.decoding, err = r.startDecoding()
 	}
-	r.failed = err
+	if r.failed = err; err != nil {
+		return nil
+	}
 	return body
 }
 

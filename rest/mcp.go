@@ -14,7 +14,7 @@ import (
 // newMCP returns the server of MCP, whose tools are the operations of this one.
 func (s *Server) newMCP() *mcp.Server {
 	return mcp.New(mcp.Config{
-		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, Turn: s.turn,
+		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, ShortSlot: s.shortSlot,
 		Rate: func(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
 			return s.cfg.Feedback.Rate(ctx, caller, rating)
 		},
@@ -26,9 +26,12 @@ func (s *Server) newMCP() *mcp.Server {
 	})
 }
 
+// maxMCPBody is enough for a long question and a long query; it is decoded at once.
+const maxMCPBody = 128 << 10
+
 // callMCP answers a request of MCP.
 func (s *Server) callMCP(r *request) error {
-	body, err := readBytes(r.Context, s.cfg.MaxBody, mediaJSON)
+	body, err := readBytes(r.Context, maxMCPBody, mediaJSON)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ var (
 
 // decodeQueue is for decoding bodies that are not small. That uses a processor of this process,
 // where all goroutines share the processors equally: each step of a run would wait for every body.
-// So one processor is left for other work.
+// So one processor is left for other work, if there are several.
 func decodeQueue() fair.Config {
 	slots := max(1, runtime.GOMAXPROCS(0)-1)
-	return fair.Config{What: "large bodies", Slots: slots, SlotsPerUser: max(1, slots/2), MaxQueued: 256, MaxQueuedPerUser: 64}
+	return fair.Config{What: "large JSON bodies", Slots: slots, SlotsPerUser: max(1, slots/2), MaxQueued: 256, MaxQueuedPerUser: 64}
 }
 
 const (

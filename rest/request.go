@@ -26,8 +26,10 @@ type request struct {
 	// startDecoding waits for a slot to decode a large body, which err releases.
 	startDecoding func() (*fair.Slot, error)
 	decoding      *fair.Slot
-	failed        error // the request cannot be read
-	wrong         []domain.FieldError
+	// endShort releases the slot of a short request, before a slow client reads the response.
+	endShort func()
+	failed   error // the request cannot be read
+	wrong    []domain.FieldError
 }
 
 func (r *request) ctx() context.Context { return r.Request.Context() }

@@ -73,6 +73,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// Reads limits the memory of large responses.
 	Reads *fair.Queue
+	// Short limits the short requests of a user that are handled at a time.
+	Short *fair.Queue
 	// RunTimeout is how long a request may wait for a run to end.
 	RunTimeout time.Duration
 	// WriteTimeout is how long a client may take to read a chunk of a stream or of a large
@@ -101,9 +103,7 @@ type Server struct {
 	large    *fair.Queue
 	infer    *fair.Queue
 	loads    *fair.Queue
-	// turns are those of reads.
-	turns   *fair.Queue
-	decodes *fair.Queue
+	decodes  *fair.Queue
 	// open counts the open requests of users, and openPublic those of addresses without a token.
 	open, openPublic fair.Counter
 	// downloads are those of whole datasets, results those of all rows of a query.
@@ -116,7 +116,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
-	s := &Server{cfg: cfg, engine: gin.New(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), turns: fair.New(fair.Turns()), decodes: fair.New(decodeQueue()), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
+	s := &Server{cfg: cfg, engine: gin.New(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), decodes: fair.New(decodeQueue()), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error
 	if s.proxies, err = baseurl.ParseProxies(cfg.TrustedProxies); err != nil {
 		return nil, err

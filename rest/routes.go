@@ -67,9 +67,9 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/ingest/new/:namespace/:datasetName", http.StatusCreated, on((*request).ownDataset, s.createDataset))
 	s.handle(http.MethodGet, "/data"+inDataset, http.StatusOK, on(dataset, s.getDataset))
 	s.handle(http.MethodGet, "/data"+inDataset+"/profile", http.StatusOK, on(dataset, s.getProfile))
-	s.handle(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
+	s.handleQueued(http.MethodGet, "/data"+inDataset+"/rows", http.StatusOK, on(dataset, s.getRows))
 	s.stream(http.MethodGet, "/data"+inDataset+"/download", s.getDownload)
-	s.handle(http.MethodGet, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.getLinks))
+	s.handleQueued(http.MethodGet, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.getLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/links", http.StatusOK, on(dataset, s.putLinks))
 	s.handle(http.MethodPut, "/data"+inDataset+"/inferDefinition", http.StatusCreated, on(dataset, s.putDefinition))
 	s.handle(http.MethodPost, "/data"+inDataset+"/clear", http.StatusOK, do(dataset, store.ClearDataset))
@@ -152,8 +152,16 @@ func (s *Server) routes() {
 }
 
 // handle routes an operation for authenticated callers, with the status of its success. Each
-// operation is routed by this, handleLong or stream.
+// operation is routed by this, handleQueued, handleLong or stream. Reads are short requests.
 func (s *Server) handle(method, path string, status int, run operation) {
+	if method == http.MethodGet { // it has no body to wait for
+		run = s.inShortSlot(run)
+	}
+	s.handleQueued(method, path, status, run)
+}
+
+// handleQueued is handle for an operation that waits in a queue of its own.
+func (s *Server) handleQueued(method, path string, status int, run operation) {
 	s.handleWithin(s.cfg.RequestTimeout, method, path, status, run)
 }
 
@@ -170,9 +178,6 @@ func (s *Server) handleLong(path string, status int, run operation) {
 }
 
 func (s *Server) handleWithin(timeout time.Duration, method, path string, status int, run operation) {
-	if method == http.MethodGet { // it has no body to wait for
-		run = s.inTurn(run)
-	}
 	s.stream(method, path, func(r *request) error {
 		ctx, cancel := context.WithTimeout(r.ctx(), timeout)
 		defer cancel()
@@ -190,25 +195,27 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 	})
 }
 
-// inTurn makes an operation that takes turns with others of its user.
-func (s *Server) inTurn(run operation) operation {
+// inShortSlot makes an operation that waits for a slot of its user's short requests. It can end
+// the use of the slot early: see request.endShort.
+func (s *Server) inShortSlot(run operation) operation {
 	return func(r *request) (any, error) {
-		release, err := s.turn(r.ctx(), r.caller)
+		release, err := s.shortSlot(r.ctx(), r.caller)
 		if err != nil {
 			return nil, err
 		}
 		defer release()
+		r.endShort = release
 		return run(r)
 	}
 }
 
-// turn waits for the turn of a caller, which ends with release.
-func (s *Server) turn(ctx context.Context, caller domain.Caller) (release func(), err error) {
-	slot, err := s.turns.Acquire(caller.Username)
+// shortSlot waits for a slot of a user's short requests; release may be called twice.
+func (s *Server) shortSlot(ctx context.Context, caller domain.Caller) (release func(), err error) {
+	slot, err := s.acquire(ctx, s.cfg.Short, caller.Username)
 	if err != nil {
 		return nil, err
 	}
-	return slot.Release, slot.Wait(ctx)
+	return slot.Release, nil
 }
 
 // stream routes an operation that writes its response, which takes as long as a run or a

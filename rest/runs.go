@@ -39,6 +39,7 @@ func (s *Server) getRun(r *request, id string) (any, error) {
 	if shown.InputRequired, err = s.input(r, run); err != nil {
 		return nil, err
 	}
+	r.endShort()
 	r.PureJSON(http.StatusOK, shown) // while its memory is reserved
 	return nil, nil
 }

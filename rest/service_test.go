@@ -75,6 +75,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		RequestTimeout: time.Minute,
 		RunTimeout:     time.Minute,
 		WriteTimeout:   time.Minute,
+		Short:          fair.New(fair.ShortRequests()),
 		Reads:          fair.New(fair.Config{What: "large answers", Slots: 64 << 20, SlotsPerUser: 16 << 20, MaxQueued: 100, MaxQueuedPerUser: 100}),
 	}
 	for _, apply := range change {

@@ -131,6 +131,7 @@ func (s *Server) getShared(r *request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.endShort()
 	r.PureJSON(http.StatusOK, sharedRunJSON{ // while its memory is reserved
 		ID: shared.ID, AskedBy: shared.AskedBy, Owner: shared.Namespace.Owner, Namespace: shared.Namespace.Name,
 		AgentKind: shared.Agent, Question: shared.Question, SharedAt: shared.SharedAt, Result: result,

@@ -39,7 +39,7 @@ func TestToError(t *testing.T) {
 		"not found": {fmt.Errorf("read: %w", domain.ErrNotFound), -32001, "TASK_NOT_FOUND", "task not found", 404, rpccode.Code_NOT_FOUND},
 		"the protocol before its cause": {a2a.NewError(fmt.Errorf("%w: %w", a2a.ErrInvalidParams, domain.ErrNotFound), "no namespace"),
 			-32602, "INVALID_PARAMS", "no namespace", 400, rpccode.Code_INVALID_ARGUMENT},
-		"not signed in": {domain.ErrUnauthorized, -31401, "UNAUTHENTICATED", "it is not known who you are", 401, rpccode.Code_UNAUTHENTICATED},
+		"not signed in": {domain.ErrUnauthorized, -31401, "UNAUTHENTICATED", "a valid bearer token is required", 401, rpccode.Code_UNAUTHENTICATED},
 	} {
 		got := ToError(test.err)
 		info := got.Details()[0].(*errdetails.ErrorInfo)

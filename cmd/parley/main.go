@@ -26,7 +26,7 @@ const description = `Load data, ask questions about it in plain English, and ser
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not signed in, 4 not found, 5 the server is unreachable or overloaded, 6 the question has no answer, 7 the agent waits for an answer, 130 interrupted.`
 
 // cli is the command line. Every setting has a PARLEY_ variable, or the variable that a
-// standard returns it. A flag for a single call has none: in the environment it would change
+// standard names. A flag for a single call has none: in the environment it would change
 // other commands.
 type cli struct {
 	Serve      serve.Command      `cmd:"" help:"Run the server."`

@@ -35,10 +35,10 @@ type Config struct {
 	RequestUsage time.Duration
 }
 
-// Turns are for short requests that are handled in this process. All goroutines share its
+// ShortRequests are handled in this process and wait for nothing else. All goroutines share its
 // processors equally, so a user with many requests at once would take them from others. The
 // first request of a user never waits.
-func Turns() Config {
+func ShortRequests() Config {
 	processors := runtime.GOMAXPROCS(0)
 	return Config{What: "requests", Slots: 4 * processors, SlotsPerUser: 2 * processors, MaxQueued: 16384, MaxQueuedPerUser: 1024, FirstImmediately: true}
 }

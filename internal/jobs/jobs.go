@@ -133,8 +133,8 @@ func (r Renewal) Hold(ctx context.Context, do func(ctx context.Context) error) e
 	defer end(nil)
 	defer expiry.Stop()
 	renewing.Go(func() {
-		for sleep(held, interval) {
-			asked := time.Now()
+		for asked := r.Asked; sleep(held, interval-time.Since(asked)); {
+			asked = time.Now()
 			bounded, done := context.WithTimeout(held, limit)
 			err := r.Renew(bounded)
 			done()

@@ -144,7 +144,7 @@ func TestFencedJob(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if want := 100*(time.Second+time.Minute/4) + time.Second; !errors.Is(err, domain.ErrConflict) || time.Since(start) != want {
+		if want := 100*(time.Minute/4) + time.Second; !errors.Is(err, domain.ErrConflict) || time.Since(start) != want {
 			t.Errorf("%v after %v, want %v", err, time.Since(start), want)
 		}
 	})

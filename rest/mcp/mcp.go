@@ -63,8 +63,8 @@ type Config struct {
 	Agents Agents
 	// Agent is the name of the agent that answers questions.
 	Agent string
-	// Turn waits for the turn of a caller, which ends with release.
-	Turn func(ctx context.Context, caller domain.Caller) (release func(), err error)
+	// ShortSlot waits for a slot of a caller's short requests.
+	ShortSlot func(ctx context.Context, caller domain.Caller) (release func(), err error)
 	// Rate stores the rating of a run.
 	Rate func(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 	// Run reads a run and reserves memory for its result until release.
@@ -161,7 +161,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		if method == "resources/list" || method == "resources/read" {
 			limited, caller, cancel := requestOf(ctx, s.cfg.Timeout)
 			defer cancel()
-			release, err := s.cfg.Turn(limited, caller)
+			release, err := s.cfg.ShortSlot(limited, caller)
 			if err != nil {
 				return nil, s.rpcError(limited, method, err)
 			}

@@ -75,15 +75,15 @@ func annotations(title string, readOnly, destructive, idempotent bool) *sdk.Tool
 // structured result.
 type call[In, Out any] func(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error)
 
-// add adds a tool, whose calls are limited to a time.
-func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, name, description string, hints *sdk.ToolAnnotations, run call[In, Out]) {
+// add adds a tool, whose calls are limited to a time. A short one waits for nothing else.
+func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, short bool, name, description string, hints *sdk.ToolAnnotations, run call[In, Out]) {
 	tool := &sdk.Tool{Name: name, Title: hints.Title, Description: description, Annotations: hints, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out]()}
 	sdk.AddTool(server, tool, func(ctx context.Context, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		ctx, caller, cancel := requestOf(ctx, limit)
 		defer cancel()
 		release, err := func() {}, error(nil)
-		if limit == s.cfg.Timeout { // it waits for no answer
-			release, err = s.cfg.Turn(ctx, caller)
+		if short {
+			release, err = s.cfg.ShortSlot(ctx, caller)
 		}
 		var result *sdk.CallToolResult
 		var out Out
@@ -105,30 +105,30 @@ func shortText(text string) *sdk.CallToolResult {
 func (s *Server) addTools(server *sdk.Server) {
 	limit := s.cfg.Timeout
 	waiting := limit + maxWait*time.Second
-	add(s, server, limit, "list_datasets",
+	add(s, server, limit, true, "list_datasets",
 		"Lists the datasets that the user can read, with description, number of rows and column names. Call it first to find the namespace and dataset names that the other tools take.",
 		annotations("List datasets", true, false, true), s.listDatasets)
-	add(s, server, limit, "describe_dataset",
+	add(s, server, limit, true, "describe_dataset",
 		"Describes one dataset: type, unit, missing values, range and frequent values of each column, its relationships to other datasets (for joins), and questions that ask can answer. Call it before you write SQL.",
 		annotations("Describe dataset", true, false, true), s.describeDataset)
-	add(s, server, waiting, "ask",
+	add(s, server, waiting, false, "ask",
 		"Answers a question in words from the user's datasets. It writes and runs the queries itself, and returns the answer, the queries, their rows and a chart if one helps. "+
 			"The status is \"completed\", \"working\" (call get_answer with the run_id), \"needs_input\" (the question has several meanings: call ask with the run_id and the chosen option as the question), or \"failed\" with code and reason. "+
 			"A follow-up question takes the conversation_id of the previous answer.",
 		annotations("Ask a question", false, false, false), s.ask)
-	add(s, server, waiting, "get_answer",
+	add(s, server, waiting, false, "get_answer",
 		"Returns the answer of a question that ask has started, or its status. It waits for the answer for up to wait_seconds.",
 		annotations("Get an answer", true, false, true), s.getAnswer)
-	add(s, server, limit, "cancel_run",
+	add(s, server, limit, false, "cancel_run",
 		"Cancels a question that is being answered. A question that has ended stays as it is.",
 		annotations("Cancel a run", false, true, true), s.cancelRun)
-	add(s, server, limit, "run_sql",
+	add(s, server, limit, false, "run_sql",
 		"Runs one read-only SELECT statement (DuckDB SQL) over the datasets of a namespace, which are its tables, and returns the rows. Nothing can be changed, and no files or addresses can be read. If the status is \"failed\", correct the query by the reason.",
 		annotations("Run SQL", true, false, true), s.runSQL)
-	add(s, server, limit, "preview_rows",
+	add(s, server, limit, false, "preview_rows",
 		"Returns rows of a dataset as they are, in pages. Use it to see what values look like.",
 		annotations("Preview rows", true, false, true), s.previewRows)
-	add(s, server, limit, "give_feedback",
+	add(s, server, limit, false, "give_feedback",
 		"Records whether the user finds the answer of a completed run right. Call it only when the user says so.",
 		annotations("Give feedback", false, false, true), s.giveFeedback)
 }

@@ -76,7 +76,7 @@ func message(role, text string) string {
 
 func truncate(text string) string { return domain.Truncate(text, maxContent) }
 
-// runIDs returns a trace the id of its run.
+// runIDs makes the id of a run that of its trace.
 type runIDs struct{}
 
 // NewIDs implements sdktrace.IDGenerator.
@@ -135,7 +135,7 @@ func captureContent(text string) (bool, error) {
 	return on, nil
 }
 
-// logSDK makes the SDK log here, without values and errors: those of variables may be secret.
+// logSDK makes the SDK log here, without the values of addresses and headers: they may be secret.
 func logSDK(log *slog.Logger) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("OpenTelemetry reports a problem", "error", err) }))
 	otel.SetLogger(funcr.New(func(_, text string) { log.Warn("OpenTelemetry cannot read a variable", "problem", text) }, funcr.Options{

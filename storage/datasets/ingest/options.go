@@ -30,7 +30,7 @@ func checkOptions(o domain.IngestOptions) error {
 	return nil
 }
 
-// typeName returns a type the name that it has in options.
+// typeName returns the name of a type in options.
 func typeName(typ string) string {
 	switch typ {
 	case typeVarchar:

@@ -145,7 +145,7 @@ func (c *Client) read(request *http.Request) (*http.Response, []byte, error) {
 }
 
 // mcpLimit is how long a call of a tool may take, which can wait for an answer.
-const mcpLimit = 2 * time.Minute
+const mcpLimit = 7 * time.Minute
 
 // MCP sends a message of MCP, and returns the response, which is empty for a notification. A
 // response that is no message of the protocol is an error.

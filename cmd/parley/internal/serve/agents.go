@@ -74,6 +74,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, s.version) },
 		Logger:             s.log,
 		Reads:              s.reads,
+		Short:              s.short,
 		Trace:              traced(s.tracer),
 		RunTimeout:         s.RunTimeout,
 		InputTimeout:       inputTimeout,

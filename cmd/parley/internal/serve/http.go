@@ -35,6 +35,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		MaxRowsBody:    limits.MaxRowsBody,
 		RequestTimeout: s.answerTimeout(),
 		Reads:          s.reads,
+		Short:          s.short,
 		RunTimeout:     s.RunTimeout + time.Minute,
 		WriteTimeout:   streamWrite,
 		TrustedProxies: s.TrustedProxies,

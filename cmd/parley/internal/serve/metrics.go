@@ -61,6 +61,7 @@ func (s *server) registerMetrics(handler *rest.Server) {
 		"inferences":     func() fair.Stats { _, _, infer := handler.QueueStats(); return infer },
 		"files":          s.data.datasets.IngestStats,
 		"answer_bytes":   s.reads.Stats,
+		"short_requests": s.short.Stats,
 	}
 	if s.data.objects.partQueue != nil {
 		queues["parts"] = s.data.objects.partQueue

@@ -95,7 +95,7 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	running := &server{Command: s, version: env.Version, store: store, registry: registry, log: log, reads: fair.New(largeAnswers)}
+	running := &server{Command: s, version: env.Version, store: store, registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
 	return running.serve(ctx, options)
 }
 
@@ -114,6 +114,8 @@ type server struct {
 	host     *a2aserver.Host
 	// reads limits the memory of large answers.
 	reads *fair.Queue
+	// short limits the short requests of each user.
+	short *fair.Queue
 }
 
 // serve opens the parts that work on the store, and serves.
