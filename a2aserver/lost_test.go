@@ -119,6 +119,7 @@ func TestOrphans(t *testing.T) {
 		h := New(Config{
 			Log: store, Agents: []Agent{{Name: "echo", Executor: resumable(3, func(context.Context, int) {}), Projection: plain}},
 			Logger: quiet(), RunTimeout: time.Minute, MaxRuns: 20, MaxWorking: 10, UserRuns: 10, KeepAlive: time.Minute, Lease: 300 * time.Millisecond,
+			Reads: smallReads(), // events may come from the log
 		})
 		// It is taken, and the host never hears of that.
 		if taken, err := store.ClaimRuns(t.Context(), h.id, []string{"echo"}, time.Hour, 10); err != nil || len(taken) != 1 {
