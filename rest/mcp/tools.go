@@ -78,24 +78,30 @@ type call[In, Out any] func(ctx context.Context, caller domain.Caller, request *
 // add adds a tool, whose calls are limited to a time. A short one waits for nothing else.
 func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, short bool, name, description string, hints *sdk.ToolAnnotations, run call[In, Out]) {
 	tool := &sdk.Tool{Name: name, Title: hints.Title, Description: description, Annotations: hints, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out]()}
+	if short {
+		run = inShortSlot(s, run)
+	}
 	sdk.AddTool(server, tool, func(ctx context.Context, request *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		ctx, caller, cancel := requestOf(ctx, limit)
 		defer cancel()
-		release, err := func() {}, error(nil)
-		if short {
-			release, err = s.cfg.ShortSlot(ctx, caller)
-		}
-		var result *sdk.CallToolResult
-		var out Out
-		if err == nil {
-			defer release()
-			result, out, err = run(ctx, caller, request, in)
-		}
+		result, out, err := run(ctx, caller, request, in)
 		if err != nil {
 			return nil, out, s.fail(ctx, name, err)
 		}
 		return result, out, nil
 	})
+}
+
+// inShortSlot makes a tool that waits for a slot of its caller's short requests.
+func inShortSlot[In, Out any](s *Server, run call[In, Out]) call[In, Out] {
+	return func(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, out Out, err error) {
+		release, err := s.cfg.ShortSlot(ctx, caller)
+		if err != nil {
+			return nil, out, err
+		}
+		defer release()
+		return run(ctx, caller, request, in)
+	}
 }
 
 func shortText(text string) *sdk.CallToolResult {
