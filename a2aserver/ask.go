@@ -17,18 +17,19 @@ import (
 // Ask starts a run for a question that did not come over A2A. A conversation that it
 // names must exist; a namespace that it does not name is found as over A2A. Follow gives the
 // run's progress.
-func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
+func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error) {
 	s, ok := h.services[question.Agent]
 	if !ok {
-		return domain.RunRequest{}, domain.Invalid(domain.FieldError{Field: "agent", Message: "must be the name of an agent"})
+		return domain.Question{}, domain.Invalid(domain.FieldError{Field: "agent", Message: "must be the name of an agent"})
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
 	message.Metadata = question.Metadata()
-	r, err := s.ask(ctx, domain.RunRequest{Caller: caller, Question: question}, message, nil, true)
+	question.Caller = caller
+	r, err := s.ask(ctx, question, message, nil, true)
 	if err != nil {
-		return domain.RunRequest{}, invalidFor("the question", err)
+		return domain.Question{}, invalidFor("the question", err)
 	}
-	return r.request, r.waitCommitted(ctx)
+	return r.question, r.waitCommitted(ctx)
 }
 
 // invalidFor returns ErrInvalid for the invalid params of A2A, whose fields are those of A2A.

@@ -22,7 +22,7 @@ import (
 
 // Attachments says which files questions may bring.
 type Attachments struct {
-	// Save stores files, to be added with the run: see domain.RunRequest.
+	// Save stores files, to be added with the run: see domain.Question.
 	Save func(ctx context.Context, caller domain.Caller, conversationID string, files []domain.AttachedFile) ([]domain.Attachment, error)
 	// MaxBytes limits the files of one message together.
 	MaxBytes int64

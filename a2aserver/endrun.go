@@ -20,7 +20,7 @@ func (r *run) fail(cause error, status domain.RunStatus) {
 		return !errors.Is(err, domain.ErrConflict) && !errors.Is(err, domain.ErrNotFound)
 	}}
 	_ = retry.Do(r.host.ctx, policy, func() error {
-		_, err := r.host.endRun(r.host.ctx, r.agent, r.request.Caller, r.request.RunID, runEnding{holder: r.host.id, status: status, last: lastEvent})
+		_, err := r.host.endRun(r.host.ctx, r.agent, r.question.Caller, r.question.RunID, runEnding{holder: r.host.id, status: status, last: lastEvent})
 		return err
 	})
 }

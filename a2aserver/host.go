@@ -89,7 +89,7 @@ type Config struct {
 	Reads *fair.Queue
 	// Trace starts the trace of a run. The function that it returns ends the trace
 	// with the final task and the error, if any. It may be nil.
-	Trace func(ctx context.Context, request domain.RunRequest) (context.Context, func(task *a2a.Task, err error))
+	Trace func(ctx context.Context, request domain.Question) (context.Context, func(task *a2a.Task, err error))
 	// Push says how push notifications are sent; nil when there are none.
 	Push *Push
 	// Attachments says which files questions may bring; nil for none.

@@ -37,16 +37,16 @@ const maxMessageKey = 64
 
 // sentBefore reports whether a message was sent to this host before, and remembers it. So
 // hardly any message is executed twice until the log refuses it.
-func (s *agentService) sentBefore(request domain.RunRequest) bool {
-	if request.Message.Key == "" {
+func (s *agentService) sentBefore(question domain.Question) bool {
+	if question.Message.Key == "" {
 		return false
 	}
-	return s.host.recent.add(request.Caller.Username, s.agent.Name, request.Message.Key)
+	return s.host.recent.add(question.Caller.Username, s.agent.Name, question.Message.Key)
 }
 
 // checkSent returns ErrMessageSent for a message that has made a run.
-func (s *agentService) checkSent(ctx context.Context, who domain.Caller, message domain.SentMessage) error {
-	_, _, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+func (s *agentService) checkSent(ctx context.Context, question domain.Question) error {
+	_, _, err := s.host.cfg.Log.SentRun(ctx, question.Caller, s.agent.Name, question.Message.Key)
 	if errors.Is(err, domain.ErrNotFound) {
 		return nil
 	}

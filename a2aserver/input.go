@@ -26,11 +26,11 @@ func isWaiting(state a2a.TaskState) bool {
 
 // waitingTask returns the task that a message without a task id answers, or has answered: the
 // only one in its conversation that waits, if any.
-func (s *agentService) waitingTask(ctx context.Context, who domain.Caller, conversation string, message domain.SentMessage) (a2a.TaskID, error) {
-	if conversation == "" {
+func (s *agentService) waitingTask(ctx context.Context, question domain.Question) (a2a.TaskID, error) {
+	if question.ConversationID == "" {
 		return "", nil
 	}
-	waiting, err := s.host.cfg.Log.WaitingRuns(ctx, who, s.agent.Name, conversation, message.Key)
+	waiting, err := s.host.cfg.Log.WaitingRuns(ctx, question.Caller, s.agent.Name, question.ConversationID, question.Message.Key)
 	if err != nil || len(waiting) != 1 {
 		return "", err
 	}
@@ -147,7 +147,7 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who domain.Calle
 	if err != nil {
 		return "", err
 	}
-	run := domain.RunRequest{Caller: who, Question: domain.Question{Namespace: ref, ConversationID: stored.ConversationID}}
+	run := domain.Question{Caller: who, Namespace: ref, ConversationID: stored.ConversationID}
 	err = s.host.cfg.Log.ResolveRun(ctx, &run)
 	if errors.Is(err, domain.ErrNotFound) {
 		err = errNoNamespace
@@ -165,7 +165,7 @@ func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who domain.Call
 		return nil, errShuttingDown
 	}
 	// Attached before this host owns it: see releaseOrphans.
-	r := h.newRun(agent, domain.RunRequest{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
+	r := h.newRun(agent, domain.Question{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
 	r.task, r.storedTask, r.number, r.after = task, task, answered.After, answered.After
 	r.broadcaster.attach(r, r.number)
 	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)
@@ -174,13 +174,18 @@ func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who domain.Call
 		h.runs.Done()
 		return nil, err
 	}
-	r.request = claim.Request
+	r.question = claim.Question
+	unreadable := readSettings(&r.question, r.message)
 	close(r.committed)
 	if answered.Push != nil {
 		h.sender.Added(answered.RunID)
 	}
 	go func() {
 		defer h.runs.Done()
+		if unreadable != nil {
+			r.failUnstarted(unreadable, domain.RunFailed)
+			return
+		}
 		r.work()
 	}()
 	return r, nil

@@ -66,13 +66,13 @@ func tenantNamespace(who domain.Caller, tenant string) (domain.NamespaceRef, err
 }
 
 // infer finds the namespace of a question by its text; zero if there is none.
-func (s *agentService) infer(ctx context.Context, request *domain.RunRequest, files bool, readable []domain.NamespaceRef) (found domain.NamespaceRef, err error) {
+func (s *agentService) infer(ctx context.Context, question *domain.Question, files bool, readable []domain.NamespaceRef) (found domain.NamespaceRef, err error) {
 	cfg := s.host.cfg
-	address, named := domain.FindAddress(request.Caller, request.Text, readable)
-	if cfg.NamedNamespace == nil || !named && (!request.NeverAsk || files) {
+	address, named := domain.FindAddress(question.Caller, question.Text, readable)
+	if cfg.NamedNamespace == nil || !named && (!question.NeverAsk || files) {
 		return found, nil
 	}
-	slot, err := s.host.inferring.Acquire(request.Caller.Username)
+	slot, err := s.host.inferring.Acquire(question.Caller.Username)
 	if err != nil {
 		return found, err
 	}
@@ -81,51 +81,51 @@ func (s *agentService) infer(ctx context.Context, request *domain.RunRequest, fi
 		return found, err
 	}
 	if named {
-		return cfg.NamedNamespace(ctx, request.Caller, address, readable)
+		return cfg.NamedNamespace(ctx, question.Caller, address, readable)
 	}
-	return cfg.BestNamespace(ctx, request.Caller, request.Text, readable)
+	return cfg.BestNamespace(ctx, question.Caller, question.Text, readable)
 }
 
-// resolve finds where to create a run and sets it in the request. A question that names no
+// resolve finds where to create a run and sets it in the question. A question that names no
 // namespace is asked of the namespace of its conversation, of one that its text names, or of
 // the only one that the caller can read; when there are several, it returns them as options and
 // sets no namespace, or takes the one that fits best. One with files, or in a conversation that
 // has only files, needs none.
-func (s *agentService) resolve(ctx context.Context, request *domain.RunRequest, files bool) ([]domain.NamespaceRef, error) {
+func (s *agentService) resolve(ctx context.Context, question *domain.Question, files bool) ([]domain.NamespaceRef, error) {
 	log, none := s.host.cfg.Log, domain.NamespaceRef{}
-	found := request.Namespace != none
-	if !found && request.ConversationID != "" {
-		ref, err := log.ConversationNamespace(ctx, request.Caller, request.ConversationID)
+	found := question.Namespace != none
+	if !found && question.ConversationID != "" {
+		ref, err := log.ConversationNamespace(ctx, question.Caller, question.ConversationID)
 		if err != nil && !errors.Is(err, domain.ErrNotFound) {
 			return nil, err
 		}
-		request.Namespace, found = ref, err == nil
+		question.Namespace, found = ref, err == nil
 	}
 	if found {
-		return nil, log.ResolveRun(ctx, request)
+		return nil, log.ResolveRun(ctx, question)
 	}
-	options, err := log.Namespaces(ctx, request.Caller, "")
+	options, err := log.Namespaces(ctx, question.Caller, "")
 	if err == nil && len(options) > 1 {
-		request.Namespace, err = s.infer(ctx, request, files, options)
+		question.Namespace, err = s.infer(ctx, question, files, options)
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case request.Namespace != none:
-		request.Inferred = true
-		return nil, log.ResolveRun(ctx, request)
-	case files && (len(options) == 0 || len(options) > 1 && request.NeverAsk):
-		return nil, log.ResolveRun(ctx, request)
+	case question.Namespace != none:
+		question.Inferred = true
+		return nil, log.ResolveRun(ctx, question)
+	case files && (len(options) == 0 || len(options) > 1 && question.NeverAsk):
+		return nil, log.ResolveRun(ctx, question)
 	case len(options) == 0:
 		return nil, invalidParams("there is no namespace that you can read; upload data first, or attach a file to the question")
-	case len(options) > 1 && request.NeverAsk:
+	case len(options) > 1 && question.NeverAsk:
 		return nil, invalidField("message.metadata.namespace", "is required: you can read several namespaces, none of them fits the question, and metadata.neverAsk is set")
 	}
-	request.Namespace = options[0]
-	if err := log.ResolveRun(ctx, request); err != nil || len(options) == 1 {
+	question.Namespace = options[0]
+	if err := log.ResolveRun(ctx, question); err != nil || len(options) == 1 {
 		return nil, err
 	}
-	request.Namespace, request.NamespaceID = none, ""
+	question.Namespace, question.NamespaceID = none, ""
 	return options, nil
 }
 

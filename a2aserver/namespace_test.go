@@ -269,7 +269,7 @@ func TestContextIDs(t *testing.T) {
 // deletingLog deletes alice's namespace before a run in it is written.
 type deletingLog struct{ *sqlstore.Store }
 
-func (l deletingLog) ResolveRun(ctx context.Context, request *domain.RunRequest) error {
+func (l deletingLog) ResolveRun(ctx context.Context, request *domain.Question) error {
 	if err := l.Store.ResolveRun(ctx, request); err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 		h := newHost(t, store, fourEvents, withCards, func(cfg *Config) {
 			cfg.NamespaceExtension = testExtension
 			cfg.Agents[0].NamespaceCard = func(ctx context.Context, who domain.Caller, _ string, ref domain.NamespaceRef) (*a2a.AgentCard, error) {
-				request := domain.RunRequest{Caller: who, Question: domain.Question{Namespace: ref}}
+				request := domain.Question{Caller: who, Namespace: ref}
 				return &a2a.AgentCard{Name: ref.String()}, store.ResolveRun(ctx, &request)
 			}
 		})

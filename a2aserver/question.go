@@ -2,6 +2,7 @@ package a2aserver
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -11,9 +12,11 @@ import (
 
 	"parley/a2aserver/modes"
 	"parley/internal/domain"
+	"parley/internal/locale"
 )
 
-func (s *agentService) toQuestion(who domain.Caller, request *a2a.SendMessageRequest) (domain.Question, error) {
+// toQuestion reads the question of a request.
+func (s *agentService) toQuestion(ctx context.Context, who domain.Caller, request *a2a.SendMessageRequest) (domain.Question, error) {
 	text, err := readText(request.Message)
 	if err != nil {
 		return domain.Question{}, err
@@ -25,7 +28,10 @@ func (s *agentService) toQuestion(who domain.Caller, request *a2a.SendMessageReq
 	if err != nil {
 		return question, err
 	}
-	question.Agent, question.Inferred = s.agent.Name, false
+	question.Caller, question.Agent, question.Locale, question.Inferred = who, s.agent.Name, locale.From(ctx), false
+	if question.Message, err = sentMessage(request); err != nil {
+		return question, err
+	}
 	if question.Namespace, err = s.namedNamespace(who, request); err != nil {
 		return question, err
 	}
@@ -61,22 +67,35 @@ func messageText(message *a2a.Message) string {
 	return strings.Join(texts, "\n")
 }
 
+// readSettings adds to the question of a stored run what only its message says.
+func readSettings(question *domain.Question, message *a2a.Message) error {
+	source := domain.Settings{Where: "message.metadata", Values: message.Metadata}
+	stored, err := domain.ReadQuestion(question.Text, source)
+	if err == nil && question.Namespace == (domain.NamespaceRef{}) {
+		question.Namespace, err = domain.ReadNamespace(question.Caller, source)
+	}
+	question.NeverAsk, question.MinConfidence, question.Inferred = stored.NeverAsk, stored.MinConfidence, stored.Inferred
+	question.Provider, question.Model = cmp.Or(question.Provider, stored.Provider), cmp.Or(question.Model, stored.Model)
+	question.HelperPrompt = cmp.Or(question.HelperPrompt, stored.HelperPrompt)
+	return err
+}
+
 // storedMessage returns the message of a run as its task has it.
-func storedMessage(request domain.RunRequest, message *a2a.Message) *a2a.Message {
+func storedMessage(question domain.Question, message *a2a.Message) *a2a.Message {
 	stored := *message
-	stored.TaskID, stored.ContextID = a2a.TaskID(request.RunID), cmp.Or(message.ContextID, request.ConversationID)
+	stored.TaskID, stored.ContextID = a2a.TaskID(question.RunID), cmp.Or(message.ContextID, question.ConversationID)
 	stored.ReferenceTasks = slices.Clone(message.ReferenceTasks)
 	for i, id := range stored.ReferenceTasks {
 		if runID, err := readID(string(id)); err == nil {
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if request.NeverAsk || request.MinConfidence != nil || request.Inferred || message.Metadata[domain.MetadataInferred] != nil {
+	if question.NeverAsk || question.MinConfidence != nil || question.Inferred || message.Metadata[domain.MetadataInferred] != nil {
 		// The log has them only here, and the client may have set the first two for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
 		delete(stored.Metadata, domain.MetadataInferred)
-		maps.Copy(stored.Metadata, domain.Question{NeverAsk: request.NeverAsk, MinConfidence: request.MinConfidence, Inferred: request.Inferred}.Metadata())
+		maps.Copy(stored.Metadata, domain.Question{NeverAsk: question.NeverAsk, MinConfidence: question.MinConfidence, Inferred: question.Inferred}.Metadata())
 	}
 	return &stored
 }

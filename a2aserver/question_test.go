@@ -46,7 +46,7 @@ func TestQuestionRules(t *testing.T) {
 				message.Metadata[key] = value
 			}
 			service := &agentService{host: &Host{}, agent: &Agent{Name: "echo"}}
-			q, err := service.toQuestion(domain.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
+			q, err := service.toQuestion(t.Context(), domain.Caller{Username: "ann"}, &a2a.SendMessageRequest{Message: message})
 			switch {
 			case test.want == "" && (err != nil || q.Text != test.text || q.Namespace.Owner != "ann"):
 				t.Errorf("%+v, %v", q, err)
@@ -78,7 +78,7 @@ func TestSettingsOfSources(t *testing.T) {
 			t.Parallel()
 			request := question("How many?")
 			request.Message.Metadata, request.Metadata = test.message, test.request
-			q, err := service.toQuestion(domain.Caller{Username: "ann"}, request)
+			q, err := service.toQuestion(t.Context(), domain.Caller{Username: "ann"}, request)
 			if test.field == "" {
 				if err != nil || q.Namespace.String() != "ann/shop" {
 					t.Errorf("%+v, %v", q, err)
@@ -101,10 +101,7 @@ func TestNeverAskOfRequestIsStored(t *testing.T) {
 		withNamespace(t, store)
 		var resumed domain.Question
 		s := newHost(t, store, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-			var err error
-			if resumed, err = domain.ReadQuestion("?", domain.Settings{Values: request.Metadata}, domain.Settings{Values: request.Message.Metadata}); err != nil {
-				t.Error(err)
-			}
+			resumed, _ = domain.QuestionFrom(ctx)
 			asking(ctx, request, yield)
 		})).service("echo")
 		for _, neverAsk := range []any{true, false, nil} {

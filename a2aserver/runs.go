@@ -25,7 +25,7 @@ const pendingEvents = 32
 type run struct {
 	host        *Host
 	agent       *Agent
-	request     domain.RunRequest
+	question    domain.Question
 	message     *a2a.Message
 	broadcaster *broadcaster
 	// storedTask is the task that another host left; nil for a new run.
@@ -52,10 +52,10 @@ type run struct {
 	settled bool
 }
 
-func (h *Host) newRun(agent *Agent, request domain.RunRequest, message *a2a.Message, slot *fair.Slot) *run {
+func (h *Host) newRun(agent *Agent, question domain.Question, message *a2a.Message, slot *fair.Slot) *run {
 	r := &run{
-		host: h, agent: agent, request: request, message: message, slot: slot,
-		broadcaster: h.broadcasters.acquire(request.RunID), pending: make(chan struct{}, pendingEvents),
+		host: h, agent: agent, question: question, message: message, slot: slot,
+		broadcaster: h.broadcasters.acquire(question.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	r.ctx, r.stop = context.WithCancelCause(h.ctx)
@@ -64,8 +64,8 @@ func (h *Host) newRun(agent *Agent, request domain.RunRequest, message *a2a.Mess
 
 // start starts a new run: it is written to the log while the agent executes.
 // With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, request domain.RunRequest, options []domain.NamespaceRef, message *a2a.Message) (*run, error) {
-	slot, err := h.queue.Acquire(request.Caller.Username)
+func (h *Host) start(agent *Agent, question domain.Question, options []domain.NamespaceRef, message *a2a.Message) (*run, error) {
+	slot, err := h.queue.Acquire(question.Caller.Username)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (h *Host) start(agent *Agent, request domain.RunRequest, options []domain.N
 		slot.Release()
 		return nil, errShuttingDown
 	}
-	r := h.newRun(agent, request, message, slot)
+	r := h.newRun(agent, question, message, slot)
 	r.task = a2a.NewSubmittedTask(message, message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
@@ -85,9 +85,9 @@ func (h *Host) start(agent *Agent, request domain.RunRequest, options []domain.N
 		return nil, err
 	}
 	h.cfg.Log.Append(domain.TaskChange{
-		RunID:    request.RunID,
-		Owner:    request.Caller.Username,
-		Start:    &request,
+		RunID:    question.RunID,
+		Owner:    question.Caller.Username,
+		Start:    &question,
 		Holder:   h.id,
 		State:    string(r.task.Status.State),
 		StatusAt: now,
@@ -154,7 +154,7 @@ func (h *Host) release(r *run) {
 }
 
 func (r *run) info() a2a.TaskInfo {
-	return a2a.TaskInfo{TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID}
+	return a2a.TaskInfo{TaskID: a2a.TaskID(r.question.RunID), ContextID: r.task.ContextID}
 }
 
 // work waits for the run's slot and executes the agent to the end.
@@ -169,10 +169,10 @@ func (r *run) work() {
 		r.endUnanswered(err)
 		return
 	}
-	if len(r.request.Attachments) > 0 {
+	if len(r.question.Attachments) > 0 {
 		<-r.committed // the agent reads them; a failure has ended the context
 	}
-	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.request.Locale), r.host.cfg.RunTimeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.question.Locale), r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
 	traced, done := r.trace(ctx)
 	err = r.execute(traced)
@@ -191,7 +191,7 @@ func (r *run) recordStart() error {
 		return context.Cause(r.ctx) // together with its slot
 	}
 	change := domain.TaskChange{
-		RunID: r.request.RunID, Owner: r.request.Caller.Username, Holder: r.host.id, After: r.number, State: string(r.task.Status.State),
+		RunID: r.question.RunID, Owner: r.question.Caller.Username, Holder: r.host.id, After: r.number, State: string(r.task.Status.State),
 	}
 	if at := r.task.Status.Timestamp; at != nil {
 		change.StatusAt = *at
@@ -218,15 +218,15 @@ func (r *run) endUnanswered(err error) {
 		return // there is no such run
 	}
 	// The client sends its message again, and then follows the run, if it was committed.
-	repeats := r.request.Message.Key != "" && (r.commitErr != nil || errors.Is(err, errNotCommitted))
+	repeats := r.question.Message.Key != "" && (r.commitErr != nil || errors.Is(err, errNotCommitted))
 	if repeats || r.commitErr == nil && errors.Is(err, errLogUnavailable) {
 		// It resumes from the log when that is available again: see releaseOrphans.
-		r.host.cfg.Logger.Warn("run suspended: event log unavailable", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
+		r.host.cfg.Logger.Warn("run suspended: event log unavailable", "run", r.question.RunID, "agent", r.agent.Name, "error", err)
 		return
 	}
 	// Also when the log refused the run itself: it may be committed and only the
 	// answer lost.
-	r.host.cfg.Logger.Warn("run failed", "run", r.request.RunID, "agent", r.agent.Name, "error", err)
+	r.host.cfg.Logger.Warn("run failed", "run", r.question.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, domain.RunFailed)
 }
 
@@ -234,7 +234,7 @@ func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, 
 	if r.host.cfg.Trace == nil {
 		return ctx, func(*a2a.Task, error) {}
 	}
-	return r.host.cfg.Trace(ctx, r.request)
+	return r.host.cfg.Trace(ctx, r.question)
 }
 
 // execute runs the agent until a terminal event, or one that asks for input. Events that it yields after its
@@ -246,12 +246,10 @@ func (r *run) execute(ctx context.Context) (err error) {
 			err = fmt.Errorf("the agent panicked: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	user := toUser(r.request.Caller)
-	user.Attributes[domain.ConversationAttribute] = r.request.ConversationID // the context may have the client's name
 	request := &a2asrv.ExecutorContext{
-		Message: r.message, TaskID: a2a.TaskID(r.request.RunID), ContextID: r.task.ContextID, StoredTask: r.storedTask,
-		Metadata: r.request.Metadata(), User: user,
+		Message: r.message, TaskID: a2a.TaskID(r.question.RunID), ContextID: r.task.ContextID, StoredTask: r.storedTask,
 	}
+	ctx = domain.WithQuestion(ctx, r.question)
 	for event, err := range r.agent.Executor.Execute(ctx, request) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -273,11 +271,6 @@ func (r *run) execute(ctx context.Context) (err error) {
 		return context.Cause(ctx)
 	}
 	return errors.New("the agent ended without a terminal event or a question")
-}
-
-// toUser returns the caller as executors know it.
-func toUser(caller domain.Caller) *a2asrv.User {
-	return a2asrv.NewAuthenticatedUser(caller.Username, map[string]any{domain.RestrictionAttribute: caller.Restriction})
 }
 
 // append hands an event to the log. It blocks only while too many are uncommitted.
@@ -322,7 +315,7 @@ func (r *run) change(event a2a.Event) (domain.TaskChange, error) {
 		// The agent answered with a message alone: a run has a task all the same.
 		event = a2a.NewStatusUpdateEvent(r.info(), a2a.TaskStateCompleted, message)
 	}
-	change, folded, err := newChange(r.info(), r.request.Caller.Username, r.task, r.number, event)
+	change, folded, err := newChange(r.info(), r.question.Caller.Username, r.task, r.number, event)
 	if err != nil {
 		return change, err
 	}

@@ -14,7 +14,6 @@ import (
 	"parley/internal/baseurl"
 	"parley/internal/domain"
 	"parley/internal/fair"
-	"parley/internal/locale"
 )
 
 // service is one agent as a transport calls it; the caller is in the context. Its methods are
@@ -76,24 +75,19 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if request.Message.TaskID != "" {
 		return s.continueTask(ctx, who, request.Message.TaskID, request)
 	}
-	question, err := s.toQuestion(who, request)
+	question, err := s.toQuestion(ctx, who, request)
 	if err != nil {
 		return nil, err
 	}
-	question.Locale = locale.From(ctx)
-	message, err := sentMessage(request)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := s.waitingTask(ctx, who, question.ConversationID, message)
+	waiting, err := s.waitingTask(ctx, question)
 	if err != nil {
 		return nil, err
 	}
 	if waiting != "" {
 		// The question itself, sent again, is no answer.
-		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, message.Key)
+		_, digest, err := s.host.cfg.Log.SentRun(ctx, who, s.agent.Name, question.Message.Key)
 		switch {
-		case err == nil && digest == message.Digest:
+		case err == nil && digest == question.Message.Digest:
 			return nil, domain.ErrMessageSent
 		case err != nil && !errors.Is(err, domain.ErrNotFound):
 			return nil, err
@@ -109,7 +103,7 @@ func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest
 	if question.Push, err = s.inlinePush(ctx, who, request); err != nil {
 		return nil, err
 	}
-	r, err := s.ask(ctx, domain.RunRequest{Caller: who, Question: question, Message: message}, request.Message, taken.files, false)
+	r, err := s.ask(ctx, question, request.Message, taken.files, false)
 	return r, namespaceError(err)
 }
 
@@ -128,33 +122,33 @@ var errNoNamespace = fmt.Errorf("%w: %w", a2a.ErrInvalidParams,
 	domain.Errorf(domain.ErrInvalid, "namespace not found, or no access").At("message.metadata.namespace"))
 
 // ask starts a run for a question that has been checked.
-func (s *agentService) ask(ctx context.Context, request domain.RunRequest, message *a2a.Message, files []domain.AttachedFile, mustExist bool) (*run, error) {
+func (s *agentService) ask(ctx context.Context, question domain.Question, message *a2a.Message, files []domain.AttachedFile, mustExist bool) (*run, error) {
 	if s.agent.Check != nil {
-		if err := s.agent.Check(request.Question); err != nil {
+		if err := s.agent.Check(question); err != nil {
 			return nil, err
 		}
 	}
-	request.RunID = domain.NewID()
-	options, err := s.resolve(ctx, &request, len(files) > 0)
-	if err == nil && (s.sentBefore(request) || len(files) > 0) {
-		err = s.checkSent(ctx, request.Caller, request.Message)
+	question.RunID = domain.NewID()
+	options, err := s.resolve(ctx, &question, len(files) > 0)
+	if err == nil && (s.sentBefore(question) || len(files) > 0) {
+		err = s.checkSent(ctx, question)
 	}
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case request.ConversationID == "":
-		request.ConversationID = domain.NewID()
-	case mustExist && !request.ConversationExists:
+	case question.ConversationID == "":
+		question.ConversationID = domain.NewID()
+	case mustExist && !question.ConversationExists:
 		// The same error as for a conversation of somebody else.
 		return nil, fmt.Errorf("ask in conversation: %w", domain.ErrNotFound)
 	}
 	if len(files) > 0 {
-		if request.Attachments, err = s.host.cfg.Attachments.Save(ctx, request.Caller, request.ConversationID, files); err != nil {
+		if question.Attachments, err = s.host.cfg.Attachments.Save(ctx, question.Caller, question.ConversationID, files); err != nil {
 			return nil, err
 		}
 	}
-	return s.host.start(s.agent, request, options, storedMessage(request, message))
+	return s.host.start(s.agent, question, options, storedMessage(question, message))
 }
 
 // continueTask answers a task that waits for input. Others take no messages.
@@ -262,7 +256,7 @@ func (s *agentService) SendMessage(ctx context.Context, request *a2a.SendMessage
 			return modesOf(request).Task(withHistory(r.task, cfg.HistoryLength)), nil
 		}
 	}
-	return s.sentTask(ctx, request, domain.Task{RunID: r.request.RunID, LastEvent: r.after, Open: true}, cfg)
+	return s.sentTask(ctx, request, domain.Task{RunID: r.question.RunID, LastEvent: r.after, Open: true}, cfg)
 }
 
 // sentTask answers a request with a task that this host does not execute, when that has
@@ -333,7 +327,7 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 	}
 	task, err := s.host.endRun(ctx, s.agent, who, stored.RunID, runEnding{
 		status: domain.RunFailed,
-		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, who, task) },
+		last:   func(task *a2a.Task) a2a.Event { return s.canceledEvent(ctx, task) },
 	})
 	switch {
 	case errors.Is(err, domain.ErrConflict):
@@ -345,11 +339,8 @@ func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRe
 }
 
 // canceledEvent returns the final event of a canceled task from the agent.
-func (s *agentService) canceledEvent(ctx context.Context, who domain.Caller, task *a2a.Task) a2a.Event {
-	request := &a2asrv.ExecutorContext{
-		TaskID: task.ID, ContextID: task.ContextID, StoredTask: task,
-		User: toUser(who),
-	}
+func (s *agentService) canceledEvent(ctx context.Context, task *a2a.Task) a2a.Event {
+	request := &a2asrv.ExecutorContext{TaskID: task.ID, ContextID: task.ContextID, StoredTask: task}
 	for event, err := range s.agent.Executor.Cancel(ctx, request) {
 		if update, ok := event.(*a2a.TaskStatusUpdateEvent); err == nil && ok && update.Status.State.Terminal() {
 			return update

@@ -96,7 +96,7 @@ func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessa
 		return nil, err
 	}
 	// Opened before the first event, so that it is in memory.
-	t := s.host.newSubscription(r.request.Caller, s.host.broadcasters.reacquire(r.broadcaster), r.after)
+	t := s.host.newSubscription(r.question.Caller, s.host.broadcasters.reacquire(r.broadcaster), r.after)
 	t.contextID = r.message.ContextID
 	if err := r.waitCommitted(ctx); err != nil {
 		t.close()

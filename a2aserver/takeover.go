@@ -169,7 +169,7 @@ func (h *Host) onNotify(runID string) {
 // stopIfEnded stops a run that was ended or deleted elsewhere. The notification may
 // also be a late one of a change by the previous host.
 func (h *Host) stopIfEnded(worker *run) {
-	stored, err := h.cfg.Log.Task(h.ctx, worker.request.Caller, "", worker.request.RunID, false)
+	stored, err := h.cfg.Log.Task(h.ctx, worker.question.Caller, "", worker.question.RunID, false)
 	if errors.Is(err, domain.ErrNotFound) || err == nil && !stored.Open {
 		worker.stop(errCanceled)
 	}
@@ -205,11 +205,12 @@ func (h *Host) resume(claim domain.ClaimedRun) {
 	if claim.Takeovers == maxTakeovers {
 		queue = h.lastTries
 	}
-	r := h.newRun(s.agent, claim.Request, questionMessage(task), queue.AcquireUnbounded(claim.Request.Caller.Username))
+	r := h.newRun(s.agent, claim.Question, questionMessage(task), queue.AcquireUnbounded(claim.Question.Caller.Username))
 	r.claimed, r.task, r.number, r.after = true, task, claim.Task.LastEvent, claim.Task.LastEvent
 	if r.number > 0 {
 		r.storedTask = task
 	}
+	unreadable = errors.Join(unreadable, readSettings(&r.question, r.message))
 	close(r.committed)
 	r.broadcaster.attach(r, r.number)
 	h.cfg.Logger.Info("run resumed", "run", claim.Task.RunID, "agent", claim.Task.Agent, "takeovers", claim.Takeovers)

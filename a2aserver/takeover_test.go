@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,7 +115,7 @@ func TestHandover(t *testing.T) {
 				<-ctx.Done()
 			}
 		}
-		asked := domain.RunRequest{}
+		asked := domain.Question{}
 		for i := range maxTakeovers + 3 {
 			h := newHost(t, store, resumable(4, hold), func(cfg *Config) { cfg.Lease = time.Hour })
 			if i == 0 {
@@ -352,7 +353,7 @@ type olderLog struct{ *sqlstore.Store }
 func (l olderLog) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error) {
 	claimed, err := l.Store.ClaimRuns(ctx, holder, agents, inputTimeout, limit)
 	for i := range claimed {
-		q := &claimed[i].Request.Question
+		q := &claimed[i].Question
 		q.Provider, q.Model, q.HelperPrompt = "", "", ""
 	}
 	return claimed, err
@@ -381,20 +382,13 @@ func TestTakeoverKeepsSettings(t *testing.T) {
 				t.Fatal(err)
 			}
 			h = newHost(t, log, script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-				sources := []domain.Settings{{Values: request.Metadata}, {Values: request.Message.Metadata}}
-				got, err := domain.ReadQuestion(request.Message.Parts[0].Text(), sources...)
-				if err == nil {
-					got.Namespace, err = domain.ReadNamespace(alice, sources...)
-				}
-				if err != nil {
-					t.Error(err)
-				}
-				got.Agent, got.ConversationID, got.Locale = "echo", request.ContextID, locale.From(ctx)
+				got, _ := domain.QuestionFrom(ctx)
+				got.Locale = locale.From(ctx)
 				seen <- got
 				yield(completed(request), nil)
 			}))
-			if got := <-seen; got != asked.Question {
-				t.Errorf("%T: took over %+v, want %+v", log, got, asked.Question)
+			if got := <-seen; !reflect.DeepEqual(got, asked) {
+				t.Errorf("%T: took over %+v, want %+v", log, got, asked)
 			}
 			numbers(t, h, asked.RunID) // or the next host takes this run over
 			if err := h.Close(t.Context()); err != nil {

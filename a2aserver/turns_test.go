@@ -32,7 +32,7 @@ func TestTurns(t *testing.T) {
 	}
 	hold := make(gate)
 	agent := script(func(ctx context.Context, request *a2asrv.ExecutorContext, yield func(a2a.Event, error) bool) {
-		if request.User.Name == "alice" {
+		if question, _ := domain.QuestionFrom(ctx); question.Caller == alice {
 			hold.wait(ctx)
 		}
 		fourEvents(ctx, request, yield)

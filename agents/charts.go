@@ -20,7 +20,7 @@ func NewCharts(config Config) *Charts {
 // Chart returns a Vega-Lite specification of the rows that answer a question, nil if no chart
 // helps, and the units of their numbers by column.
 func (c *Charts) Chart(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
-	w := &Run{config: c.config, request: domain.RunRequest{Caller: caller, Question: domain.Question{Namespace: in}}}
+	w := &Run{config: c.config, question: domain.Question{Caller: caller, Namespace: in}}
 	if all, err := c.config.Lake.Datasets(ctx, caller, w.scope()); err == nil { // without a unit the numbers are right too
 		w.task.Datasets = describe(all)
 	}

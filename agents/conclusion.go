@@ -46,8 +46,8 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 	if !answered {
 		metadata["confidence"] = 0.0
 	}
-	if w.request.Inferred {
-		metadata["namespace"] = w.request.Namespace.String()
+	if w.question.Inferred {
+		metadata["namespace"] = w.question.Namespace.String()
 	}
 	if w.usage.InputTokens+w.usage.OutputTokens > 0 { // the reader takes none
 		metadata["usage"] = map[string]any{
@@ -62,9 +62,9 @@ func (w *Run) conclusion(state a2a.TaskState) map[string]any {
 // other readings, and which rows joins repeat or leave out; "" for none.
 func (w *Run) Remarks() string {
 	var readings, notes []string
-	if ref := w.request.Namespace; w.request.Inferred {
+	if ref := w.question.Namespace; w.question.Inferred {
 		name := ref.String()
-		if ref.Owner == w.request.Caller.Username {
+		if ref.Owner == w.question.Caller.Username {
 			name = ref.Name
 		}
 		readings = append(readings, "Answered from the namespace "+name+".")

@@ -30,7 +30,7 @@ func (d *data) Query(ctx context.Context, sql string) (llm.Rows, error) {
 		if err != nil {
 			return domain.QueryResult{}, err
 		}
-		return d.config.Lake.QueryOver(ctx, d.request.Caller, datasets, sql)
+		return d.config.Lake.QueryOver(ctx, d.question.Caller, datasets, sql)
 	})
 	if err != nil {
 		if errors.Is(err, domain.ErrInvalid) {
@@ -47,7 +47,7 @@ func (d *data) shared(ctx context.Context) ([]domain.DatasetData, error) {
 	if time.Now().Before(d.until) {
 		return d.datasets, nil
 	}
-	datasets, err := d.config.Lake.Datasets(ctx, d.request.Caller, d.scope())
+	datasets, err := d.config.Lake.Datasets(ctx, d.question.Caller, d.scope())
 	if err == nil {
 		d.datasets, d.until = datasets, time.Now().Add(sharedFor)
 	}

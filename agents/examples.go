@@ -113,7 +113,7 @@ func (e *Examples) in(ctx context.Context, caller domain.Caller, ref domain.Name
 	if !ok {
 		return nil, fmt.Errorf("%T gives no examples", jobs)
 	}
-	run := &Run{config: e.config, request: domain.RunRequest{Caller: caller, Question: domain.Question{Namespace: ref}}}
+	run := &Run{config: e.config, question: domain.Question{Caller: caller, Namespace: ref}}
 	links, err := run.links(ctx, all)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ import (
 	"parley/llm"
 )
 
-// The executors need nothing of our host: on the SDK's own they give the same events,
+// The executors need only the question in the context: on the SDK's own host they give the same events,
 // after the task, which our host leaves out of the streams of nl2ql.
 func TestExecutorsOnOtherHosts(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestExecutorsOnOtherHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := test.script()
-			theirs := streamOf(t, t.Context(), a2asrv.NewHandler(test.executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
+			theirs := streamOf(t, s.Context(t.Context()), a2asrv.NewHandler(test.executor(s.Config())), s)
 			if test.omitSubmitted {
 				if _, ok := theirs[0].(*a2a.Task); !ok {
 					t.Fatalf("the SDK's host begins with %s", agentstest.Line(t, theirs[0]))
@@ -117,7 +117,7 @@ func TestAskingBackOnOtherHosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := ambiguous()
-			theirs := askAndAnswer(t, t.Context(), a2asrv.NewHandler(executor(s.Config()), a2asrv.WithCallInterceptors(annCalls{})), s)
+			theirs := askAndAnswer(t, s.Context(t.Context()), a2asrv.NewHandler(executor(s.Config())), s)
 			s = ambiguous()
 			caller := domain.Caller{Username: "ann"}
 			ours := askAndAnswer(t, t.Context(), hostOf(t, caller, executor(s.Config()), false), s)
@@ -142,16 +142,6 @@ func askAndAnswer(t *testing.T, ctx context.Context, host host, s *agentstest.Sc
 		events = append(events, send(t, ctx, host, answer)...)
 	}
 	return events
-}
-
-// annCalls says who calls, as an authenticating proxy would.
-type annCalls struct {
-	a2asrv.PassthroughCallInterceptor
-}
-
-func (annCalls) Before(ctx context.Context, call *a2asrv.CallContext, _ *a2asrv.Request) (context.Context, any, error) {
-	call.User = a2asrv.NewAuthenticatedUser("ann", nil)
-	return ctx, nil, nil
 }
 
 // host is the SDK's, or our own.

@@ -94,7 +94,7 @@ func (w *Run) askReading(ctx context.Context, step int, instruction string, read
 	for i, reading := range readings {
 		data.Options = append(data.Options, domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
 	}
-	if instruction != w.request.Text {
+	if instruction != w.question.Text {
 		data.Question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
 	}
 	return w.ask(ctx, data)
@@ -124,7 +124,7 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 	case last != nil:
 		option, ok = choose(last.Options, last.answer)
 	case w.asks(instruction):
-		if option, ok = named(w.offered, w.request.Text); ok {
+		if option, ok = named(w.offered, w.question.Text); ok {
 			w.rateOffered(ctx, option)
 		}
 	}
@@ -155,7 +155,7 @@ func (w *Run) rateOffered(ctx context.Context, option domain.InputOption) {
 		return
 	}
 	rating := domain.Rating{RunID: w.offeredBy, Comment: "Another reading was chosen: " + option.Label}
-	if err := w.config.Feedback.Rate(ctx, w.request.Caller, rating); err != nil {
+	if err := w.config.Feedback.Rate(ctx, w.question.Caller, rating); err != nil {
 		w.config.Log.WarnContext(ctx, "choice of a reading not remembered", "run", w.offeredBy, "error", err)
 	}
 }

@@ -2,7 +2,6 @@ package agents_test
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -144,7 +143,7 @@ func TestNeverAsk(t *testing.T) {
 	t.Parallel()
 	for name, executor := range executors {
 		s := ambiguous()
-		events := execute(t, s, executor, map[string]any{"neverAsk": true})
+		events := s.Run(t, executor(s.Config()), nil, func(q *domain.Question) { q.NeverAsk = true })
 		task := s.Fold(t, events, true)
 		const reading = "Read as: orders by total. Is that right? It could also mean: number of orders."
 		last := events[len(events)-1].(*a2a.TaskStatusUpdateEvent)
@@ -159,26 +158,11 @@ func TestNeverAsk(t *testing.T) {
 		}
 		// Who sets a least confidence gets no less.
 		s = ambiguous()
-		refused := s.Fold(t, execute(t, s, executor, map[string]any{"neverAsk": true, "minConfidence": 0.5}), true)
+		refused := s.Fold(t, s.Run(t, executor(s.Config()), nil, func(q *domain.Question) { q.NeverAsk, q.MinConfidence = true, new(0.5) }), true)
 		if line := string(agentstest.Line(t, refused)); len(s.Ran) > 0 || !strings.Contains(line, "several ways") || !strings.Contains(line, `"suggestions":["orders by total","number of orders"]`) {
 			t.Errorf("%s ran %q: %s", name, s.Ran, line)
 		}
 	}
-}
-
-// execute has an agent answer the question, with metadata of the request.
-func execute(t *testing.T, s *agentstest.Script, executor func(agents.Config) a2asrv.AgentExecutor, metadata map[string]any) []a2a.Event {
-	t.Helper()
-	request := s.Request(nil)
-	maps.Copy(request.Metadata, metadata)
-	var events []a2a.Event
-	for event, err := range executor(s.Config()).Execute(t.Context(), request) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		events = append(events, event)
-	}
-	return events
 }
 
 // TestLikelyAnswer answers with a likely reading, and chooses another one of its readings with the
@@ -197,7 +181,7 @@ func TestLikelyAnswer(t *testing.T) {
 			return s
 		}
 		s := asked()
-		events := execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+		events := s.Run(t, executor(s.Config()), nil, func(q *domain.Question) { q.MinConfidence = new(0.4) })
 		last := events[len(events)-1].(*a2a.TaskStatusUpdateEvent)
 		want := []any{map[string]any{"id": "1", "label": "number of orders", "query": otherSQL}}
 		if m := last.Metadata; m["confidence"] != 0.55 || m["certainty"] != "likely" || !reflect.DeepEqual(m["alternatives"], want) || m["answered"] != true {
@@ -214,7 +198,7 @@ func TestLikelyAnswer(t *testing.T) {
 		// What follows a choice follows the question with the chosen query.
 		s = asked()
 		s.Turns = []domain.Run{agentstest.Turn("r1", "orders?", result), agentstest.Turn("r2", "1", json.RawMessage(`{"response":"7","steps":[{"query":"`+otherSQL+`"}]}`))}
-		execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+		s.Run(t, executor(s.Config()), nil, func(q *domain.Question) { q.MinConfidence = new(0.4) })
 		if got := s.Written.Earlier; len(got) != 1 || got[0].Question != "orders?" || !slices.Equal(got[0].Queries, []string{otherSQL}) {
 			t.Errorf("%s remembers %+v", name, got)
 		}
@@ -222,7 +206,7 @@ func TestLikelyAnswer(t *testing.T) {
 			s := asked()
 			s.Question, s.Turns = question, []domain.Run{agentstest.Turn("r1", "orders?", result)}
 			s.Steps = []string{question}
-			events := execute(t, s, executor, map[string]any{"minConfidence": 0.4})
+			events := s.Run(t, executor(s.Config()), nil, func(q *domain.Question) { q.MinConfidence = new(0.4) })
 			if !slices.Equal(s.Ran, []string{ran}) {
 				t.Errorf("%s, %s: ran %q", name, question, s.Ran)
 			}

@@ -34,7 +34,7 @@ func do[T any](ctx context.Context, w *Run, name string, job func(context.Contex
 // model returns none.
 func (w *Run) Plan(ctx context.Context) (llm.Plan, error) {
 	var plan llm.Plan
-	if option, ok := named(w.offered, w.request.Text); ok {
+	if option, ok := named(w.offered, w.question.Text); ok {
 		return w.clip(llm.Plan{Reasoning: readAsChosen(option)}), nil
 	}
 	if found, err := w.verified(ctx); err != nil {
@@ -68,7 +68,7 @@ func (w *Run) clip(plan llm.Plan) llm.Plan {
 		}
 	}
 	if len(clipped.Steps) == 0 {
-		clipped.Steps = []string{clean(w.request.Text, maxInstruction)}
+		clipped.Steps = []string{clean(w.question.Text, maxInstruction)}
 	}
 	if clipped.Reasoning == "" {
 		clipped.Reasoning = fmt.Sprintf("Steps to look up: %d.", len(clipped.Steps))

@@ -40,7 +40,7 @@ func (w *Run) Recall(ctx context.Context) error {
 // priority, and of a turn its question and queries, which matter more to a follow-up than
 // its answer. Unanswered turns are left out.
 func (w *Run) remember(ctx context.Context) ([]llm.Turn, error) {
-	turns, err := w.config.Memory.RecentTurns(ctx, w.request.Caller, w.request.ConversationID, maxRead)
+	turns, err := w.config.Memory.RecentTurns(ctx, w.question.Caller, w.question.ConversationID, maxRead)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (w *Run) referenced(ctx context.Context) ([]domain.Run, error) {
 		if len(turns) == maxTurns {
 			break
 		}
-		run, err := w.config.Memory.Run(ctx, w.request.Caller, string(id))
+		run, err := w.config.Memory.Run(ctx, w.question.Caller, string(id))
 		if errors.Is(err, domain.ErrNotFound) { // deleted just now
 			continue
 		}
@@ -107,7 +107,7 @@ func (w *Run) answerOf(ctx context.Context, turn domain.Run) (found result, ok b
 	case turn.ResultBytes > maxResult:
 		return found, true, nil
 	case turn.ResultBytes > domain.InlineResult:
-		run, err := w.config.Memory.Run(ctx, w.request.Caller, turn.ID)
+		run, err := w.config.Memory.Run(ctx, w.question.Caller, turn.ID)
 		if errors.Is(err, domain.ErrNotFound) { // deleted just now
 			return found, false, nil
 		}

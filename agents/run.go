@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"context"
 	"encoding/gob"
 	"encoding/json"
@@ -24,9 +23,9 @@ import (
 type Run struct {
 	config    Config
 	execution *a2asrv.ExecutorContext
-	// message asked the question, which request has with its settings.
+	question  domain.Question
+	// message asked the question.
 	message *a2a.Message
-	request domain.RunRequest
 	yield   func(a2a.Event, error) bool
 	// stored is what was emitted before a takeover or an answer; an empty task for a new
 	// run.
@@ -73,8 +72,8 @@ func NewExecutor(config Config, result string, find func(context.Context, *Run) 
 	return &Executor{config: config, result: result, find: find}
 }
 
-// Execute returns the events of a run, to its end or to a question to the user. An error ends
-// the run as failed; when ctx ends, no final event is emitted: the host writes it. A run that
+// Execute returns the events of a run, to its end or to a question to the user. The context has
+// the question: see domain.WithQuestion. An error ends the run as failed; when ctx ends, no final event is emitted: the host writes it. A run that
 // has ended, or waits for an answer, gives nothing.
 func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
@@ -88,9 +87,17 @@ func (e *Executor) Execute(ctx context.Context, exec *a2asrv.ExecutorContext) it
 		if w.state().Terminal() || w.waits() {
 			return
 		}
-		if err := w.readRequest(); err != nil {
-			yield(nil, fmt.Errorf("%w: %w", a2a.ErrInvalidParams, err))
+		var ok bool
+		if w.question, ok = domain.QuestionFrom(ctx); !ok || exec.Message == nil {
+			yield(nil, a2a.NewError(a2a.ErrInvalidParams, "a run needs a question and its message"))
 			return
+		}
+		if address, ok := domain.FindAddress(w.question.Caller, w.question.Text, []domain.NamespaceRef{w.question.Namespace}); ok && address.Leading {
+			w.question.Text = address.Rest // the stored message keeps it
+		}
+		w.message = exec.Message
+		if messages := w.userMessages(); len(messages) > 0 {
+			w.message = messages[0] // that of the execution may be an answer
 		}
 		err := e.answer(ctx, w)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) && !errors.Is(err, errWaiting) {
@@ -119,38 +126,6 @@ func (e *Executor) answer(ctx context.Context, w *Run) error {
 	return w.EmitStatus(ctx, a2a.TaskStateCompleted)
 }
 
-// readRequest reads the question from its message. Metadata of the request takes precedence
-// over that of the message.
-func (w *Run) readRequest() error {
-	exec := w.execution
-	if exec.Message == nil || exec.User == nil {
-		return errors.New("a run needs a message and a user")
-	}
-	w.message = exec.Message
-	if messages := w.userMessages(); len(messages) > 0 {
-		w.message = messages[0] // that of the execution may be an answer
-	}
-	caller := domain.Caller{Username: exec.User.Name}
-	caller.Restriction, _ = exec.User.Attributes[domain.RestrictionAttribute].(string)
-	ofRequest := domain.Settings{Where: "metadata", Values: exec.Metadata}
-	ofMessage := domain.Settings{Where: "message.metadata", Values: w.message.Metadata}
-	question, err := domain.ReadQuestion(readText(w.message.Parts), ofRequest, ofMessage)
-	if err == nil {
-		question.Namespace, err = domain.ReadNamespace(caller, ofRequest, ofMessage)
-	}
-	conversation, _ := exec.User.Attributes[domain.ConversationAttribute].(string)
-	// A conversation may have attachments instead.
-	if err == nil && question.Namespace == (domain.NamespaceRef{}) && conversation == "" {
-		err = errors.New("metadata.namespace is required")
-	}
-	question.ConversationID = cmp.Or(conversation, exec.ContextID)
-	if address, ok := domain.FindAddress(caller, question.Text, []domain.NamespaceRef{question.Namespace}); ok && address.Leading {
-		question.Text = address.Rest // the stored message keeps it
-	}
-	w.request = domain.RunRequest{RunID: string(exec.TaskID), Caller: caller, Question: question}
-	return err
-}
-
 // Cancel returns the final event of a canceled run.
 func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
@@ -159,7 +134,7 @@ func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.
 }
 
 // Question is the text of the question, without a namespace in front.
-func (w *Run) Question() string { return w.request.Text }
+func (w *Run) Question() string { return w.question.Text }
 
 // state is the state of the stored task; unspecified for a new run.
 func (w *Run) state() a2a.TaskState { return w.stored.Status.State }
@@ -249,14 +224,14 @@ func (w *Run) emit(ctx context.Context, event a2a.Event) error {
 // Open selects the model and reads the list of datasets.
 func (w *Run) Open(ctx context.Context) error {
 	var err error
-	if w.jobs, err = w.config.Models.Jobs(w.request.Provider, w.request.Model); err != nil {
+	if w.jobs, err = w.config.Models.Jobs(w.question.Provider, w.question.Model); err != nil {
 		return &modelError{err}
 	}
 	if err := w.attach(ctx); err != nil {
 		return err
 	}
 	all, err := tool(ctx, w, "datasets", func(ctx context.Context) ([]domain.DatasetData, error) {
-		return w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
+		return w.config.Lake.Datasets(ctx, w.question.Caller, w.scope())
 	})
 	if err != nil {
 		return fmt.Errorf("read the datasets: %w", err)
@@ -271,15 +246,15 @@ func (w *Run) Open(ctx context.Context) error {
 		}
 	}
 	w.task = llm.Task{
-		Question: w.request.Text,
-		Hints:    w.request.HelperPrompt,
+		Question: w.question.Text,
+		Hints:    w.question.HelperPrompt,
 		Datasets: describe(all),
 		Links:    links,
 		Data:     &data{Run: w},
 		Units:    w.unitsOf,
 		Now:      w.config.Now(),
 
-		MinConfidence: w.request.MinConfidence,
+		MinConfidence: w.question.MinConfidence,
 	}
 	return nil
 }
@@ -294,7 +269,7 @@ func (w *Run) attach(ctx context.Context) error {
 		return nil
 	}
 	_, err := tool(ctx, w, "attach", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, w.config.Lake.Attach(ctx, w.request.Caller, w.request.RunID)
+		return struct{}{}, w.config.Lake.Attach(ctx, w.question.Caller, w.question.RunID)
 	})
 	if errors.Is(err, domain.ErrInvalid) {
 		return &attachmentError{err}
@@ -304,26 +279,26 @@ func (w *Run) attach(ctx context.Context) error {
 
 // scope is what the run may read.
 func (w *Run) scope() domain.DataScope {
-	return domain.DataScope{Namespace: w.request.Namespace, ConversationID: w.request.ConversationID}
+	return domain.DataScope{Namespace: w.question.Namespace, ConversationID: w.question.ConversationID}
 }
 
 // query runs a query, with the join guard or as it is.
 func (w *Run) query(ctx context.Context, sql string, guarded bool) (domain.QueryResult, error) {
 	return tool(ctx, w, "query", func(ctx context.Context) (domain.QueryResult, error) {
 		if !guarded {
-			datasets, err := w.config.Lake.Datasets(ctx, w.request.Caller, w.scope())
+			datasets, err := w.config.Lake.Datasets(ctx, w.question.Caller, w.scope())
 			if err != nil {
 				return domain.QueryResult{}, err
 			}
-			return w.config.Lake.QueryOver(ctx, w.request.Caller, datasets, sql)
+			return w.config.Lake.QueryOver(ctx, w.question.Caller, datasets, sql)
 		}
-		return w.config.Lake.QueryGuarded(ctx, w.request.Caller, w.scope(), sql)
+		return w.config.Lake.QueryGuarded(ctx, w.question.Caller, w.scope(), sql)
 	})
 }
 
 func (w *Run) search(ctx context.Context, search llm.Search) (domain.QueryResult, error) {
 	return tool(ctx, w, "search", func(ctx context.Context) (domain.QueryResult, error) {
-		return w.config.Lake.Search(ctx, w.request.Caller, w.scope(), search.Dataset, search.Words, search.Limit)
+		return w.config.Lake.Search(ctx, w.question.Caller, w.scope(), search.Dataset, search.Words, search.Limit)
 	})
 }
 

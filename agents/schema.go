@@ -45,7 +45,7 @@ func (w *Run) links(ctx context.Context, all []domain.DatasetData) ([]llm.Link, 
 		return nil, nil
 	}
 	found, err := retryWhileUnavailable(ctx, w, func() ([]domain.MeasuredLink, error) {
-		return w.config.Lake.LinksBetween(ctx, w.request.Caller, w.request.Namespace, all)
+		return w.config.Lake.LinksBetween(ctx, w.question.Caller, w.question.Namespace, all)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the links: %w", err)

@@ -105,11 +105,11 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 		Search:     searchOf(query.Search),
 	}
 	others := query.Others
-	switch least := w.request.MinConfidence; {
+	switch least := w.question.MinConfidence; {
 	case err != nil:
 		return found, err
 	case len(query.Readings) < 2:
-	case !w.request.NeverAsk:
+	case !w.question.NeverAsk:
 		return found, w.askReading(ctx, step, job.Instruction, query.Readings)
 	case least != nil && found.Confidence < *least:
 		return found, ambiguous(query.Readings)
@@ -200,7 +200,7 @@ func (w *Run) writeQuery(ctx context.Context, job llm.QueryTask) (llm.Query, err
 			func(q llm.Query) llm.Usage { return q.Usage })
 	}
 	query, err := write()
-	address, ok := domain.FindAddress(w.request.Caller, job.Instruction, []domain.NamespaceRef{w.request.Namespace})
+	address, ok := domain.FindAddress(w.question.Caller, job.Instruction, []domain.NamespaceRef{w.question.Namespace})
 	_, refused := errors.AsType[*llm.UnanswerableError](err)
 	isPart := func(unused string) bool {
 		words := wordsIn(unused)

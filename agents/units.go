@@ -99,8 +99,8 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	if units, ok := w.config.units.Get(dataset.Version); ok {
 		return units
 	}
-	ref := domain.DatasetRef{Owner: w.request.Namespace.Owner, Namespace: w.request.Namespace.Name, Name: dataset.Name}
-	profile, err := w.config.Profiles.Profile(ctx, w.request.Caller, ref)
+	ref := domain.DatasetRef{Owner: w.question.Namespace.Owner, Namespace: w.question.Namespace.Name, Name: dataset.Name}
+	profile, err := w.config.Profiles.Profile(ctx, w.question.Caller, ref)
 	if err != nil {
 		return nil // without a unit the numbers are right too
 	}

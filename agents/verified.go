@@ -16,20 +16,20 @@ const verifiedReasoning = "This question has a verified query."
 // longer runs for the user. A conversation with attachments has none: its questions may be
 // about them.
 func (w *Run) verified(ctx context.Context) (*Found, error) {
-	if w.config.Verified == nil || w.request.Namespace == (domain.NamespaceRef{}) || len(w.attached) > 0 {
+	if w.config.Verified == nil || w.question.Namespace == (domain.NamespaceRef{}) || len(w.attached) > 0 {
 		return nil, nil
 	}
 	if w.verifiedRead {
 		return w.verifiedFound, nil
 	}
 	sql, err := retryWhileUnavailable(ctx, w, func() (string, error) {
-		return w.config.Verified.VerifiedQuery(ctx, w.request.Caller, w.request.Namespace, w.request.Text)
+		return w.config.Verified.VerifiedQuery(ctx, w.question.Caller, w.question.Namespace, w.question.Text)
 	})
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return nil, fmt.Errorf("find the verified query: %w", err)
 	}
 	if err == nil {
-		found := Found{Step: llm.Step{Instruction: w.request.Text, Query: sql, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true}
+		found := Found{Step: llm.Step{Instruction: w.question.Text, Query: sql, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true}
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
 		} else if !errors.Is(err, domain.ErrInvalid) {
@@ -42,5 +42,5 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 
 // asks reports whether a step is the whole question.
 func (w *Run) asks(instruction string) bool {
-	return instruction == w.request.Text || instruction == clean(w.request.Text, maxInstruction)
+	return instruction == w.question.Text || instruction == clean(w.question.Text, maxInstruction)
 }

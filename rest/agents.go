@@ -27,7 +27,7 @@ type Agents interface {
 	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
 	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid. A question
 	// without a namespace is about one that fits, or asks for it.
-	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error)
+	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error)
 	// Follow yields the progress of a run from its first event to its last, RunHasFailed
 	// for a failed run, or to a question that waits for its answer, InputRequired. A
 	// Progress without a kind is a keep-alive. When Follow ends otherwise without an error,

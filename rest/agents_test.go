@@ -108,15 +108,15 @@ func outcomeOf(lines []domain.Progress) domain.RunOutcome {
 	return domain.RunOutcome{Status: domain.RunCompleted, Result: result}
 }
 
-func (a *scriptedAgents) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
+func (a *scriptedAgents) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error) {
 	if question.Model == "unknown" {
-		return domain.RunRequest{}, domain.Errorf(domain.ErrInvalid, "there is no model 'unknown'")
+		return domain.Question{}, domain.Errorf(domain.ErrInvalid, "there is no model 'unknown'")
 	}
 	asked := question
 	if question.ConversationID == "" {
 		question.ConversationID = uuid.NewString()
 	} else if _, _, err := a.store.Conversation(ctx, caller, question.ConversationID, domain.TurnPage{}); err != nil {
-		return domain.RunRequest{}, err
+		return domain.Question{}, err
 	}
 	asking, err := sqlstoretest.Ask(ctx, a.store, caller, question)
 	if err != nil {

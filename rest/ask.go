@@ -72,7 +72,7 @@ func (s *Server) getModels(*request) (any, error) {
 }
 
 // startRun starts a run, which continues when the request ends.
-func (s *Server) startRun(r *request, question domain.Question) (domain.RunRequest, error) {
+func (s *Server) startRun(r *request, question domain.Question) (domain.Question, error) {
 	ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 	defer cancel()
 	question.Locale = locale.From(ctx)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestWhatIsAsked(t *testing.T) {
 		"for rows of a dataset": {"/query", `{"username":"self","namespace":"shop","dataset":"Orders","naturalLanguageQuery":"x"}`,
 			domain.Question{Agent: "nl2ql", Namespace: shop, Text: "x", HelperPrompt: "The question is about the dataset Orders.", NeverAsk: true}},
 	} {
-		if got := ask(test.path, test.body); got != test.want {
+		if got := ask(test.path, test.body); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
 		}
 	}

@@ -382,16 +382,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// An agent needs nothing of our host: the SDK's own runs it.
+// An agent needs only the question: the SDK's own host runs it.
 func TestOnSDKHost(t *testing.T) {
 	t.Parallel()
 	gob.Register(json.RawMessage{}) // the SDK's store in memory copies tasks with gob
 	s := script("Find who bought most")
 	message := s.Message()
-	message.TaskID, message.Metadata = "", map[string]any{"namespace": "shop"}
-	ctx, call := a2asrv.NewCallContext(t.Context(), nil)
-	call.User = a2asrv.NewAuthenticatedUser("ann", nil)
-	sent, err := a2asrv.NewHandler(newExecutor(s.Config())).SendMessage(ctx, &a2a.SendMessageRequest{Message: message})
+	message.TaskID = ""
+	sent, err := a2asrv.NewHandler(newExecutor(s.Config())).SendMessage(s.Context(t.Context()), &a2a.SendMessageRequest{Message: message})
 	if err != nil {
 		t.Fatal(err)
 	}

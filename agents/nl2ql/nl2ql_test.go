@@ -291,7 +291,7 @@ func TestSlowModel(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	s := script()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(s.Context(t.Context()))
 	s.Write = func(llm.QueryTask) (llm.Query, error) {
 		cancel()
 		return llm.Query{}, ctx.Err()
@@ -304,7 +304,7 @@ func TestStopped(t *testing.T) {
 	if count != 2 {
 		t.Errorf("%d events, want the task and the first status", count)
 	}
-	for range newExecutor(s.Config()).Execute(t.Context(), exec) {
+	for range newExecutor(s.Config()).Execute(s.Context(t.Context()), exec) {
 		break
 	}
 }
@@ -313,16 +313,10 @@ func TestStopped(t *testing.T) {
 func TestWithoutAQuestion(t *testing.T) {
 	t.Parallel()
 	s := script()
-	for name, change := range map[string]func(*a2asrv.ExecutorContext){
-		"user":                           func(exec *a2asrv.ExecutorContext) { exec.User = nil },
-		"message":                        func(exec *a2asrv.ExecutorContext) { exec.Message = nil },
-		"metadata.namespace is required": func(exec *a2asrv.ExecutorContext) { exec.Metadata = nil },
-	} {
-		exec := s.Request(nil)
-		change(exec)
-		for event, err := range newExecutor(s.Config()).Execute(t.Context(), exec) {
-			if event != nil || !errors.Is(err, a2a.ErrInvalidParams) || !strings.Contains(err.Error(), name) {
-				t.Errorf("no %s: %v, %v", name, event, err)
+	for ctx, exec := range map[context.Context]*a2asrv.ExecutorContext{t.Context(): s.Request(nil), s.Context(t.Context()): {}} {
+		for event, err := range newExecutor(s.Config()).Execute(ctx, exec) {
+			if event != nil || !errors.Is(err, a2a.ErrInvalidParams) {
+				t.Errorf("%v, %v", event, err)
 			}
 		}
 	}
@@ -396,14 +390,9 @@ func TestNamespaceInText(t *testing.T) {
 			}
 			return query, nil
 		}
-		request := s.Request(nil)
-		request.Metadata = map[string]any{"namespace": "ann/shop", "namespaceInferred": true}
 		var last *a2a.TaskStatusUpdateEvent
 		summary := ""
-		for event, err := range newExecutor(s.Config()).Execute(t.Context(), request) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, event := range s.Run(t, newExecutor(s.Config()), nil, func(q *domain.Question) { q.Inferred = true }) {
 			switch event := event.(type) {
 			case *a2a.TaskStatusUpdateEvent:
 				last = event

@@ -20,10 +20,3 @@ func (c Caller) Resolve(name string) string {
 	}
 	return name
 }
-
-// RestrictionAttribute names the attribute of an A2A user that holds a Restriction.
-const RestrictionAttribute = "restriction"
-
-// ConversationAttribute names the attribute of an A2A user that holds the id of the
-// conversation, where the client has named the context.
-const ConversationAttribute = "conversation"

@@ -85,7 +85,7 @@ type Attachment struct {
 }
 
 // Attachments keeps the files that questions brought. They are added with the run: see
-// RunRequest.
+// Question.
 type Attachments interface {
 	// ConversationData returns the datasets of the caller's conversation, of several with one
 	// name the last.

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -19,8 +20,10 @@ const (
 	maxModelName    = 200
 )
 
-// Question is a question to an agent about the data in a namespace.
+// Question is a question of a caller to an agent about the data in a namespace, and its run.
 type Question struct {
+	RunID     string
+	Caller    Caller
 	Agent     string
 	Namespace NamespaceRef
 	// ConversationID is the conversation that the question belongs to; "" for a new one.
@@ -43,6 +46,28 @@ type Question struct {
 	// Push is where the events are sent from the first one on, for a run that is started;
 	// nil for nowhere. Its RunID is not used.
 	Push *PushConfig
+	// NamespaceID and ConversationExists say where the run is created: see
+	// Tasks.ResolveRun.
+	NamespaceID        string
+	ConversationExists bool
+	// Message is the message that asks; zero when the client gave it no id.
+	Message SentMessage
+	// Attachments are the files that come with the question. Their objects are listed as
+	// orphaned until the run is created.
+	Attachments []Attachment
+}
+
+type questionKey struct{}
+
+// WithQuestion returns the context in which an agent answers a question.
+func WithQuestion(ctx context.Context, question Question) context.Context {
+	return context.WithValue(ctx, questionKey{}, question)
+}
+
+// QuestionFrom returns the question to be answered; false when there is none.
+func QuestionFrom(ctx context.Context) (Question, bool) {
+	question, ok := ctx.Value(questionKey{}).(Question)
+	return question, ok
 }
 
 // CheckQuestion returns what is wrong with the text of a question, "" when it is right.
@@ -81,22 +106,6 @@ func CheckConfidence(least float64) string {
 		return notConfidence
 	}
 	return ""
-}
-
-// RunRequest is the question of a run and its caller.
-type RunRequest struct {
-	RunID  string
-	Caller Caller
-	Question
-	// NamespaceID and ConversationExists say where the run is created: see
-	// Tasks.ResolveRun.
-	NamespaceID        string
-	ConversationExists bool
-	// Message is the message that asks; zero when the client gave it no id.
-	Message SentMessage
-	// Attachments are the files that come with the question. Their objects are listed as
-	// orphaned until the run is created.
-	Attachments []Attachment
 }
 
 // SentMessage identifies a message of a client. A message that a user sends to an agent

@@ -55,7 +55,7 @@ type TaskChange struct {
 	Owner string
 	// Start, if set, creates the run. Without a namespace it waits until the user names
 	// one.
-	Start *RunRequest
+	Start *Question
 	// Holder is the host that executes the run; "" for another writer, which may only
 	// end it.
 	Holder string
@@ -96,11 +96,11 @@ type TaskFilter struct {
 // Tasks is the event log of runs. Reads have a caller: a task of another user is
 // ErrNotFound.
 type Tasks interface {
-	// ResolveRun finds where to create a run and sets it in the request: in a namespace that
+	// ResolveRun finds where to create a run and sets it in the question: in a namespace that
 	// the caller may read, if it names one, and in a conversation, or a new one if its id is "". A
 	// conversation that the caller's token does not cover is ErrNoConversation; one that does not
 	// exist is no error.
-	ResolveRun(ctx context.Context, request *RunRequest) error
+	ResolveRun(ctx context.Context, question *Question) error
 	// SentRun returns the id of the run that a message of the caller has made or answered, and
 	// the digest of the one that made it.
 	SentRun(ctx context.Context, caller Caller, agent, key string) (runID, digest string, err error)
@@ -143,10 +143,10 @@ type Tasks interface {
 
 // ClaimedRun is a run that a host claimed.
 type ClaimedRun struct {
-	// Request has no provider, model and helper prompt if an older program has begun the
-	// run: only the first message of the task names them.
-	Request RunRequest
-	Task    Task
+	// Question has no provider, model and helper prompt if an older program has begun the
+	// run: only the first message of the task names them, and all that has no column.
+	Question Question
+	Task     Task
 	// Takeovers counts the hosts that died after they had started its agent.
 	Takeovers int
 	// Age is the time since it changed last.

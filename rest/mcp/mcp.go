@@ -48,7 +48,7 @@ type Data interface {
 
 // Agents runs the agents.
 type Agents interface {
-	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error)
+	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error)
 	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
 	Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error)
 	Answer(ctx context.Context, caller domain.Caller, runID, answer string) error

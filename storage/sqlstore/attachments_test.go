@@ -14,7 +14,7 @@ import (
 )
 
 // attach asks a question that brings a file, and gives its run and attachment.
-func (w world) attach(caller domain.Caller, conversation, dataset string) (domain.RunRequest, domain.Attachment) {
+func (w world) attach(caller domain.Caller, conversation, dataset string) (domain.Question, domain.Attachment) {
 	w.t.Helper()
 	id := domain.NewID()
 	a := domain.Attachment{ID: id, Filename: dataset + ".csv", Dataset: dataset, Key: "attachments/" + id + "/file", Bytes: 7}
@@ -114,12 +114,12 @@ func TestAttachments(t *testing.T) {
 // Whatever deletes a conversation deletes its attachments, with their objects.
 func TestAttachmentsAreDeleted(t *testing.T) {
 	t.Parallel()
-	for name, remove := range map[string]func(w world, run domain.RunRequest){
-		"conversation": func(w world, run domain.RunRequest) {
+	for name, remove := range map[string]func(w world, run domain.Question){
+		"conversation": func(w world, run domain.Question) {
 			w.must(w.DeleteConversation(w.t.Context(), run.Caller, run.ConversationID))
 		},
-		"run": func(w world, run domain.RunRequest) { w.must(w.DeleteRun(w.t.Context(), run.Caller, run.RunID)) },
-		"retention": func(w world, run domain.RunRequest) {
+		"run": func(w world, run domain.Question) { w.must(w.DeleteRun(w.t.Context(), run.Caller, run.RunID)) },
+		"retention": func(w world, run domain.Question) {
 			w.must(sqlstoretest.Finish(w.t.Context(), w, run.Caller, run.RunID, domain.RunOutcome{Status: domain.RunCompleted}))
 			n, err := w.DeleteOldRuns(w.t.Context(), -time.Hour)
 			if w.must(err); n != 1 {

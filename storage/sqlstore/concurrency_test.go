@@ -225,7 +225,7 @@ func TestAConversationGoesWithItsLastRun(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]domain.RunRequest, writers)
+			runs := make([]domain.Question, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}
@@ -285,7 +285,7 @@ func TestARestrictedTokenDeletesWhatItCovers(t *testing.T) {
 		ctx, narrow := t.Context(), w.restricted("alice", domain.Scope{Owner: "alice", Namespace: "ns"})
 		for range 20 {
 			id := w.ask(narrow, "ns", uuid.NewString(), "here").ConversationID
-			var elsewhere domain.RunRequest
+			var elsewhere domain.Question
 			var asked error
 			together(func(i int) {
 				switch i {
@@ -356,7 +356,7 @@ func TestRunsAndConversationsGoTogether(t *testing.T) {
 		w := newWorld(t, store)
 		for range 5 {
 			id := uuid.NewString()
-			runs := make([]domain.RunRequest, writers)
+			runs := make([]domain.Question, writers)
 			for i := range runs {
 				runs[i] = w.ask(user("alice"), "ns", id, "?")
 			}

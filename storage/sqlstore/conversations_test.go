@@ -17,14 +17,14 @@ import (
 )
 
 // ask starts a run of caller's in one of alice's namespaces.
-func (w world) ask(caller domain.Caller, namespace, conversationID, question string) domain.RunRequest {
+func (w world) ask(caller domain.Caller, namespace, conversationID, question string) domain.Question {
 	w.t.Helper()
 	run, err := w.tryToAsk(caller, namespace, conversationID, question)
 	w.must(err)
 	return run
 }
 
-func (w world) tryToAsk(caller domain.Caller, namespace, conversationID, question string) (domain.RunRequest, error) {
+func (w world) tryToAsk(caller domain.Caller, namespace, conversationID, question string) (domain.Question, error) {
 	return sqlstoretest.Ask(w.t.Context(), w, caller, domain.Question{
 		ConversationID: conversationID, Namespace: nsRef("alice", namespace), Agent: "assistant", Text: question})
 }

@@ -105,20 +105,18 @@ WHERE t.run_id = $1`, runID)
 
 func (r claimedRow) claimed(now int64) domain.ClaimedRun {
 	return domain.ClaimedRun{
-		Request: domain.RunRequest{
-			RunID:  r.RunID,
-			Caller: domain.Caller{Username: r.Owner, Restriction: r.Restriction},
-			Question: domain.Question{
-				Agent:          r.Agent,
-				Namespace:      domain.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
-				ConversationID: r.ConversationID,
-				Text:           r.Question,
-				HelperPrompt:   r.HelperPrompt.String,
-				Provider:       r.Provider.String,
-				Model:          r.Model.String,
-				Locale:         r.Locale.String,
-			},
-			NamespaceID: r.NamespaceID.String,
+		Question: domain.Question{
+			RunID:          r.RunID,
+			Caller:         domain.Caller{Username: r.Owner, Restriction: r.Restriction},
+			Agent:          r.Agent,
+			Namespace:      domain.NamespaceRef{Owner: r.NamespaceOwner.String, Name: r.Namespace.String},
+			ConversationID: r.ConversationID,
+			Text:           r.Question,
+			HelperPrompt:   r.HelperPrompt.String,
+			Provider:       r.Provider.String,
+			Model:          r.Model.String,
+			Locale:         r.Locale.String,
+			NamespaceID:    r.NamespaceID.String,
 		},
 		Task:      r.task(),
 		Takeovers: r.Takeovers,

@@ -59,7 +59,7 @@ func (w world) take(holder string, limit int) map[string]domain.ClaimedRun {
 	w.must(err)
 	byID := make(map[string]domain.ClaimedRun)
 	for _, run := range runs {
-		byID[run.Request.RunID] = run
+		byID[run.Question.RunID] = run
 	}
 	return byID
 }
@@ -71,7 +71,7 @@ func TestOlderRunIsTakenOver(t *testing.T) {
 		w := newWorld(t, store)
 		run := w.ask(user("alice"), "ns", uuid.NewString(), "How many?")
 		w.must(store.Exec(t.Context(), `UPDATE runs SET provider = NULL, model = NULL, helper_prompt = NULL WHERE id = $1`, run.RunID))
-		if got, ok := w.take("second", 10)[run.RunID]; !ok || !reflect.DeepEqual(got.Request, run) {
+		if got, ok := w.take("second", 10)[run.RunID]; !ok || !reflect.DeepEqual(got.Question, run) {
 			t.Errorf("took %+v", got)
 		}
 	})
@@ -103,7 +103,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		}
 		w.host("second")
 		got, ok := w.take("second", 10)[run.RunID]
-		if !ok || !reflect.DeepEqual(got.Request, run) || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
+		if !ok || !reflect.DeepEqual(got.Question, run) || got.Takeovers != 1 || got.Age < 0 || got.Age > time.Hour {
 			t.Errorf("took %+v, want %+v", got, run)
 		}
 		if got.Task.LastEvent != 3 || string(got.Task.Snapshot) != `{"last":3}` || len(got.Task.Artifacts) != 1 || !got.Task.Open {
@@ -120,7 +120,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		w.must(w.RenameNamespace(ctx, user("alice"), nsRef("alice", "ns"), "renamed"))
 		w.release("second")
 		got = w.take("third", 10)[run.RunID]
-		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Request.Namespace != nsRef("alice", "renamed") {
+		if got.Takeovers != 1 || got.Task.LastEvent != 4 || got.Question.Namespace != nsRef("alice", "renamed") {
 			t.Errorf("took what was left: %+v", got)
 		}
 		// The third and the fourth never said that they live; only the fourth started the agent.
@@ -132,7 +132,7 @@ func TestRunsAreTakenOver(t *testing.T) {
 		started.Holder = "fourth"
 		w.must(sqlstoretest.Append(w, started))
 		got = w.take("fifth", 10)[run.RunID]
-		if got.Takeovers != 2 || got.Task.LastEvent != 4 || got.Request.Namespace != (domain.NamespaceRef{}) {
+		if got.Takeovers != 2 || got.Task.LastEvent != 4 || got.Question.Namespace != (domain.NamespaceRef{}) {
 			t.Errorf("took from one that never lived: %+v", got)
 		}
 	})

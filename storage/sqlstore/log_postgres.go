@@ -286,7 +286,7 @@ func conversationColumns(starts []*runChange) []any {
 	seen := make(map[key]bool)
 	// A statement can write a row only once. A conversation that one run creates is created
 	// if it does not exist, although other runs found it.
-	some := func(exists bool) (some []*domain.RunRequest) {
+	some := func(exists bool) (some []*domain.Question) {
 		for _, run := range starts {
 			k := key{run.Start.Caller.Username, run.Start.ConversationID}
 			if run.Start.ConversationExists == exists && !seen[k] {
@@ -297,9 +297,9 @@ func conversationColumns(starts []*runChange) []any {
 		return some
 	}
 	created, existing := some(false), some(true)
-	owner := func(r *domain.RunRequest) string { return r.Caller.Username }
-	id := func(r *domain.RunRequest) string { return r.ConversationID }
-	title := func(r *domain.RunRequest) string { return domain.Title(r.Text) }
+	owner := func(r *domain.Question) string { return r.Caller.Username }
+	id := func(r *domain.Question) string { return r.ConversationID }
+	title := func(r *domain.Question) string { return domain.Title(r.Text) }
 	return []any{texts(created, owner), texts(created, id), texts(created, title), texts(existing, owner), texts(existing, id)}
 }
 

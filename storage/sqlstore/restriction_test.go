@@ -175,7 +175,7 @@ func TestReadOnlyTokenCancelsItsOwnRuns(t *testing.T) {
 		other := w.ask(user("alice"), "ns", uuid.NewString(), "asked without")
 		for _, test := range []struct {
 			caller domain.Caller
-			run    domain.RunRequest
+			run    domain.Question
 			want   bool
 		}{{reads, own, true}, {reads, other, false}, {writes, own, true}, {writes, other, true}, {user("alice"), own, true}} {
 			task, err := w.Task(t.Context(), test.caller, "", test.run.RunID, false)
@@ -330,12 +330,12 @@ func TestRestrictionHoldsForRuns(t *testing.T) {
 		for _, test := range []struct {
 			name   string
 			caller domain.Caller
-			sees   []domain.RunRequest
-			not    []domain.RunRequest
+			sees   []domain.Question
+			not    []domain.Question
 		}{
-			{"without restriction", alice, []domain.RunRequest{free, apart, own, joined}, nil},
-			{"covering the namespace", wholly, []domain.RunRequest{free, own, joined}, []domain.RunRequest{apart}},
-			{"covering a dataset", partly, []domain.RunRequest{own}, []domain.RunRequest{free, apart, joined}},
+			{"without restriction", alice, []domain.Question{free, apart, own, joined}, nil},
+			{"covering the namespace", wholly, []domain.Question{free, own, joined}, []domain.Question{apart}},
+			{"covering a dataset", partly, []domain.Question{own}, []domain.Question{free, apart, joined}},
 		} {
 			for _, run := range test.sees {
 				if _, err := w.Run(ctx, test.caller, run.RunID); err != nil {

@@ -102,7 +102,7 @@ func newLimited(query string) limited {
 }
 
 // ResolveRun implements domain.Tasks.
-func (s *Store) ResolveRun(ctx context.Context, request *domain.RunRequest) error {
+func (s *Store) ResolveRun(ctx context.Context, request *domain.Question) error {
 	caller := request.Caller
 	var found struct {
 		ID      string

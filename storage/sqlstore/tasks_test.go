@@ -17,9 +17,8 @@ import (
 )
 
 // resolve returns a request of a caller about a namespace of alice's, resolved.
-func (w world) resolve(caller domain.Caller, namespace, conversationID string) (domain.RunRequest, error) {
-	request := domain.RunRequest{Caller: caller,
-		Question: domain.Question{Namespace: nsRef("alice", namespace), ConversationID: conversationID}}
+func (w world) resolve(caller domain.Caller, namespace, conversationID string) (domain.Question, error) {
+	request := domain.Question{Caller: caller, Namespace: nsRef("alice", namespace), ConversationID: conversationID}
 	err := w.ResolveRun(w.t.Context(), &request)
 	return request, err
 }

@@ -127,7 +127,7 @@ func tracedFrom(ctx context.Context) traced {
 
 // Run starts the root span of a run, in a trace of its own. The function that it returns
 // ends the span with the run's status.
-func (t *Tracer) Run(ctx context.Context, request domain.RunRequest) (context.Context, func(status string, err error)) {
+func (t *Tracer) Run(ctx context.Context, request domain.Question) (context.Context, func(status string, err error)) {
 	if t == nil {
 		return ctx, func(string, error) {}
 	}

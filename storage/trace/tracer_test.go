@@ -36,19 +36,17 @@ func newTracer(t *testing.T, langfuse *tracetest.Langfuse) (tracer *trace.Tracer
 	return tracer, log
 }
 
-func asking() domain.RunRequest {
-	return domain.RunRequest{
+func asking() domain.Question {
+	return domain.Question{
 		RunID:  uuid.Must(uuid.NewV7()).String(),
 		Caller: alice,
-		Question: domain.Question{
-			Agent: "nl2ql", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"},
-			ConversationID: "0198c000-0000-7000-8000-000000000001", Text: "What did Mallory buy?", Provider: "openai",
-		},
+		Agent:  "nl2ql", Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"},
+		ConversationID: "0198c000-0000-7000-8000-000000000001", Text: "What did Mallory buy?", Provider: "openai",
 	}
 }
 
 // answered plays a run: a model writes a query that fails, then one that works.
-func answered(tracer *trace.Tracer, asked domain.RunRequest) {
+func answered(tracer *trace.Tracer, asked domain.Question) {
 	ctx, endRun := tracer.Run(context.Background(), asked)
 	for _, failure := range []error{domain.Errorf(domain.ErrInvalid, "no column mallory"), nil} {
 		_, endModel := tracer.Model(ctx, "write_query")

@@ -35,7 +35,7 @@ func haveRun(t *testing.T, dir string, env []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var asked domain.RunRequest
+	var asked domain.Question
 	if err = store.CreateDataset(ctx, alice, "shop", "orders", domain.Definition{}); err == nil {
 		asked, err = sqlstoretest.Ask(ctx, store, alice, domain.Question{
 			ConversationID: uuid.NewString(), Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "nl2ql", Text: "How many?",

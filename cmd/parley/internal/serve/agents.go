@@ -152,8 +152,8 @@ func (h hostedAgent) agent(name string, card func(baseURL, version string) *a2a.
 	}
 }
 
-func traced(tracer *trace.Tracer) func(context.Context, domain.RunRequest) (context.Context, func(*a2a.Task, error)) {
-	return func(ctx context.Context, request domain.RunRequest) (context.Context, func(*a2a.Task, error)) {
+func traced(tracer *trace.Tracer) func(context.Context, domain.Question) (context.Context, func(*a2a.Task, error)) {
+	return func(ctx context.Context, request domain.Question) (context.Context, func(*a2a.Task, error)) {
 		ctx, end := tracer.Run(ctx, request)
 		return ctx, func(task *a2a.Task, err error) {
 			tracer.Answer(ctx, agents.Response(task))

@@ -265,19 +265,28 @@ func (s *Script) Message() *a2a.Message {
 	return message
 }
 
+// Context returns the context of an agent that answers the question, with other settings.
+func (s *Script) Context(ctx context.Context, settings ...func(*domain.Question)) context.Context {
+	question := domain.Question{
+		RunID: RunID, Caller: domain.Caller{Username: "ann"}, ConversationID: ContextID, Text: s.Question,
+		Namespace: domain.NamespaceRef{Owner: "ann", Name: "shop"},
+	}
+	for _, set := range settings {
+		set(&question)
+	}
+	return domain.WithQuestion(ctx, question)
+}
+
 // Request asks the question, from where a task is; nil for a new one.
 func (s *Script) Request(stored *a2a.Task) *a2asrv.ExecutorContext {
-	return &a2asrv.ExecutorContext{
-		Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored,
-		Metadata: map[string]any{"namespace": "shop"}, User: a2asrv.NewAuthenticatedUser("ann", nil),
-	}
+	return &a2asrv.ExecutorContext{Message: s.Message(), TaskID: RunID, ContextID: ContextID, StoredTask: stored}
 }
 
 // Run has an agent answer the question, from where a task is; nil for a new one.
-func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Task) []a2a.Event {
+func (s *Script) Run(t testing.TB, executor a2asrv.AgentExecutor, stored *a2a.Task, settings ...func(*domain.Question)) []a2a.Event {
 	t.Helper()
 	var events []a2a.Event
-	for event, err := range executor.Execute(t.Context(), s.Request(stored)) {
+	for event, err := range executor.Execute(s.Context(t.Context(), settings...), s.Request(stored)) {
 		if err != nil {
 			t.Fatalf("after %d events: %v", len(events), err)
 		}

@@ -19,21 +19,21 @@ func Append(log domain.Tasks, change domain.TaskChange) error {
 
 // Start is the change that makes a run for a question, without an event.
 func Start(ctx context.Context, log domain.Tasks, caller domain.Caller, question domain.Question) (domain.TaskChange, error) {
-	request := &domain.RunRequest{RunID: domain.NewID(), Caller: caller, Question: question}
+	question.RunID, question.Caller = domain.NewID(), caller
 	return domain.TaskChange{
-		RunID:    request.RunID,
-		Start:    request,
+		RunID:    question.RunID,
+		Start:    &question,
 		Holder:   Holder,
 		State:    "submitted",
 		Snapshot: json.RawMessage(`{}`),
-	}, log.ResolveRun(ctx, request)
+	}, log.ResolveRun(ctx, &question)
 }
 
 // Ask makes a run that answers a question.
-func Ask(ctx context.Context, log domain.Tasks, caller domain.Caller, question domain.Question) (domain.RunRequest, error) {
+func Ask(ctx context.Context, log domain.Tasks, caller domain.Caller, question domain.Question) (domain.Question, error) {
 	start, err := Start(ctx, log, caller, question)
 	if err != nil {
-		return domain.RunRequest{}, err
+		return domain.Question{}, err
 	}
 	return *start.Start, Append(log, start)
 }
