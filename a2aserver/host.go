@@ -132,9 +132,6 @@ type Config struct {
 	Short *fair.Queue
 }
 
-// shortTimeout is how long a short request waits for others of its user.
-const shortTimeout = 20 * time.Second
-
 // shortSlot waits for a slot of the caller's short requests; release may be called twice. Without
 // a caller there is nothing to do.
 func (c *Config) shortSlot(ctx context.Context) (release func(), err error) {
@@ -142,11 +139,7 @@ func (c *Config) shortSlot(ctx context.Context) (release func(), err error) {
 	if !ok {
 		return func() {}, nil
 	}
-	slot, err := c.Short.Acquire(who.Username)
-	if err != nil {
-		return nil, err
-	}
-	return slot.Release, slot.WaitTimeout(ctx, shortTimeout)
+	return fair.ShortSlot(ctx, c.Short, who.Username)
 }
 
 // Host runs agents. An event is committed to the log before any client receives it.

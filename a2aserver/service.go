@@ -153,6 +153,11 @@ func (s *agentService) ask(ctx context.Context, question domain.Question, messag
 
 // continueTask answers a task that waits for input. Others take no messages.
 func (s *agentService) continueTask(ctx context.Context, who domain.Caller, id a2a.TaskID, request *a2a.SendMessageRequest) (*run, error) {
+	release, err := s.host.cfg.shortSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	stored, err := s.storedTask(ctx, who, id, true)
 	if err != nil {
 		return nil, err
@@ -266,6 +271,13 @@ func (s *agentService) sentTask(ctx context.Context, request *a2a.SendMessageReq
 		if err := s.waitRemote(ctx, stored); err != nil {
 			return nil, err
 		}
+	}
+	if stored.Agent != "" { // the message was sent before
+		release, err := s.host.cfg.shortSlot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	task, err := s.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(stored.RunID), HistoryLength: cfg.HistoryLength})
 	if err != nil {

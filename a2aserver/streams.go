@@ -110,6 +110,11 @@ func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTas
 	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
+	release, err := s.host.cfg.shortSlot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	who, stored, err := s.requestedTask(ctx, request.ID, nil, after < 0)
 	if err != nil {
 		return nil, err

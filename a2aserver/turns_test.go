@@ -76,6 +76,53 @@ func TestTurns(t *testing.T) {
 	waittest.Until(t, "nobody stands in line", func() bool { line := h.queue.Stats(); return line.Running+line.Waiting == 0 })
 }
 
+// A message that was sent before, one to an ended task and a subscription read stored tasks: they
+// wait for a slot like other short requests. A new question does not.
+func TestReadsOfMessagesAreShort(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	withNamespace(t, store)
+	h := newHost(t, store, fourEvents)
+	s := h.service("echo")
+	request := toShop("How many?")
+	task := sendTask(t, s, alice, request)
+	var held []*fair.Slot
+	for range fair.ShortRequests().SlotsPerUser {
+		slot, err := h.cfg.Short.Acquire(alice.Username)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, slot)
+	}
+	sendTask(t, s, alice, toShop("How many more?"))
+	var done sync.WaitGroup
+	for name, call := range map[string]func() (bool, error){
+		"sent again": func() (bool, error) {
+			again, err := s.SendMessage(as(t, alice), request)
+			return err == nil && again.(*a2a.Task).ID == task.ID, err
+		},
+		"to an ended task": func() (bool, error) {
+			_, err := s.SendMessage(as(t, alice), reply(task, "More"))
+			return isUnsupported(err), err
+		},
+		"subscription": func() (bool, error) {
+			_, err := s.subscribe(as(t, alice), &a2a.SubscribeToTaskRequest{ID: task.ID}, -1)
+			return isUnsupported(err), err
+		},
+	} {
+		done.Go(func() {
+			if ok, err := call(); !ok {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	waittest.Until(t, "all wait", func() bool { return h.cfg.Short.Stats().Waiting == 3 })
+	for _, slot := range held {
+		slot.Release()
+	}
+	done.Wait()
+}
+
 // Of one user's short requests a few are handled at a time, whatever their binding. Those of
 // another user do not wait for them.
 func TestShortRequests(t *testing.T) {

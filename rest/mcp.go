@@ -14,7 +14,7 @@ import (
 // newMCP returns the server of MCP, whose tools are the operations of this one.
 func (s *Server) newMCP() *mcp.Server {
 	return mcp.New(mcp.Config{
-		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, ShortSlot: s.shortSlot,
+		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, Short: s.cfg.Short,
 		Rate: func(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
 			return s.cfg.Feedback.Rate(ctx, caller, rating)
 		},

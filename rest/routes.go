@@ -199,7 +199,7 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 // the use of the slot early: see request.endShort.
 func (s *Server) inShortSlot(run operation) operation {
 	return func(r *request) (any, error) {
-		release, err := s.shortSlot(r.ctx(), r.caller)
+		release, err := fair.ShortSlot(r.ctx(), s.cfg.Short, r.caller.Username)
 		if err != nil {
 			return nil, err
 		}
@@ -207,15 +207,6 @@ func (s *Server) inShortSlot(run operation) operation {
 		r.endShort = release
 		return run(r)
 	}
-}
-
-// shortSlot waits for a slot of a user's short requests; release may be called twice.
-func (s *Server) shortSlot(ctx context.Context, caller domain.Caller) (release func(), err error) {
-	slot, err := s.acquire(ctx, s.cfg.Short, caller.Username)
-	if err != nil {
-		return nil, err
-	}
-	return slot.Release, nil
 }
 
 // stream routes an operation that writes its response, which takes as long as a run or a

@@ -43,6 +43,18 @@ func ShortRequests() Config {
 	return Config{What: "requests", Slots: 4 * processors, SlotsPerUser: 2 * processors, MaxQueued: 16384, MaxQueuedPerUser: 1024, FirstImmediately: true}
 }
 
+// shortTimeout is how long a short request waits for others of its user.
+const shortTimeout = 20 * time.Second
+
+// ShortSlot waits for a slot of a queue of ShortRequests; release may be called twice.
+func ShortSlot(ctx context.Context, queue *Queue, user string) (release func(), err error) {
+	slot, err := queue.Acquire(user)
+	if err != nil {
+		return nil, err
+	}
+	return slot.Release, slot.WaitTimeout(ctx, shortTimeout)
+}
+
 // Queue holds the requests that wait for slots. It is safe for concurrent use.
 type Queue struct {
 	cfg   Config

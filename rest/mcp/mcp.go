@@ -25,6 +25,7 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // oldestVersion is the oldest version of the protocol that is served; versions are dates.
@@ -63,8 +64,8 @@ type Config struct {
 	Agents Agents
 	// Agent is the name of the agent that answers questions.
 	Agent string
-	// ShortSlot waits for a slot of a caller's short requests.
-	ShortSlot func(ctx context.Context, caller domain.Caller) (release func(), err error)
+	// Short limits the short requests of a user.
+	Short *fair.Queue
 	// Rate stores the rating of a run.
 	Rate func(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 	// Run reads a run and reserves memory for its result until release.
@@ -161,7 +162,7 @@ func (s *Server) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		if method == "resources/list" || method == "resources/read" {
 			limited, caller, cancel := requestOf(ctx, s.cfg.Timeout)
 			defer cancel()
-			release, err := s.cfg.ShortSlot(limited, caller)
+			release, err := fair.ShortSlot(limited, s.cfg.Short, caller.Username)
 			if err != nil {
 				return nil, s.rpcError(limited, method, err)
 			}

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // Limits of what a call takes and returns.
@@ -95,7 +96,7 @@ func add[In, Out any](s *Server, server *sdk.Server, limit time.Duration, short 
 // inShortSlot makes a tool that waits for a slot of its caller's short requests.
 func inShortSlot[In, Out any](s *Server, run call[In, Out]) call[In, Out] {
 	return func(ctx context.Context, caller domain.Caller, request *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, out Out, err error) {
-		release, err := s.cfg.ShortSlot(ctx, caller)
+		release, err := fair.ShortSlot(ctx, s.cfg.Short, caller.Username)
 		if err != nil {
 			return nil, out, err
 		}

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"a2aserver/params":  {"internal/domain", "internal/jsonscan"},
 	"a2aserver/push":    {"internal/domain", "internal/jobs", "internal/retry", "internal/safehttp", "internal/seal"},
 	"rest":              {"internal/..."},
-	"rest/mcp":          {"internal/auth", "internal/domain", "internal/jsonscan", "internal/jsontext", "internal/locale"},
+	"rest/mcp":          {"internal/auth", "internal/domain", "internal/fair", "internal/jsonscan", "internal/jsontext", "internal/locale"},
 	"rest/middleware":   {"internal/slogctx", "internal/sse"},
 	"agents":            {"internal/domain", "llm", "internal/jsontext", "internal/locale", "internal/lru", "internal/retry"},
 	"agents/chart":      {"internal/domain", "internal/jsonscan", "internal/locale"},
