@@ -106,8 +106,7 @@ func TestAttachmentsLeaveMemory(t *testing.T) {
 			if err := protojson.Unmarshal([]byte(message(id)), in); err != nil {
 				return err
 			}
-			_, err := grpcService{host: h}.SendMessage(context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}}), in)
-			return err
+			return h.callGRPC(context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}}), "SendMessage", in, noStream{})
 		},
 	} {
 		goOn := make(chan struct{})

@@ -13,6 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/google/uuid"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -174,13 +175,18 @@ func FuzzGRPCReader(f *testing.F) {
 			in.Message.MessageId += uuid.NewString()
 		}
 		ctx := context.WithValue(t.Context(), grpcCallerKey{}, grpcCaller{session: auth.Session{Caller: alice}})
-		_, err := grpcService{host: r.host}.SendMessage(ctx, in)
+		err := r.host.callGRPC(ctx, "SendMessage", in, noStream{})
 		if said := status.Convert(err); said.Message() == jsonrpc.ToError(errStopping).Message {
 			t.Errorf("a fault: %v", in)
 		}
 		r.checkStored(t)
 	})
 }
+
+// noStream takes the response of a unary call.
+type noStream struct{ grpc.ServerStream }
+
+func (noStream) SendMsg(any) error { return nil }
 
 func addMessage(f *testing.F, in proto.Message) {
 	f.Helper()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +23,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"parley/a2aserver/jsonrpc"
 	"parley/a2aserver/params"
@@ -68,55 +68,47 @@ func (h *Host) newGRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.MaxRecvMsgSize(cmp.Or(h.cfg.MaxMessage, defaultMaxMessage)),
 		grpc.ForceServerCodecV2(requestCodec{encoding.GetCodecV2(grpcproto.Name), &h.cfg}),
-		grpc.StreamInterceptor(func(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-			defer h.recoverGRPC(stream.Context(), &err)
-			return handle(service, requestStream{stream, h})
-		}),
 	)
-	methods := a2apb.A2AService_ServiceDesc
-	methods.Methods, methods.Streams = nil, slices.Clone(methods.Streams)
-	for _, unary := range a2apb.A2AService_ServiceDesc.Methods {
+	// The SDK's service is not used: it shows the text of internal errors, and drops metadata
+	// of requests and negative numbers, which the host would refuse.
+	service := grpc.ServiceDesc{ServiceName: a2apb.A2AService_ServiceDesc.ServiceName, HandlerType: (*any)(nil), Metadata: a2apb.A2AService_ServiceDesc.Metadata}
+	for name := range rpcMethods {
 		// A unary method would ignore further messages, a stream of one response refuses them.
-		methods.Streams = append(methods.Streams, grpc.StreamDesc{StreamName: unary.MethodName, ServerStreams: true, Handler: func(service any, stream grpc.ServerStream) error {
-			out, err := unary.Handler(service, stream.Context(), stream.RecvMsg, nil)
-			if err != nil {
-				return err
-			}
-			return stream.SendMsg(out)
+		service.Streams = append(service.Streams, grpc.StreamDesc{StreamName: name, ServerStreams: true, Handler: func(_ any, stream grpc.ServerStream) error {
+			return h.answerGRPC(name, stream)
 		}})
 	}
-	server.RegisterService(&methods, grpcService{host: h})
+	server.RegisterService(&service, h)
 	return server
 }
 
-// requestStream reads the request of a stream as readGRPC does.
-type requestStream struct {
-	grpc.ServerStream
-	host *Host
-}
-
-// RecvMsg implements grpc.ServerStream.
-func (s requestStream) RecvMsg(into any) error {
-	return s.host.readGRPC(s.Context(), into, s.ServerStream.RecvMsg)
-}
-
-// request is a message to read, and the error of reading it.
+// request is a message to read, and the error of reading it: gRPC would answer an error of the
+// codec as an internal one, with its text.
 type request struct {
 	into any
 	err  error
 }
 
-// readGRPC reads a message. gRPC would answer an error of the codec as an internal one, with
-// its text.
-func (h *Host) readGRPC(ctx context.Context, into any, decode func(any) error) error {
-	in := request{into: into}
-	if err := decode(&in); err != nil || in.err == nil {
+// answerGRPC reads the request of a call and answers it. A panic would end the process: gRPC calls
+// methods in goroutines of its own.
+func (h *Host) answerGRPC(name string, stream grpc.ServerStream) (err error) {
+	ctx, t := stream.Context(), transport{Config: &h.cfg}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = t.grpcError(ctx, "", fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
+	in := request{into: rpcMethods[name].params()}
+	if err := stream.RecvMsg(&in); err != nil {
 		return err
 	}
-	if who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller); who.refused != nil {
-		in.err = who.refused
+	if in.err != nil {
+		if who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller); who.refused != nil {
+			in.err = who.refused
+		}
+		return t.grpcError(ctx, "", in.err)
 	}
-	return transport{Config: &h.cfg}.grpcError(ctx, "", in.err)
+	return h.callGRPC(ctx, name, in.into.(proto.Message), stream)
 }
 
 // requestCodec reads requests that are not too large without their files.
@@ -140,44 +132,27 @@ func (c requestCodec) Unmarshal(data mem.BufferSlice, in any) error {
 	return nil
 }
 
-// recoverGRPC answers a panic, which would end the process: gRPC calls methods in
-// goroutines of its own.
-func (h *Host) recoverGRPC(ctx context.Context, err *error) {
-	if cause := recover(); cause != nil {
-		t := transport{Config: &h.cfg}
-		*err = t.grpcError(ctx, "", fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
-	}
-}
-
-// grpcCall is a call that was read.
-type grpcCall struct {
-	transport
-	method string
-	stop   func()
-}
-
-// begin returns the context of a call, and the agent that it is for, whose name it takes
-// out of the request's tenant.
-func (h *Host) begin(ctx context.Context, method string, in proto.Message) (context.Context, *grpcCall, error) {
+// begin returns the context of a call, which stop ends, and the agent that it is for, whose name
+// it takes out of the request's tenant.
+func (h *Host) begin(ctx context.Context, in proto.Message) (_ context.Context, t transport, stop func(), err error) {
 	who, _ := ctx.Value(grpcCallerKey{}).(grpcCaller)
-	call := &grpcCall{transport: transport{Config: &h.cfg}, method: method, stop: func() {}}
+	t, stop = transport{Config: &h.cfg}, func() {}
 	if who.refused != nil {
-		return ctx, call, who.refused
+		return ctx, t, stop, who.refused
 	}
-	ctx, call.stop = who.session.Context(auth.WithCaller(ctx, who.session.Caller))
-	_, err := readVersion(metadataOf(ctx, a2a.SvcParamVersion), protocolVersion)
-	if err != nil {
-		return ctx, call, err
+	ctx, stop = who.session.Context(auth.WithCaller(ctx, who.session.Caller))
+	if _, err := readVersion(metadataOf(ctx, a2a.SvcParamVersion), protocolVersion); err != nil {
+		return ctx, t, stop, err
 	}
 	agent, err := h.agentOf(ctx, in)
 	if err != nil {
-		return ctx, call, err
+		return ctx, t, stop, err
 	}
-	call.agent = agent
+	t.agent = agent
 	if activated := agent.activated(ctx, metadata.ValueFromIncomingContext(ctx, a2a.SvcParamExtensions)); activated != "" {
 		err = grpc.SetHeader(ctx, metadata.Pairs(a2a.SvcParamExtensions, activated))
 	}
-	return ctx, call, err
+	return ctx, t, stop, err
 }
 
 // agentOf returns the agent of a request: its metadata names it, or the first segment of its
@@ -232,54 +207,36 @@ func fromJSON(text []byte, into proto.Message) error {
 	return nil
 }
 
-// answerGRPC answers a unary call by the functions that JSON-RPC has for its method.
-func answerGRPC[I proto.Message, P, R any, O proto.Message](
-	ctx context.Context, h *Host, method string, in I,
-	convert func(in I) P,
-	call func(agent service, ctx context.Context, params P) (R, error),
-	encode func(t transport, result R) ([]byte, error),
-	out O,
-) (O, error) {
-	ctx, c, err := h.begin(ctx, method, in)
-	defer c.stop()
-	if err == nil && method != "SendMessage" && method != "CancelTask" { // see immediate
-		var release func()
-		if release, err = c.shortSlot(ctx); err == nil {
-			defer release()
+// callGRPC answers a call by the functions that JSON-RPC has for its method.
+func (h *Host) callGRPC(ctx context.Context, name string, in proto.Message, stream grpc.ServerStream) error {
+	m := rpcMethods[name]
+	ctx, t, stop, err := h.begin(ctx, in)
+	defer stop()
+	if list, ok := in.(*a2apb.ListTasksRequest); ok && list.GetPageSize() == 0 {
+		list.PageSize = nil // clients of a2a-go send 0 for none
+	}
+	if err == nil && m.open != nil {
+		var events subscription
+		if events, err = m.open(ctx, t.agent, in, ""); err == nil {
+			defer events.close()
+			return t.streamGRPC(ctx, name, events, stream)
 		}
 	}
-	var result R
 	if err == nil {
-		result, err = call(c.agent, ctx, convert(in))
+		var text []byte
+		text, err = m.call(ctx, t, func() (any, error) { return in, nil })
+		output := a2apb.File_a2av1_proto.Services().ByName("A2AService").Methods().ByName(protoreflect.Name(name)).Output()
+		if kind, _ := protoregistry.GlobalTypes.FindMessageByName(output.FullName()); err == nil {
+			out := kind.New().Interface()
+			if err = fromJSON(text, out); err == nil {
+				return stream.SendMsg(out)
+			}
+		}
 	}
-	var text []byte
-	if err == nil {
-		text, err = encode(c.transport, result)
-	}
-	if err == nil {
-		err = fromJSON(text, out)
-	}
-	if err != nil {
-		var none O
-		return none, c.grpcError(ctx, method, err)
-	}
-	return out, nil
+	return t.grpcError(ctx, name, err)
 }
 
-func streamGRPC(
-	h *Host, method string, in proto.Message, stream grpc.ServerStreamingServer[a2apb.StreamResponse],
-	open func(ctx context.Context, agent service) (subscription, error),
-) error {
-	ctx, c, err := h.begin(stream.Context(), method, in)
-	defer c.stop()
-	if err != nil {
-		return c.grpcError(ctx, method, err)
-	}
-	events, err := open(ctx, c.agent)
-	if err != nil {
-		return c.grpcError(ctx, method, err)
-	}
-	defer events.close()
+func (t transport) streamGRPC(ctx context.Context, method string, events subscription, stream grpc.ServerStream) error {
 	if err := stream.SendHeader(nil); err != nil {
 		return err // the client is gone
 	}
@@ -293,9 +250,9 @@ func streamGRPC(
 			err = fromJSON(event.Body, response)
 		}
 		if err != nil {
-			return c.grpcError(ctx, method, err)
+			return t.grpcError(ctx, method, err)
 		}
-		if err := stream.Send(response); err != nil {
+		if err := stream.SendMsg(response); err != nil {
 			return err // the client is gone
 		}
 	}

@@ -149,25 +149,22 @@ func (t httpTransport) serve(w http.ResponseWriter, r *http.Request, operation h
 	case err != nil:
 		t.refuse(ctx, w, r, request, err)
 	case method.open != nil:
-		t.openStream(w, r, &request, method)
+		events, err := t.openStream(r, method, &request)
+		if err != nil {
+			t.refuse(ctx, w, r, request, err)
+			return
+		}
+		t.stream(w, r, request, events, httpEnvelope)
 	default:
-		result, err := recovered(func() ([]byte, error) { return method.answer(ctx, t.transport, &request) })
+		result, err := recovered(func() ([]byte, error) {
+			return method.call(ctx, t.transport, func() (any, error) { return method.read(&request) })
+		})
 		if err != nil {
 			t.refuse(ctx, w, r, request, err)
 			return
 		}
 		t.respondAs(w, mediaOf(r), http.StatusOK, result)
 	}
-}
-
-// openStream answers with a stream, whose events are the results of JSON-RPC as they are.
-func (t httpTransport) openStream(w http.ResponseWriter, r *http.Request, request *jsonrpc.Request, method rpcMethod) {
-	events, err := recovered(func() (subscription, error) { return method.open(t.transport, r, request) })
-	if err != nil {
-		t.refuse(r.Context(), w, r, *request, err)
-		return
-	}
-	t.stream(w, r, *request, events, httpEnvelope)
 }
 
 // httpEnvelope sends events as they are stored.

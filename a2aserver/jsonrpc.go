@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"google.golang.org/protobuf/proto"
 
 	"parley/a2aserver/a2ajson"
@@ -31,121 +30,131 @@ type transport struct {
 	legacy bool
 }
 
-// rpcMethod is a method of the protocol: answer is set for a unary method, which gives
-// its result as JSON, open for a streaming one. Both take the params out of the request, so
-// that large ones are not in memory while a run works.
-type rpcMethod struct {
-	answer rpcAnswer
-	open   func(t transport, r *http.Request, request *jsonrpc.Request) (subscription, error)
+// method is a method of the protocol, in every binding.
+type method struct {
+	// params returns empty params: a message of gRPC, or a struct of A2A 0.3. It is nil when
+	// they are not read.
+	params func() any
+	// answer is set for a unary method, and returns its result as JSON, open for a streaming
+	// one. lastEvent is the id of the last event that the client has; "" for none.
+	answer func(ctx context.Context, t transport, in any) ([]byte, error)
+	open   func(ctx context.Context, agent service, in any, lastEvent string) (subscription, error)
+	// short says that it is one of the short requests of its caller. To send a message may wait
+	// for a run, and to cancel one does not wait for other requests.
+	short bool
 }
 
-type rpcAnswer func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error)
+var rpcMethods = map[string]method{
+	"SendMessage":          immediate(sure(params.SendMessage), service.SendMessage, encodeSent),
+	"SendStreamingMessage": stream(sure(params.SendMessage), openMessage),
+	"GetTask":              unary(sure(params.GetTask), service.GetTask, encodeTask),
+	"ListTasks":            unary(sure(params.ListTasks), service.ListTasks, encodeList),
+	"CancelTask":           immediate(sure(params.CancelTask), service.CancelTask, encodeTask),
+	"SubscribeToTask":      stream(sure(params.Subscribe), openTask),
+	"GetExtendedAgentCard": unary(sure(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
 
-var rpcMethods = map[string]rpcMethod{
-	"SendMessage":          immediate(reading(params.SendMessage), service.SendMessage, encodeSent),
-	"SendStreamingMessage": stream(reading(params.SendMessage), openMessage),
-	"GetTask":              unary(reading(params.GetTask), service.GetTask, encodeTask),
-	"ListTasks":            unary(readListTasks, service.ListTasks, encodeList),
-	"CancelTask":           immediate(reading(params.CancelTask), service.CancelTask, encodeTask),
-	"SubscribeToTask":      stream(reading(params.Subscribe), openTask),
-	"GetExtendedAgentCard": unary(reading(params.ExtendedCard), service.GetExtendedAgentCard, transport.encodeCard),
-
-	"CreateTaskPushNotificationConfig": unary(reading(params.PushConfig), service.CreateTaskPushConfig, encodePushConfig),
-	"GetTaskPushNotificationConfig":    unary(reading(params.GetPush), service.GetTaskPushConfig, encodePushConfig),
-	"ListTaskPushNotificationConfigs":  unary(reading(params.ListPush), service.ListTaskPushConfigs, encodePushList),
-	"DeleteTaskPushNotificationConfig": unary(reading(params.DeletePush), deletePush, encodeNone),
+	"CreateTaskPushNotificationConfig": unary(sure(params.PushConfig), service.CreateTaskPushConfig, encodePushConfig),
+	"GetTaskPushNotificationConfig":    unary(sure(params.GetPush), service.GetTaskPushConfig, encodePushConfig),
+	"ListTaskPushNotificationConfigs":  unary(sure(params.ListPush), service.ListTaskPushConfigs, encodePushList),
+	"DeleteTaskPushNotificationConfig": unary(sure(params.DeletePush), deletePush, encodeNone),
 }
 
-// unary makes a method that reads params, calls the agent and encodes its result, as one of the
-// short requests of its caller.
-func unary[P, R any](
-	read func(request jsonrpc.Request) (P, error),
+// sure makes a conversion of one without errors.
+func sure[M, P any](convert func(in *M) P) func(in *M) (P, error) {
+	return func(in *M) (P, error) { return convert(in), nil }
+}
+
+// immediate makes a method that converts params, calls the agent and encodes its result.
+func immediate[M, P, R any](
+	convert func(in *M) (P, error),
 	call func(agent service, ctx context.Context, in P) (R, error),
 	encode func(t transport, result R) ([]byte, error),
-) rpcMethod {
-	return rpcMethod{answer: inShortSlot(immediate(read, call, encode).answer)}
-}
-
-// inShortSlot makes an answer that waits for a slot of its caller's short requests.
-func inShortSlot(answer rpcAnswer) rpcAnswer {
-	return func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error) {
-		release, err := t.shortSlot(ctx)
+) method {
+	return method{params: func() any { return new(M) }, answer: func(ctx context.Context, t transport, in any) ([]byte, error) {
+		converted, err := convert(in.(*M))
 		if err != nil {
 			return nil, err
 		}
-		defer release()
-		return answer(ctx, t, request)
-	}
-}
-
-// immediate is unary without a slot: to send a message may wait for a run, and to cancel one does
-// not wait for other requests.
-func immediate[P, R any](
-	read func(request jsonrpc.Request) (P, error),
-	call func(agent service, ctx context.Context, in P) (R, error),
-	encode func(t transport, result R) ([]byte, error),
-) rpcMethod {
-	return rpcMethod{answer: func(ctx context.Context, t transport, request *jsonrpc.Request) ([]byte, error) {
-		in, err := read(request.Take())
-		if err != nil {
-			return nil, err
-		}
-		result, err := call(t.agent, ctx, in)
+		result, err := call(t.agent, ctx, converted)
 		if err != nil {
 			return nil, err
 		}
 		text, err := encode(t, result)
 		if err != nil {
-			return nil, fmt.Errorf("write result of %s: %w", request.Method, err)
+			return nil, fmt.Errorf("write a result: %w", err)
 		}
 		return text, nil
 	}}
 }
 
-// stream makes a method that reads params and opens a stream of the agent.
-func stream[P any](
-	read func(request jsonrpc.Request) (P, error),
-	open func(agent service, r *http.Request, in P) (subscription, error),
-) rpcMethod {
-	return rpcMethod{open: func(t transport, r *http.Request, request *jsonrpc.Request) (subscription, error) {
-		in, err := read(request.Take())
+// unary is immediate for a short request.
+func unary[M, P, R any](
+	convert func(in *M) (P, error),
+	call func(agent service, ctx context.Context, in P) (R, error),
+	encode func(t transport, result R) ([]byte, error),
+) method {
+	m := immediate(convert, call, encode)
+	m.short = true
+	return m
+}
+
+// stream makes a method that converts params and opens a stream of the agent.
+func stream[M, P any](
+	convert func(in *M) (P, error),
+	open func(ctx context.Context, agent service, in P, lastEvent string) (subscription, error),
+) method {
+	return method{params: func() any { return new(M) }, open: func(ctx context.Context, agent service, in any, lastEvent string) (subscription, error) {
+		converted, err := convert(in.(*M))
 		if err != nil {
 			return nil, err
 		}
-		return open(t.agent, r, in)
+		return open(ctx, agent, converted, lastEvent)
 	}}
 }
 
-// messageOf is the message type of a struct.
-type messageOf[M any] interface {
-	*M
-	proto.Message
-}
-
-// reading makes the reader of a method's params from their conversion.
-func reading[I messageOf[M], M, P any](convert func(in I) P) func(request jsonrpc.Request) (P, error) {
-	return func(request jsonrpc.Request) (out P, err error) {
-		in := I(new(M))
-		if err := readParams(request, in); err != nil {
-			return out, err
+// call answers a unary method, whose params are read when a short request has its slot.
+func (m method) call(ctx context.Context, t transport, read func() (any, error)) ([]byte, error) {
+	if m.short {
+		release, err := t.shortSlot(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return convert(in), nil
+		defer release()
 	}
-}
-
-func readParams(request jsonrpc.Request, into proto.Message) error {
-	if problem := params.Read(request.Method, request.Params, into); problem != nil {
-		return invalidField(problem.Field, "%s", problem.Text)
-	}
-	return nil
-}
-
-func readListTasks(request jsonrpc.Request) (*a2a.ListTasksRequest, error) {
-	var in a2apb.ListTasksRequest
-	if err := readParams(request, &in); err != nil {
+	in, err := read()
+	if err != nil {
 		return nil, err
 	}
-	return params.ListTasks(&in, request.Params), nil
+	return m.answer(ctx, t, in)
+}
+
+// read takes the params out of a request, so that large ones are not in memory while a run
+// works.
+func (m method) read(request *jsonrpc.Request) (in any, err error) {
+	text := request.Params
+	if request.Params = nil; m.params == nil {
+		return nil, nil
+	}
+	in = m.params()
+	message, ok := in.(proto.Message)
+	if !ok {
+		return in, readLegacy(request.Method, text, in)
+	}
+	if problem := params.Read(request.Method, text, message); problem != nil {
+		err = invalidField(problem.Field, "%s", problem.Text)
+	}
+	return in, err
+}
+
+// openStream reads the params of a streaming method and opens it.
+func (t transport) openStream(r *http.Request, m method, request *jsonrpc.Request) (subscription, error) {
+	return recovered(func() (subscription, error) {
+		in, err := m.read(request)
+		if err != nil {
+			return nil, err
+		}
+		return m.open(r.Context(), t.agent, in, r.Header.Get("Last-Event-ID"))
+	})
 }
 
 // serve answers a request body: one request or a batch.
@@ -180,7 +189,7 @@ func (t transport) serveOne(w http.ResponseWriter, r *http.Request, entry json.R
 	var events subscription
 	asStream := acceptsOnlyStreams(r)
 	if err == nil {
-		events, err = recovered(func() (subscription, error) { return method.open(t, r, &request) })
+		events, err = t.openStream(r, method, &request)
 		asStream = asStream || request.Legacy // clients of 0.3 do not look for an error outside of a stream
 	}
 	switch {
@@ -211,7 +220,7 @@ func acceptsOnlyStreams(r *http.Request) bool {
 }
 
 // route reads a request and gives its method.
-func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Request, rpcMethod, error) {
+func (t transport) route(r *http.Request, entry json.RawMessage) (jsonrpc.Request, method, error) {
 	request, err := jsonrpc.ReadRequest(entry)
 	method, ok := legacyMethods[request.Method]
 	if request.Legacy = t.legacy || ok; err != nil {
@@ -288,13 +297,15 @@ func (t transport) respondPart(w http.ResponseWriter, response []byte, first boo
 
 // answerOne handles a request, or answers err if it is set. It gives the response, nil
 // for a notification, and the error.
-func (t transport) answerOne(ctx context.Context, request *jsonrpc.Request, method rpcMethod, err error) ([]byte, error) {
+func (t transport) answerOne(ctx context.Context, request *jsonrpc.Request, method method, err error) ([]byte, error) {
 	var result []byte
 	if request.Legacy {
 		ctx = withLegacy(ctx)
 	}
 	if err == nil {
-		result, err = recovered(func() ([]byte, error) { return method.answer(ctx, t, request) })
+		result, err = recovered(func() ([]byte, error) {
+			return method.call(ctx, t, func() (any, error) { return method.read(request) })
+		})
 	}
 	switch {
 	case err != nil:
@@ -381,27 +392,17 @@ func deletePush(agent service, ctx context.Context, request *a2a.DeleteTaskPushC
 // encodeNone returns google.protobuf.Empty.
 func encodeNone(transport, none) ([]byte, error) { return []byte("{}"), nil }
 
-func openMessage(agent service, r *http.Request, message *a2a.SendMessageRequest) (subscription, error) {
-	return agent.stream(r.Context(), message)
+func openMessage(ctx context.Context, agent service, message *a2a.SendMessageRequest, _ string) (subscription, error) {
+	return agent.stream(ctx, message)
 }
 
-func openTask(agent service, r *http.Request, task *a2a.SubscribeToTaskRequest) (subscription, error) {
-	after, err := lastEvent(r)
+func openTask(ctx context.Context, agent service, task *a2a.SubscribeToTaskRequest, lastEvent string) (subscription, error) {
+	if lastEvent == "" {
+		return agent.subscribe(ctx, task, -1)
+	}
+	number, err := strconv.ParseUint(lastEvent, 10, 63)
 	if err != nil {
-		return nil, err
+		return nil, invalidField("Last-Event-ID", "must be the number of an event")
 	}
-	return agent.subscribe(r.Context(), task, after)
-}
-
-// lastEvent reads Last-Event-ID; -1 when there is none.
-func lastEvent(r *http.Request) (int64, error) {
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" {
-		return -1, nil
-	}
-	number, err := strconv.ParseUint(text, 10, 63)
-	if err != nil {
-		return 0, invalidField("Last-Event-ID", "must be the number of an event")
-	}
-	return int64(number), nil
+	return agent.subscribe(ctx, task, int64(number))
 }

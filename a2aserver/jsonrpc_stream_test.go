@@ -17,7 +17,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 
 	"parley/a2aserver/jsonrpc"
-	"parley/a2aserver/params"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
@@ -274,7 +273,7 @@ func BenchmarkReadRequest(b *testing.B) {
 	b.Run("params", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := reading(params.SendMessage)(jsonrpc.Request{Method: "SendStreamingMessage", Params: []byte(aMessage)}); err != nil {
+			if _, err := rpcMethods["SendStreamingMessage"].read(&jsonrpc.Request{Method: "SendStreamingMessage", Params: []byte(aMessage)}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -21,50 +21,37 @@ import (
 // A2A 0.3 over JSON-RPC: the methods of another name, whose params and results are those
 // of the service in 0.3's words. The SDK has the conversions.
 
-var legacyMethods = map[string]rpcMethod{
-	"message/send":      immediate(readLegacySend, service.SendMessage, encodeLegacySent),
-	"message/stream":    stream(readLegacySend, openMessage),
-	"tasks/get":         unary(readingLegacy(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
-	"tasks/list":        unary(readingLegacy(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
-	"tasks/cancel":      immediate(readingLegacy(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
-	"tasks/resubscribe": stream(readingLegacy(a2av0.ToV1SubscribeToTaskRequest), openTask),
+var legacyMethods = map[string]method{
+	"message/send":      immediate(fromLegacySend, service.SendMessage, encodeLegacySent),
+	"message/stream":    stream(fromLegacySend, openMessage),
+	"tasks/get":         unary(sure(a2av0.ToV1GetTaskRequest), service.GetTask, encodeLegacyTask),
+	"tasks/list":        unary(sure(a2av0.ToV1ListTasksRequest), service.ListTasks, encodeLegacyList),
+	"tasks/cancel":      immediate(sure(a2av0.ToV1CancelTaskRequest), service.CancelTask, encodeLegacyTask),
+	"tasks/resubscribe": stream(sure(a2av0.ToV1SubscribeToTaskRequest), openTask),
 
-	"tasks/pushNotificationConfig/set":    unary(readingLegacy(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/get":    unary(readingLegacy(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
-	"tasks/pushNotificationConfig/list":   unary(readingLegacy(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
-	"tasks/pushNotificationConfig/delete": unary(readingLegacy(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
+	"tasks/pushNotificationConfig/set":    unary(sure(a2av0.ToV1PushConfig), service.CreateTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/get":    unary(sure(a2av0.ToV1GetTaskPushConfigRequest), service.GetTaskPushConfig, encodeLegacyPush),
+	"tasks/pushNotificationConfig/list":   unary(sure(a2av0.ToV1ListTaskPushConfigRequest), service.ListTaskPushConfigs, encodeLegacyPushList),
+	"tasks/pushNotificationConfig/delete": unary(sure(a2av0.ToV1DeleteTaskPushConfigRequest), deletePush, encodeNull),
 
-	"agent/getAuthenticatedExtendedCard": {answer: inShortSlot(legacyExtendedCard)},
+	"agent/getAuthenticatedExtendedCard": {answer: legacyExtendedCard, short: true},
 }
 
 // readLegacy reads params. The SDK's errors name its types: they stay here.
-func readLegacy(request jsonrpc.Request, into any) error {
+func readLegacy(method string, text json.RawMessage, into any) error {
 	switch {
-	case len(request.Params) == 0:
+	case len(text) == 0:
 		return nil
-	case request.Params[0] != '{':
-		return invalidParams("params of %s must be an object", request.Method)
+	case text[0] != '{':
+		return invalidParams("params of %s must be an object", method)
 	}
-	if err := json.Unmarshal(request.Params, into); err != nil {
-		return invalidParams("params do not fit %s of A2A %s", request.Method, legacyVersion)
+	if err := json.Unmarshal(text, into); err != nil {
+		return invalidParams("params do not fit %s of A2A %s", method, legacyVersion)
 	}
 	return nil
 }
 
-// readingLegacy makes the reader of a method's params from their conversion.
-func readingLegacy[M, P any](convert func(*M) P) func(request jsonrpc.Request) (P, error) {
-	return func(request jsonrpc.Request) (P, error) {
-		var in M
-		err := readLegacy(request, &in)
-		return convert(&in), err
-	}
-}
-
-func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
-	var in legacy.MessageSendParams
-	if err := readLegacy(request, &in); err != nil {
-		return nil, err
-	}
+func fromLegacySend(in *legacy.MessageSendParams) (*a2a.SendMessageRequest, error) {
 	if in.Message == nil {
 		return nil, invalidParams("message is required") // the conversion needs it
 	}
@@ -82,7 +69,7 @@ func readLegacySend(request jsonrpc.Request) (*a2a.SendMessageRequest, error) {
 			}
 		}
 	}
-	return a2av0.ToV1SendMessageRequest(&in)
+	return a2av0.ToV1SendMessageRequest(in)
 }
 
 // legacyEnvelope makes each event a response of 0.3 to a JSON-RPC request.
@@ -204,7 +191,7 @@ func encodeLegacyPushList(_ transport, list *a2a.ListTaskPushConfigResponse) ([]
 
 func encodeNull(transport, none) ([]byte, error) { return []byte("null"), nil }
 
-func legacyExtendedCard(ctx context.Context, t transport, _ *jsonrpc.Request) ([]byte, error) {
+func legacyExtendedCard(ctx context.Context, t transport, _ any) ([]byte, error) {
 	card, err := t.agent.extendedCard(ctx, "")
 	if err != nil {
 		return nil, err

@@ -36,13 +36,6 @@ type Request struct {
 // IsNotification reports whether the request gets no answer.
 func (r Request) IsNotification() bool { return r.ID == nil }
 
-// Take takes the params out of the request, and gives the request with them.
-func (r *Request) Take() Request {
-	taken := *r
-	r.Params = nil
-	return taken
-}
-
 func invalidRequest(format string, args ...any) error {
 	return a2a.NewError(a2a.ErrInvalidRequest, fmt.Sprintf(format, args...))
 }

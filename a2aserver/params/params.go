@@ -27,6 +27,9 @@ func Read(method string, text json.RawMessage, into proto.Message) *Problem {
 		return &Problem{whole, fmt.Sprintf("of %s must be an object", method)}
 	}
 	err := (protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: MaxDepth}).Unmarshal(text, into)
+	if list, ok := into.(*a2apb.ListTasksRequest); err == nil && ok {
+		return findState(list, text)
+	}
 	if err == nil {
 		return nil
 	}
@@ -111,12 +114,15 @@ func Subscribe(in *a2apb.SubscribeToTaskRequest) *a2a.SubscribeToTaskRequest {
 	return &a2a.SubscribeToTaskRequest{Tenant: in.GetTenant(), ID: a2a.TaskID(in.GetId())}
 }
 
-// ListTasks converts a request. text are its params in JSON; nil in gRPC.
-func ListTasks(in *a2apb.ListTasksRequest, text json.RawMessage) *a2a.ListTasksRequest {
+// ListTasks converts a request.
+func ListTasks(in *a2apb.ListTasksRequest) *a2a.ListTasksRequest {
 	out := &a2a.ListTasksRequest{
-		Tenant: in.GetTenant(), ContextID: in.GetContextId(), Status: toState(in.GetStatus(), text),
+		Tenant: in.GetTenant(), ContextID: in.GetContextId(),
 		PageSize: int(in.GetPageSize()), PageToken: in.GetPageToken(),
 		HistoryLength: toInt(in.HistoryLength), IncludeArtifacts: in.GetIncludeArtifacts(),
+	}
+	if in.GetStatus() != a2apb.TaskState_TASK_STATE_UNSPECIFIED {
+		out.Status = a2a.TaskState(in.GetStatus().String())
 	}
 	if in.PageSize != nil && out.PageSize == 0 {
 		out.PageSize = -1 // 0 would be the default size; the host refuses this
@@ -127,21 +133,18 @@ func ListTasks(in *a2apb.ListTasksRequest, text json.RawMessage) *a2a.ListTasksR
 	return out
 }
 
-// toState returns the state that params name. protojson discards an unknown name like an
-// unknown field; the host must refuse it, not list everything.
-func toState(state a2apb.TaskState, text json.RawMessage) a2a.TaskState {
-	if state != a2apb.TaskState_TASK_STATE_UNSPECIFIED {
-		return a2a.TaskState(state.String())
-	}
+// findState finds an unknown name of a state: protojson discards it like an unknown field, and the
+// host would list everything.
+func findState(in *a2apb.ListTasksRequest, text json.RawMessage) *Problem {
 	var name struct {
 		Status any `json:"status"`
 	}
-	if json.Unmarshal(text, &name) == nil {
-		if named, ok := name.Status.(string); ok && named != a2a.TaskStateUnspecified.String() {
-			return a2a.TaskState(named)
+	if in.GetStatus() == a2apb.TaskState_TASK_STATE_UNSPECIFIED && json.Unmarshal(text, &name) == nil {
+		if named, ok := name.Status.(string); ok && named != "" && named != a2a.TaskStateUnspecified.String() {
+			return &Problem{"status", "must be the name of a task's state, such as " + string(a2a.TaskStateWorking)}
 		}
 	}
-	return a2a.TaskStateUnspecified
+	return nil
 }
 
 // ExtendedCard converts a request.
