@@ -69,12 +69,9 @@ func (h *Host) Examples(ctx context.Context, caller domain.Caller, ref domain.Da
 // receive a final event.
 func (h *Host) Stop(ctx context.Context, caller domain.Caller, runID string) error {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
-	if err != nil || !stored.Open {
+	s := h.services[stored.Agent] // without one no host executes it
+	if err != nil || s == nil || !stored.Open {
 		return err
-	}
-	s, ok := h.services[stored.Agent]
-	if !ok {
-		return nil // no host executes it
 	}
 	_, err = s.CancelTask(auth.WithCaller(ctx, caller), &a2a.CancelTaskRequest{ID: a2a.TaskID(runID)})
 	if errors.Is(err, a2a.ErrTaskNotCancelable) || errors.Is(err, a2a.ErrTaskNotFound) {

@@ -4,7 +4,7 @@
 // releases its own when it stops.
 //
 // The host checks requests and knows no binding. JSON-RPC (jsonrpc*.go) is a layer over it
-// that sends events as they are stored; HTTP+JSON (httpjson.go), gRPC (grpc*.go) and A2A 0.3
+// that sends events as they are stored; HTTP+JSON (httpjson.go), gRPC (grpc.go) and A2A 0.3
 // (legacy.go) use its methods.
 //
 // What needs no host is in packages below: events and tasks as JSON (a2ajson), params of

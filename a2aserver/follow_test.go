@@ -331,7 +331,7 @@ func TestStreamsOfAUser(t *testing.T) {
 	}
 	func() {
 		defer func() { _ = recover() }() // as the server does
-		_, _ = h.services["echo"].openSubscription(as(t, alice), func() (*runSubscription, error) { panic("open") })
+		_, _ = h.services["echo"].openSubscription(as(t, alice), func(domain.Caller) (*runSubscription, error) { panic("open") })
 	}()
 	second()
 	if !canOpen(h, 2) {

@@ -209,6 +209,11 @@ func New(cfg Config) *Host {
 	if cfg.Short == nil {
 		h.cfg.Short = fair.New(fair.ShortRequests())
 	}
+	if cfg.Trace == nil {
+		h.cfg.Trace = func(ctx context.Context, _ domain.Question) (context.Context, func(*a2a.Task, error)) {
+			return ctx, func(*a2a.Task, error) {}
+		}
+	}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	if cfg.Push != nil {
 		h.sender = h.newSender()

@@ -21,12 +21,16 @@ import (
 // It leaves a write deadline of Config.WriteTimeout on the connection, which a server
 // with a WriteTimeout replaces for the next request.
 func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
+	return h.call(w, r, caller, agent, false, body)
+}
+
+func (h *Host) call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, legacy bool, body []byte) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
 	}
 	s.setExtensions(w, r)
-	transport{Config: &h.cfg, agent: s}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
+	transport{Config: &h.cfg, agent: s, legacy: legacy}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
 	return nil
 }
 
@@ -39,13 +43,7 @@ func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller doma
 // CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
 // what it cannot read it answers as 1.0 has it.
 func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
-	s, ok := h.services[agent]
-	if !ok {
-		return noAgent(agent)
-	}
-	s.setExtensions(w, r)
-	transport{Config: &h.cfg, agent: s, legacy: true}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
-	return nil
+	return h.call(w, r, caller, agent, true, body)
 }
 
 // ServeCatalog serves the list of agents.

@@ -35,15 +35,6 @@ func sentMessage(request *a2a.SendMessageRequest) (domain.SentMessage, error) {
 // maxMessageKey is the longest id of a message that is stored as it is, in characters.
 const maxMessageKey = 64
 
-// sentBefore reports whether a message was sent to this host before, and remembers it. So
-// hardly any message is executed twice until the log refuses it.
-func (s *agentService) sentBefore(question domain.Question) bool {
-	if question.Message.Key == "" {
-		return false
-	}
-	return s.host.recent.add(question.Caller.Username, s.agent.Name, question.Message.Key)
-}
-
 // checkSent returns ErrMessageSent for a message that has made a run.
 func (s *agentService) checkSent(ctx context.Context, question domain.Question) error {
 	_, _, err := s.host.cfg.Log.SentRun(ctx, question.Caller, s.agent.Name, question.Message.Key)
@@ -53,8 +44,8 @@ func (s *agentService) checkSent(ctx context.Context, question domain.Question) 
 	return cmp.Or(err, domain.ErrMessageSent)
 }
 
-// recentMessages remembers the last messages of a host, by hashes: it may know one that was
-// never sent.
+// recentMessages remembers the last messages of a host, so that hardly any is executed twice until
+// the log refuses it. It has hashes, and may know one that was never sent.
 type recentMessages struct {
 	mu sync.Mutex
 	// last are the messages since it was last full, before are those until then.
@@ -148,20 +139,4 @@ func (s *agentService) repeated(ctx context.Context, request *a2a.SendMessageReq
 	}
 	// Another body, or one that was sent with a token that covers something else.
 	return domain.Task{}, errOtherBody
-}
-
-// followRepeated opens a subscription of the task of a message that was sent before, from its first
-// event on.
-func (s *agentService) followRepeated(ctx context.Context, request *a2a.SendMessageRequest, cause error) (*runSubscription, error) {
-	stored, err := s.repeated(ctx, request, cause)
-	if err != nil {
-		return nil, err
-	}
-	who, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	t := s.host.follow(who, stored.RunID, 0)
-	t.contextID = s.host.readTask(stored).ContextID
-	return t, nil
 }

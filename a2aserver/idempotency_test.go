@@ -149,7 +149,7 @@ func TestRepeatedMessageThatIsRefused(t *testing.T) {
 			t.Errorf("a new one: %v, %v", sent, err)
 		}
 	}
-	if _, err := s.SendMessage(as(t, alice), nil); !errors.Is(err, a2a.ErrInvalidParams) {
+	if _, err := s.SendMessage(as(t, alice), &a2a.SendMessageRequest{}); !errors.Is(err, a2a.ErrInvalidParams) {
 		t.Errorf("no message: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func (s *agentService) answer(ctx context.Context, who domain.Caller, stored dom
 		return nil, err
 	}
 	s.host.recent.add(who.Username, s.agent.Name, sent.Key)
-	return s.host.resumeAnswered(ctx, s.agent, who, answered, task)
+	return s.host.resumeAnswered(ctx, s.agent, answered, task)
 }
 
 // checkAnswer refuses a message that is no answer. Whether it is one of the options is for
@@ -103,12 +103,9 @@ func checkAnswer(message *a2a.Message) error {
 // Input returns what one of the caller's runs asks the user; nil when it does not wait.
 func (h *Host) Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error) {
 	stored, err := h.cfg.Log.Task(ctx, caller, "", runID, false)
-	if err != nil || !isWaiting(a2a.TaskState(stored.State)) {
+	s := h.services[stored.Agent] // without one no host takes the answer
+	if err != nil || s == nil || !isWaiting(a2a.TaskState(stored.State)) {
 		return nil, err
-	}
-	s, ok := h.services[stored.Agent]
-	if !ok {
-		return nil, nil // no host takes the answer
 	}
 	task, err := a2ajson.ReadTask(stored)
 	if err != nil {
@@ -155,17 +152,12 @@ func (s *agentService) answeredNamespaceID(ctx context.Context, who domain.Calle
 	return run.NamespaceID, err
 }
 
-func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, who domain.Caller, answered domain.AnsweredRun, task *a2a.Task) (*run, error) {
-	slot, err := h.queue.Acquire(who.Username)
+func (h *Host) resumeAnswered(ctx context.Context, agent *Agent, answered domain.AnsweredRun, task *a2a.Task) (*run, error) {
+	r, err := h.admit(agent, domain.Question{RunID: answered.RunID, Caller: answered.Caller}, questionMessage(task))
 	if err != nil {
 		return nil, err
 	}
-	if !h.addRun() {
-		slot.Release()
-		return nil, errShuttingDown
-	}
 	// Attached before this host owns it: see releaseOrphans.
-	r := h.newRun(agent, domain.Question{RunID: answered.RunID, Caller: who}, questionMessage(task), slot)
 	r.task, r.storedTask, r.number, r.after = task, task, answered.After, answered.After
 	r.broadcaster.attach(r, r.number)
 	claim, err := h.cfg.Log.ResumeRun(ctx, h.id, answered)

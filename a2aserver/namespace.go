@@ -48,7 +48,7 @@ func tenantOf(ctx context.Context, tenant string) string {
 // withTenant returns a request with the tenant that its path names, if it names none itself:
 // it is part of what the message says.
 func withTenant(ctx context.Context, request *a2a.SendMessageRequest) *a2a.SendMessageRequest {
-	named := *orEmpty(request)
+	named := *request
 	named.Tenant = tenantOf(ctx, named.Tenant)
 	return &named
 }

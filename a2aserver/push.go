@@ -121,7 +121,6 @@ func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error
 }
 
 func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.PushConfig) (*a2a.PushConfig, error) {
-	request = orEmpty(request)
 	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
@@ -131,31 +130,17 @@ func (s *agentService) CreateTaskPushConfig(ctx context.Context, request *a2a.Pu
 		return nil, err
 	}
 	config.RunID = stored.RunID
-	if err := s.savePush(ctx, who, config); err != nil {
-		return nil, err
-	}
-	return push.ToA2A(config), nil
-}
-
-func (s *agentService) savePush(ctx context.Context, who domain.Caller, config domain.PushConfig) error {
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	if err := s.host.cfg.Log.SavePushConfig(ctx, who, config); err != nil {
-		return err
+		return nil, err
 	}
 	s.host.sender.Added(config.RunID)
-	return nil
+	return push.ToA2A(config), nil
 }
 
 func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
-	request = orEmpty(request)
-	who, stored, err := s.ownTask(ctx, request.TaskID)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	configs, err := s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
+	configs, err := s.pushConfigs(ctx, request.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -169,17 +154,10 @@ func (s *agentService) GetTaskPushConfig(ctx context.Context, request *a2a.GetTa
 }
 
 func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
-	request = orEmpty(request)
-	who, stored, err := s.ownTask(ctx, request.TaskID)
-	if err != nil {
-		return nil, err
+	configs, err := s.pushConfigs(ctx, request.TaskID)
+	if err == nil && request.PageSize < 0 {
+		err = invalidField("pageSize", "must not be negative")
 	}
-	if request.PageSize < 0 {
-		return nil, invalidField("pageSize", "must not be negative")
-	}
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	configs, err := s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +177,6 @@ func (s *agentService) ListTaskPushConfigs(ctx context.Context, request *a2a.Lis
 }
 
 func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.DeleteTaskPushConfigRequest) error {
-	request = orEmpty(request)
 	who, stored, err := s.ownTask(ctx, request.TaskID)
 	if err != nil {
 		return err
@@ -210,6 +187,17 @@ func (s *agentService) DeleteTaskPushConfig(ctx context.Context, request *a2a.De
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	return s.host.cfg.Log.DeletePushConfig(ctx, who, stored.RunID, request.ID)
+}
+
+// pushConfigs returns the configs of one of the caller's tasks.
+func (s *agentService) pushConfigs(ctx context.Context, id a2a.TaskID) ([]domain.PushConfig, error) {
+	who, stored, err := s.ownTask(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.host.withRequestTimeout(ctx)
+	defer cancel()
+	return s.host.cfg.Log.PushConfigs(ctx, who, stored.RunID)
 }
 
 // ownTask finds the caller's task that a config is of.

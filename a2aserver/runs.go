@@ -62,9 +62,8 @@ func (h *Host) newRun(agent *Agent, question domain.Question, message *a2a.Messa
 	return r
 }
 
-// start starts a new run: it is written to the log while the agent executes.
-// With options it only asks which namespace is meant.
-func (h *Host) start(agent *Agent, question domain.Question, options []domain.NamespaceRef, message *a2a.Message) (*run, error) {
+// admit queues a run, unless there are too many. h.runs.Done ends it.
+func (h *Host) admit(agent *Agent, question domain.Question, message *a2a.Message) (*run, error) {
 	slot, err := h.queue.Acquire(question.Caller.Username)
 	if err != nil {
 		return nil, err
@@ -73,7 +72,16 @@ func (h *Host) start(agent *Agent, question domain.Question, options []domain.Na
 		slot.Release()
 		return nil, errShuttingDown
 	}
-	r := h.newRun(agent, question, message, slot)
+	return h.newRun(agent, question, message, slot), nil
+}
+
+// start starts a new run: it is written to the log while the agent executes.
+// With options it only asks which namespace is meant.
+func (h *Host) start(agent *Agent, question domain.Question, options []domain.NamespaceRef, message *a2a.Message) (*run, error) {
+	r, err := h.admit(agent, question, message)
+	if err != nil {
+		return nil, err
+	}
 	r.task = a2a.NewSubmittedTask(message, message)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	r.task.Status.Timestamp = &now
@@ -174,7 +182,7 @@ func (r *run) work() {
 	}
 	ctx, cancel := context.WithTimeoutCause(locale.With(r.ctx, r.question.Locale), r.host.cfg.RunTimeout, errTooLong)
 	defer cancel()
-	traced, done := r.trace(ctx)
+	traced, done := r.host.cfg.Trace(ctx, r.question)
 	err = r.execute(traced)
 	r.waitPending()
 	if err == nil && !r.settled {
@@ -228,13 +236,6 @@ func (r *run) endUnanswered(err error) {
 	// answer lost.
 	r.host.cfg.Logger.Warn("run failed", "run", r.question.RunID, "agent", r.agent.Name, "error", err)
 	r.fail(err, domain.RunFailed)
-}
-
-func (r *run) trace(ctx context.Context) (context.Context, func(task *a2a.Task, err error)) {
-	if r.host.cfg.Trace == nil {
-		return ctx, func(*a2a.Task, error) {}
-	}
-	return r.host.cfg.Trace(ctx, r.question)
 }
 
 // execute runs the agent until a terminal event, or one that asks for input. Events that it yields after its

@@ -54,14 +54,6 @@ func caller(ctx context.Context) (domain.Caller, error) {
 	return who, nil
 }
 
-// orEmpty returns an empty request for none: what is missing in it is then refused.
-func orEmpty[T any](request *T) *T {
-	if request == nil {
-		return new(T)
-	}
-	return request
-}
-
 // send starts a run for a message, whose files were taken out of it.
 func (s *agentService) send(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*run, error) {
 	defer fair.Release(ctx) // the files are stored, or not needed
@@ -130,7 +122,7 @@ func (s *agentService) ask(ctx context.Context, question domain.Question, messag
 	}
 	question.RunID = domain.NewID()
 	options, err := s.resolve(ctx, &question, len(files) > 0)
-	if err == nil && (s.sentBefore(question) || len(files) > 0) {
+	if err == nil && (question.Message.Key != "" && s.host.recent.add(question.Caller.Username, s.agent.Name, question.Message.Key) || len(files) > 0) {
 		err = s.checkSent(ctx, question)
 	}
 	if err != nil {
@@ -316,7 +308,6 @@ func (s *agentService) requestedTask(ctx context.Context, id a2a.TaskID, history
 }
 
 func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest) (*a2a.Task, error) {
-	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	_, stored, err := s.requestedTask(ctx, request.ID, request.HistoryLength, true)
@@ -327,7 +318,6 @@ func (s *agentService) GetTask(ctx context.Context, request *a2a.GetTaskRequest)
 }
 
 func (s *agentService) CancelTask(ctx context.Context, request *a2a.CancelTaskRequest) (*a2a.Task, error) {
-	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	who, stored, err := s.requestedTask(ctx, request.ID, nil, false)
@@ -362,7 +352,7 @@ func (s *agentService) canceledEvent(ctx context.Context, task *a2a.Task) a2a.Ev
 }
 
 func (s *agentService) GetExtendedAgentCard(ctx context.Context, request *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
-	card, err := s.extendedCard(ctx, orEmpty(request).Tenant)
+	card, err := s.extendedCard(ctx, request.Tenant)
 	if err != nil {
 		return nil, err
 	}

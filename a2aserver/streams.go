@@ -38,7 +38,7 @@ func (h *Host) OpenStream(caller domain.Caller) (closeStream func(), err error) 
 
 // openSubscription opens a subscription that counts as a stream of the caller. A stream that is refused starts
 // no run.
-func (s *agentService) openSubscription(ctx context.Context, open func() (*runSubscription, error)) (subscription, error) {
+func (s *agentService) openSubscription(ctx context.Context, open func(who domain.Caller) (*runSubscription, error)) (subscription, error) {
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (s *agentService) openSubscription(ctx context.Context, open func() (*runSu
 			closeStream()
 		}
 	}()
-	if t, err = open(); err != nil {
+	if t, err = open(who); err != nil {
 		return nil, err
 	}
 	t.closeStream = closeStream
@@ -64,50 +64,41 @@ func (s *agentService) openSubscription(ctx context.Context, open func() (*runSu
 }
 
 func (s *agentService) stream(ctx context.Context, request *a2a.SendMessageRequest) (subscription, error) {
-	return s.openSubscription(ctx, func() (*runSubscription, error) { return s.openRun(ctx, request) })
+	return s.openSubscription(ctx, func(who domain.Caller) (t *runSubscription, err error) {
+		request, taken := s.detach(withTenant(ctx, request))
+		ctx, cancel := s.host.withRequestTimeout(ctx)
+		defer cancel()
+		r, err := s.send(ctx, request, taken)
+		if err == nil {
+			// Opened before the first event, so that it is in memory.
+			t = s.host.newSubscription(who, s.host.broadcasters.reacquire(r.broadcaster), r.after)
+			t.contextID = r.message.ContextID
+			if err = namespaceError(r.waitCommitted(ctx)); err != nil {
+				t.close()
+			}
+		}
+		if err != nil {
+			stored, err := s.repeated(ctx, request, err)
+			if err != nil {
+				return nil, err
+			}
+			t = s.host.follow(who, stored.RunID, 0)
+			t.contextID = s.host.readTask(stored).ContextID
+		}
+		t.modes = modesOf(request)
+		if request.Config != nil {
+			t.history = request.Config.HistoryLength
+		}
+		return t, nil
+	})
 }
 
 func (s *agentService) subscribe(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (subscription, error) {
-	return s.openSubscription(ctx, func() (*runSubscription, error) { return s.openTask(ctx, request, after) })
-}
-
-// openRun opens a subscription of a new run.
-func (s *agentService) openRun(ctx context.Context, request *a2a.SendMessageRequest) (*runSubscription, error) {
-	request, taken := s.detach(withTenant(ctx, request))
-	ctx, cancel := s.host.withRequestTimeout(ctx)
-	defer cancel()
-	t, err := s.sendAndFollow(ctx, request, taken)
-	if err != nil {
-		if t, err = s.followRepeated(ctx, request, err); err != nil {
-			return nil, err
-		}
-	}
-	t.modes = modesOf(request)
-	if request.Config != nil {
-		t.history = request.Config.HistoryLength
-	}
-	return t, nil
-}
-
-// sendAndFollow opens a subscription of a new run.
-func (s *agentService) sendAndFollow(ctx context.Context, request *a2a.SendMessageRequest, taken attached) (*runSubscription, error) {
-	r, err := s.send(ctx, request, taken)
-	if err != nil {
-		return nil, err
-	}
-	// Opened before the first event, so that it is in memory.
-	t := s.host.newSubscription(r.question.Caller, s.host.broadcasters.reacquire(r.broadcaster), r.after)
-	t.contextID = r.message.ContextID
-	if err := r.waitCommitted(ctx); err != nil {
-		t.close()
-		return nil, namespaceError(err)
-	}
-	return t, nil
+	return s.openSubscription(ctx, func(domain.Caller) (*runSubscription, error) { return s.openTask(ctx, request, after) })
 }
 
 // openTask opens a subscription of a run after an event, or with the task first.
 func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTaskRequest, after int64) (*runSubscription, error) {
-	request = orEmpty(request)
 	ctx, cancel := s.host.withRequestTimeout(ctx)
 	defer cancel()
 	release, err := s.host.cfg.shortSlot(ctx)
@@ -125,18 +116,16 @@ func (s *agentService) openTask(ctx context.Context, request *a2a.SubscribeToTas
 	case after > stored.LastEvent:
 		return nil, invalidField("Last-Event-ID", "is not that of an event of the task")
 	}
-	task := s.host.readTask(stored)
-	if after >= 0 {
-		t := s.host.follow(who, stored.RunID, after)
-		t.contextID = task.ContextID
-		return t, nil
+	task, head := s.host.readTask(stored), (*domain.Event)(nil)
+	if after < 0 {
+		encoded, err := a2ajson.Encode(stored.LastEvent, task)
+		if err != nil {
+			return nil, err
+		}
+		head, after = &encoded, stored.LastEvent
 	}
-	head, err := a2ajson.Encode(stored.LastEvent, task)
-	if err != nil {
-		return nil, err
-	}
-	t := s.host.follow(who, stored.RunID, stored.LastEvent)
-	t.head, t.contextID = &head, task.ContextID
+	t := s.host.follow(who, stored.RunID, after)
+	t.head, t.contextID = head, task.ContextID
 	return t, nil
 }
 

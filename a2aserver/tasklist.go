@@ -17,7 +17,6 @@ import (
 const defaultPage = 50
 
 func (s *agentService) ListTasks(ctx context.Context, request *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
-	request = orEmpty(request)
 	who, err := caller(ctx)
 	if err != nil {
 		return nil, err

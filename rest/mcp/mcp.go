@@ -49,11 +49,27 @@ type Data interface {
 
 // Agents runs the agents.
 type Agents interface {
+	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
+	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid. A question
+	// without a namespace is about one that fits, or asks for it.
 	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error)
+	// Follow yields the progress of a run from its first event to its last, RunHasFailed
+	// for a failed run, or to a question that waits for its answer, InputRequired. A
+	// Progress without a kind is a keep-alive. When Follow ends otherwise without an error,
+	// the store has the result.
 	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
+
+	// Input returns what a run asks the user; nil when it does not wait. ErrNotFound when
+	// there is no such run.
 	Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error)
+	// Answer answers it with the id of an option or a text, and the run continues. ErrConflict
+	// when it does not wait, ErrInvalid when it takes no such answer.
 	Answer(ctx context.Context, caller domain.Caller, runID, answer string) error
+
+	// Stop cancels a run that has not ended. ErrNotFound when there is none.
 	Stop(ctx context.Context, caller domain.Caller, runID string) error
+
+	// Examples returns questions about a dataset that the agents answer.
 	Examples(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]string, error)
 }
 
