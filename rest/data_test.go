@@ -203,10 +203,7 @@ func (s *service) ingested(user, dataset, id string) attempt {
 	return attempt{}
 }
 
-var (
-	_ rest.Uploads = (*uploads.Sessions)(nil)
-	_ rest.Lake    = (*datasets.Datasets)(nil)
-)
+var _ rest.Lake = (*datasets.Datasets)(nil)
 
 func (f folderObjects) Source(ctx context.Context, key, _ string) (string, error) {
 	return f.Folder.Path(ctx, key)

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,9 +14,7 @@ import (
 func (s *Server) newMCP() *mcp.Server {
 	return mcp.New(mcp.Config{
 		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, ShortSlot: s.shortSlot,
-		Rate: func(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
-			return s.cfg.Feedback.Rate(ctx, caller, rating)
-		},
+		Rate: s.cfg.Rate,
 		Explain: func(err error) (code, message string, internal bool) {
 			status, body := toErrorResponse(err)
 			return body.ErrorCode, body.Message, status == http.StatusInternalServerError

@@ -133,10 +133,8 @@ func TestRowsByOddColumns(t *testing.T) {
 	}
 }
 
-// countingCharts makes a chart that says what it is of, where there is more than a row.
-type countingCharts struct{}
-
-func (countingCharts) Chart(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
+// countingChart makes a chart that says what it is of, where there is more than a row.
+func countingChart(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
 	if len(result.Rows) < 2 {
 		return nil, nil
 	}

@@ -25,30 +25,24 @@ import (
 
 	"parley/internal/auth"
 	"parley/internal/domain"
+	"parley/storage/sqlstore"
 )
 
 // oldestVersion is the oldest version of the protocol that is served; versions are dates.
 const oldestVersion = "2025-06-18"
 
-// Store has the records that tools read.
-type Store interface {
-	Datasets(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)
-	NamespaceDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Dataset, error)
-	DescribedDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, maxBytes int) ([]domain.Dataset, error)
-	Dataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.Dataset, error)
-	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
-}
-
-// Data reads the rows of datasets.
+// Data reads the rows of datasets. Package datasets describes the methods.
 type Data interface {
 	Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error)
 	Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error)
 }
 
-// Agents runs the agents.
+// Agents runs the agents. Package a2aserver describes the methods.
 type Agents interface {
 	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.RunRequest, error)
+	// Follow also ends when the run waits for an answer: InputRequired is then its last progress.
+	// When it ends otherwise without an error, the store has the result.
 	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
 	Input(ctx context.Context, caller domain.Caller, runID string) (*domain.Input, error)
 	Answer(ctx context.Context, caller domain.Caller, runID, answer string) error
@@ -58,7 +52,7 @@ type Agents interface {
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store  Store
+	Store  *sqlstore.Store
 	Data   Data
 	Agents Agents
 	// Agent is the name of the agent that answers questions.
