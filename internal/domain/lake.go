@@ -1,10 +1,5 @@
 package domain
 
-import (
-	"context"
-	"time"
-)
-
 // DataFile is an immutable file that holds some rows of a dataset.
 type DataFile struct {
 	ID     string
@@ -82,47 +77,4 @@ type Attachment struct {
 	// Key is the object that holds the file.
 	Key   string
 	Bytes int64
-}
-
-// Attachments keeps the files that questions brought. They are added with the run: see
-// RunRequest.
-type Attachments interface {
-	// ConversationData returns the datasets of the caller's conversation, of several with one
-	// name the last.
-	ConversationData(ctx context.Context, caller Caller, conversationID string) ([]DatasetData, error)
-	// CountAttachments counts the files of a conversation.
-	CountAttachments(ctx context.Context, caller Caller, conversationID string) (int, error)
-	// PendingAttachments returns the files of a run that have no datasets yet, in order.
-	PendingAttachments(ctx context.Context, caller Caller, runID string) ([]Attachment, error)
-	// CommitAttachment makes the datasets of a file visible, whose files were listed as
-	// orphaned before they were written. ErrConflict when it has some, ErrNotFound when it
-	// was deleted.
-	CommitAttachment(ctx context.Context, caller Caller, id string, datasets []DatasetData) error
-	// OrphanAttachments lists the objects of deleted attachments as orphaned.
-	OrphanAttachments(ctx context.Context) error
-}
-
-// Lake keeps which files make up which dataset.
-type Lake interface {
-	// DatasetData is for those who may read the dataset.
-	DatasetData(ctx context.Context, caller Caller, ref DatasetRef) (DatasetData, error)
-	// DatasetDataByID is DatasetData for one that was found before.
-	DatasetDataByID(ctx context.Context, caller Caller, id string) (DatasetData, error)
-	// NamespaceData returns all of a namespace's datasets that the caller may
-	// read. ErrNotFound when the caller may not see the namespace.
-	NamespaceData(ctx context.Context, caller Caller, ref NamespaceRef) ([]DatasetData, error)
-	// CommitVersion makes a change visible, all of it or nothing. ErrNotFound
-	// when the dataset is gone.
-	CommitVersion(ctx context.Context, change VersionChange) error
-
-	// UnnamedObjects returns those of some objects that no dataset or attachment names now.
-	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
-	// AddOrphanedObjects lists objects that are to be written; they are removed
-	// when no version names them that long from now. A second call extends the time.
-	AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error
-	// OrphanedObjects lists at most limit that are to be removed within that long
-	// from now; none while a process copies objects.
-	OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
-	// ForgetOrphanedObject says that one has been removed.
-	ForgetOrphanedObject(ctx context.Context, key string) error
 }
