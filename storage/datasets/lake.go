@@ -3,7 +3,6 @@ package datasets
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"time"
 
 	"parley/storage/datasets/sandbox"
@@ -29,17 +28,9 @@ type Query struct {
 	// Guard has the statement pass the join guard (see joinguard), which may rewrite or
 	// refuse it.
 	Guard bool
-	// Sink, unless nil, takes all rows of the result, which has none then. MaxRows and
+	// lines, unless nil, takes all rows of the result, which has none then. MaxRows and
 	// MaxBytes do not bound it.
-	Sink Sink
-}
-
-// Sink takes the rows of a result in batches.
-type Sink interface {
-	// Reset drops the rows so far: the query runs again.
-	Reset() error
-	// Write takes the next rows. An error ends the query.
-	Write(rows []json.RawMessage) error
+	lines *lineFile
 }
 
 // Source returns the files of named tables, which stay until release.
@@ -70,7 +61,7 @@ func (q Query) withDefaults() Query {
 	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)
 	q.MaxBytes = cmp.Or(q.MaxBytes, DefaultMaxBytes)
 	q.Timeout = cmp.Or(q.Timeout, DefaultTimeout)
-	if q.Sink != nil {
+	if q.lines != nil {
 		q.MaxRows, q.MaxBytes = batchRows, maxRow
 	}
 	if q.Source == nil {

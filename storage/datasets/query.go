@@ -208,9 +208,9 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 		MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, CPU: q.Timeout * time.Duration(threads),
 	}
 	var each func([]json.RawMessage) error
-	if q.Sink != nil {
-		req.Stream, each = true, q.Sink.Write
-		if err := q.Sink.Reset(); err != nil {
+	if q.lines != nil {
+		req.Stream, each = true, q.lines.write
+		if err := q.lines.reset(); err != nil {
 			return result, true, err
 		}
 	}
@@ -224,8 +224,8 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == sandbox.FaultQuery, head.Fault
 	}
-	if q.Sink != nil {
-		err, rows = q.Sink.Write(rows), nil
+	if q.lines != nil {
+		err, rows = q.lines.write(rows), nil
 	}
 	return domain.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
 }
