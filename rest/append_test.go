@@ -213,7 +213,7 @@ func TestDamagedWhileStopped(t *testing.T) {
 	s := newServiceOn(t, store, first)
 	restart := func() *service {
 		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.Config) {
-			cfg.Objects = folderObjects{first.folder, objects.NewFolderFiles(first.folder)}
+			cfg.Objects = objects.NewFolderFiles(first.folder)
 		}))
 	}
 	var files []string
