@@ -197,4 +197,4 @@ func (s *service) ingested(user, dataset, id string) attempt {
 	return attempt{}
 }
 
-var _ rest.Lake = (*datasets.Datasets)(nil)
+var _ rest.Datasets = (*datasets.Datasets)(nil)

@@ -75,6 +75,6 @@ func (s *Server) preview(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	shown, err := s.cfg.Lake.Preview(r.ctx(), r.caller, rows, patch.Definition)
+	shown, err := s.cfg.Datasets.Preview(r.ctx(), r.caller, rows, patch.Definition)
 	return orEmpty(shown), wrongRows("data", err)
 }

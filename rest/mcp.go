@@ -13,7 +13,7 @@ import (
 // newMCP returns the server of MCP, whose tools are the operations of this one.
 func (s *Server) newMCP() *mcp.Server {
 	return mcp.New(mcp.Config{
-		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, ShortSlot: s.shortSlot,
+		Store: s.cfg.Store, Data: s.cfg.Datasets, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, ShortSlot: s.shortSlot,
 		Rate: s.cfg.Rate,
 		Explain: func(err error) (code, message string, internal bool) {
 			status, body := toErrorResponse(err)

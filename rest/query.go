@@ -23,8 +23,8 @@ const (
 	maxRows     = 1000
 )
 
-// Lake reads and writes the rows of datasets. Package datasets describes the methods.
-type Lake interface {
+// Datasets reads and writes the rows of datasets. Package datasets describes the methods.
+type Datasets interface {
 	mcp.Data
 	QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error)
 	NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error)
@@ -80,14 +80,14 @@ func (s *Server) postQuery(r *request) error {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
-			file, columns, err := s.cfg.Lake.DownloadResult(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+			file, columns, err := s.cfg.Datasets.DownloadResult(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 			if len(columns) > 0 {
 				r.Header("X-Columns", columnsHeader(columns))
 			}
 			return file, err
 		})
 	}
-	result, err := s.cfg.Lake.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+	result, err := s.cfg.Datasets.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 	if err != nil {
 		return err
 	}
@@ -194,6 +194,6 @@ func (s *Server) getRows(r *request, ref domain.DatasetRef) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	result, err := s.cfg.Lake.Rows(r.ctx(), r.caller, ref, page)
+	result, err := s.cfg.Datasets.Rows(r.ctx(), r.caller, ref, page)
 	return toRows(result, queryMetadata{OriginalQuery: result.SQL}, ref.Name), err
 }

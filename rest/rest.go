@@ -32,11 +32,11 @@ import (
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store   *sqlstore.Store
-	Auth    *auth.Authenticator
-	Uploads *uploads.Sessions
-	Lake    Lake
-	Agents  Agents
+	Store    *sqlstore.Store
+	Auth     *auth.Authenticator
+	Uploads  *uploads.Sessions
+	Datasets Datasets
+	Agents   Agents
 	// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no
 	// chart helps, and the units of their numbers by column.
 	Chart func(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string)

@@ -60,7 +60,7 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		Uploads:        plane.uploads,
 		PingObjects:    plane.folder.Ping,
 		Parts:          plane.parts,
-		Lake:           plane.datasets,
+		Datasets:       plane.datasets,
 		Agents:         s.agents,
 		Chart:          countingChart,
 		Describe:       scriptedDescription,

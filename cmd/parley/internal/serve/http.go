@@ -19,7 +19,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		Store:          s.store,
 		Auth:           s.auth,
 		Uploads:        s.data.uploads,
-		Lake:           s.data.datasets,
+		Datasets:       s.data.datasets,
 		Agents:         s.host,
 		Chart:          agents.NewCharts(agents.Config{Lake: s.data.datasets, Profiles: s.store}).Chart,
 		Rate:           s.feedback.Rate,
