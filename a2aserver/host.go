@@ -21,15 +21,26 @@ import (
 	"parley/internal/jobs"
 )
 
-// Log stores runs and their events.
+// Log stores runs and their events. Package sqlstore describes the methods.
 type Log interface {
-	domain.Tasks
-	domain.Hosts
-	jobs.Hosts
-	domain.PushConfigs
-	domain.PushOutbox
+	push.Log
+	jobs.Leases
+	ResolveRun(ctx context.Context, question *domain.Question) error
+	SentRun(ctx context.Context, caller domain.Caller, agent, key string) (runID, digest string, err error)
+	ConversationNamespace(ctx context.Context, caller domain.Caller, conversationID string) (domain.NamespaceRef, error)
+	WaitingRuns(ctx context.Context, caller domain.Caller, agent, conversationID, message string) ([]string, error)
+	Append(change domain.TaskChange, done func(error))
+	ArtifactBytes(ctx context.Context, caller domain.Caller, runID string) (int, error)
+	Tasks(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) (tasks []domain.Task, total int, err error)
+	TaskSizes(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) ([]int, error)
+	ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error)
+	ResumeRun(ctx context.Context, holder string, answered domain.AnsweredRun) (domain.ClaimedRun, error)
+	LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error)
+	Listen(ctx context.Context, changed func(runID string)) error
+	SavePushConfig(ctx context.Context, caller domain.Caller, config domain.PushConfig) error
+	PushConfigs(ctx context.Context, caller domain.Caller, runID string) ([]domain.PushConfig, error)
+	DeletePushConfig(ctx context.Context, caller domain.Caller, runID, id string) error
 	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
-	// Namespaces lists those that the caller may read.
 	Namespaces(ctx context.Context, caller domain.Caller, owner string) ([]domain.NamespaceRef, error)
 }
 

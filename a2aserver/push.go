@@ -98,7 +98,7 @@ type pushedLog struct {
 	sender *push.Sender
 }
 
-// Append implements domain.Tasks.
+// Append implements Log.
 func (l pushedLog) Append(change domain.TaskChange, done func(error)) {
 	l.Log.Append(change, func(err error) {
 		done(err)
@@ -112,7 +112,7 @@ func (l pushedLog) Append(change domain.TaskChange, done func(error)) {
 	})
 }
 
-// Listen implements domain.Hosts.
+// Listen implements Log.
 func (l pushedLog) Listen(ctx context.Context, changed func(runID string)) error {
 	return l.Log.Listen(ctx, func(runID string) {
 		changed(runID)

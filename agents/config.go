@@ -41,7 +41,7 @@ type Memory interface {
 	Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error)
 }
 
-// Verified finds the query that was verified for a question: domain.SavedQueries describes
+// Verified finds the query that was verified for a question: sqlstore.Store describes
 // it.
 type Verified interface {
 	VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error)

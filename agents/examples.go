@@ -33,16 +33,12 @@ type Example struct {
 	Dataset string
 }
 
-// DatasetList lists the datasets that a caller may read.
-type DatasetList interface {
-	Datasets(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)
-}
-
 // Examples finds example questions. Each is read by the built-in reader first, whichever
 // model answers: one that it refuses is no example. It is safe for concurrent use.
 type Examples struct {
 	config Config
-	list   DatasetList
+	// list lists the datasets that a caller may read.
+	list func(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)
 	// known has questions, "" for none, by the versions of the datasets that they are read
 	// among, and the dataset that they are about.
 	known *lru.Cache[exampleKey, string]
@@ -53,8 +49,9 @@ type exampleKey struct {
 	about string
 }
 
-// NewExamples makes Examples of what agents work with. Models must have the reader.
-func NewExamples(config Config, list DatasetList) *Examples {
+// NewExamples makes Examples of what agents work with. Models must have the reader. list lists
+// the datasets that a caller may read.
+func NewExamples(config Config, list func(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)) *Examples {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -64,7 +61,7 @@ func NewExamples(config Config, list DatasetList) *Examples {
 
 // Of returns examples for a caller, at most five, each about another dataset.
 func (e *Examples) Of(ctx context.Context, caller domain.Caller) ([]Example, error) {
-	all, err := e.list.Datasets(ctx, caller)
+	all, err := e.list(ctx, caller)
 	if err != nil {
 		return nil, err
 	}

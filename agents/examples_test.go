@@ -82,7 +82,7 @@ func TestExamples(t *testing.T) {
 	lake, looked := &spacesLake{spaces: list, version: 1}, 0
 	config := (&agentstest.Script{}).Config()
 	config.Lake, config.Models, config.Log = lake, onlyReader{exampler{looked: &looked}}, slog.New(slog.DiscardHandler)
-	examples := agents.NewExamples(config, list)
+	examples := agents.NewExamples(config, list.Datasets)
 	one, two := domain.NamespaceRef{Owner: "alice", Name: "one"}, domain.NamespaceRef{Owner: "bob", Name: "two"}
 	want := []agents.Example{
 		{Question: "How many of 3 orders?", Namespace: one, Dataset: "orders"},
@@ -119,6 +119,6 @@ func TestExamples(t *testing.T) {
 	check(12)
 
 	config.Models = onlyReader{exampler{looked: &looked, fails: errors.New("the data is away")}}
-	examples, want = agents.NewExamples(config, list), nil
+	examples, want = agents.NewExamples(config, list.Datasets), nil
 	check(13)
 }

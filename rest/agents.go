@@ -18,39 +18,20 @@ const (
 	agentNL2QL     = "nl2ql"
 )
 
-// Agents runs the agents and serves A2A.
+// Agents runs the agents and serves A2A. Package a2aserver describes the methods.
 type Agents interface {
 	mcp.Agents
-	// OpenStream counts a stream of the caller until close is called. ErrTooMany when the
-	// caller has too many.
 	OpenStream(caller domain.Caller) (closeStream func(), err error)
-	// Call answers a JSON-RPC request and sets its write deadlines. It returns an error only
-	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
-	// for an unknown agent.
 	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-	// CallNamespace is Call below the path of a namespace, "owner/name".
 	CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error
-	// CallLegacy is Call for A2A 0.3.
 	CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
-	// request's path; ErrNotFound for an unknown one.
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
-	// RefuseHTTP answers a request of that binding that no agent has seen.
 	RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, message string)
-	// ServeGRPC answers a call of A2A's gRPC service over HTTP/2; refused, if set, is the
-	// answer.
 	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)
-	// ServeCatalog serves the list of agents.
 	ServeCatalog(w http.ResponseWriter, r *http.Request) error
-	// ServeCard serves an agent's card. ErrNotFound for an unknown agent.
 	ServeCard(w http.ResponseWriter, r *http.Request, agent string) error
-	// ServeNamespaceCard serves a caller an agent's card for a namespace. ErrNotFound for an
-	// unknown agent and an unreadable namespace.
 	ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, namespace domain.NamespaceRef) error
-	// ServeLegacyCard is ServeCard for A2A 0.3.
 	ServeLegacyCard(w http.ResponseWriter, r *http.Request, agent string) error
-	// ServeAICatalog serves the list of agents for registries, ServeKeys the keys of the
-	// cards' signatures.
 	ServeAICatalog(w http.ResponseWriter, r *http.Request) error
 	ServeKeys(w http.ResponseWriter, r *http.Request) error
 }

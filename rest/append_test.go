@@ -22,14 +22,14 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// meanwhileLake does something once, when rows have been read and not yet committed.
-type meanwhileLake struct {
-	rest.Lake
+// meanwhileDatasets does something once, when rows have been read and not yet committed.
+type meanwhileDatasets struct {
+	rest.Datasets
 	do atomic.Pointer[func()]
 }
 
-func (l *meanwhileLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
-	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
+func (l *meanwhileDatasets) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
+	return l.Datasets.AppendRows(ctx, caller, ref, rows, options, func() error {
 		if do := l.do.Swap(nil); do != nil {
 			(*do)()
 		}
@@ -213,7 +213,7 @@ func TestDamagedWhileStopped(t *testing.T) {
 	s := newServiceOn(t, store, first)
 	restart := func() *service {
 		return newServiceOn(t, store, newDataPlane(t, store, func(cfg *datasets.Config) {
-			cfg.Objects = folderObjects{first.folder, objects.NewFolderFiles(first.folder)}
+			cfg.Objects = objects.NewFolderFiles(first.folder)
 		}))
 	}
 	var files []string
@@ -290,8 +290,8 @@ func TestRowsAreReadOnce(t *testing.T) {
 			return worker("ingest")()
 		}})
 	})
-	between := &meanwhileLake{Lake: plane.datasets}
-	s := newServiceOn(t, store, plane, func(cfg *rest.Config) { cfg.Lake = between })
+	between := &meanwhileDatasets{Datasets: plane.datasets}
+	s := newServiceOn(t, store, plane, func(cfg *rest.Config) { cfg.Datasets = between })
 	send := func(body string, wantStatus int, wantWorkers int32) {
 		t.Helper()
 		workers.Store(0)
@@ -338,15 +338,15 @@ func TestRowsAreReadOnce(t *testing.T) {
 	}
 }
 
-// leavingLake has a client that leaves when the dataset is created and the rows are not yet
+// leavingDatasets has a client that leaves when the dataset is created and the rows are not yet
 // committed.
-type leavingLake struct {
-	rest.Lake
+type leavingDatasets struct {
+	rest.Datasets
 	leave func()
 }
 
-func (l leavingLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
-	return l.Lake.AppendRows(ctx, caller, ref, rows, options, func() error {
+func (l leavingDatasets) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
+	return l.Datasets.AppendRows(ctx, caller, ref, rows, options, func() error {
 		defer l.leave()
 		return beforeCommit()
 	})
@@ -355,7 +355,7 @@ func (l leavingLake) AppendRows(ctx context.Context, caller domain.Caller, ref d
 func TestRowsFollowTheirDataset(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = leavingLake{cfg.Lake, leave} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Datasets = leavingDatasets{cfg.Datasets, leave} })
 	request := httptest.NewRequestWithContext(ctx, http.MethodPost, rest.Root+"/ingest/lab/plants", strings.NewReader(`{"data":[{"name":"oak"}]}`))
 	request.Header.Set("Authorization", "Bearer "+s.token("alice"))
 	s.rest.ServeHTTP(httptest.NewRecorder(), request)

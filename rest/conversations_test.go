@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -138,32 +136,23 @@ func TestLargeReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// slowRuns is a store that reads results slowly.
-type slowRuns struct {
-	rest.Store
-	reading chan struct{} // has one for each read under way
-	proceed chan struct{}
-}
-
-func (s slowRuns) Run(ctx context.Context, caller domain.Caller, id string) (domain.Run, error) {
-	s.reading <- struct{}{}
-	<-s.proceed
-	run, err := s.Store.Run(ctx, caller, id)
-	<-s.reading
-	return run, err
-}
-
 // TestLargeResultsLeaveConnections has more users read large results than the
 // embedded database has connections: some are left for other reads.
 func TestLargeResultsLeaveConnections(t *testing.T) {
 	t.Parallel()
 	const users, connections = 12, 8
-	slow := slowRuns{reading: make(chan struct{}, users), proceed: make(chan struct{})}
-	reads := fair.New(fair.Config{What: "large answers", Slots: 1 << 20, SlotsPerUser: 1 << 20, MaxQueued: 10, MaxQueuedPerUser: 10})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { slow.Store, cfg.Store, cfg.Reads = cfg.Store, &slow, reads })
+	s := newService(t, sqlstoretest.SQLite(t))
 	var paths [users]string
 	for i := range users {
 		paths[i] = "/query/conversations/" + s.longConversation(fmt.Sprint("user", i), 1, 40<<10)
+	}
+	loads := s.rest.Loads()
+	held := make([]*fair.Slot, connections/2)
+	for i := range held {
+		held[i] = loads.AcquireUnbounded(fmt.Sprint("other", i))
+		if err := held[i].Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var all sync.WaitGroup
 	for i := range users {
@@ -173,44 +162,30 @@ func TestLargeResultsLeaveConnections(t *testing.T) {
 			}
 		})
 	}
-	for end := time.Now().Add(waittest.Limit); reads.Stats().Running < users*40<<10 || len(slow.reading) < 2; runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatal("the users do not read")
-		}
-	}
-	for range users {
-		if got := len(slow.reading); got > connections/2 {
-			t.Errorf("%d large results are read at once", got)
-		}
-		slow.proceed <- struct{}{}
+	waittest.Until(t, "all users wait for those that read", func() bool { return loads.Stats().Waiting == users })
+	for _, slot := range held {
+		slot.Release()
 	}
 	all.Wait()
 }
 
-// failingTurns is a store that fails when most of a conversation has been read.
-type failingTurns struct{ rest.Store }
+// failingInput are agents that cannot say what a run asks.
+type failingInput struct{ rest.Agents }
 
-func (f failingTurns) Conversation(ctx context.Context, caller domain.Caller, id string, page domain.TurnPage) (string, iter.Seq2[domain.Run, error], error) {
-	title, turns, err := f.Store.Conversation(ctx, caller, id, page)
-	return title, func(yield func(domain.Run, error) bool) {
-		count := 0
-		for turn, err := range turns {
-			if count++; count > 30 {
-				err = errors.New("the disk is gone")
-			}
-			if !yield(turn, err) {
-				return
-			}
-		}
-	}, err
+func (failingInput) Input(context.Context, domain.Caller, string) (*domain.Input, error) {
+	return nil, errors.New("the disk is gone")
 }
 
-// TestABrokenConversationIsBrokenOff has the store fail after the first piece
+// TestABrokenConversationIsBrokenOff has the last turn fail after the first piece
 // was sent: the client must be able to tell.
 func TestABrokenConversationIsBrokenOff(t *testing.T) {
 	t.Parallel()
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Store = failingTurns{cfg.Store} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Agents = failingInput{cfg.Agents} })
 	id := s.longConversation("alice", 40, 40<<10)
+	question := domain.Question{ConversationID: id, Namespace: domain.NamespaceRef{Owner: "alice", Name: "shop"}, Agent: "assistant", Text: "Which?"}
+	if _, err := sqlstoretest.Ask(t.Context(), s.store, domain.Caller{Username: "alice"}, question); err != nil {
+		t.Fatal(err)
+	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+rest.Root+"/query/conversations/"+id, http.NoBody)
 	if err != nil {
 		t.Fatal(err)

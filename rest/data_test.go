@@ -38,12 +38,6 @@ func worker(kind string) func() (string, []string, []string) {
 	return func() (string, []string, []string) { return "/proc/self/exe", nil, []string{asWorker + "=" + kind} }
 }
 
-// folderObjects is a folder of objects as the datasets see it.
-type folderObjects struct {
-	*objects.Folder
-	*objects.FolderFiles
-}
-
 // dataPlane is what uploads, ingests and queries, for real.
 type dataPlane struct {
 	folder   *objects.Folder
@@ -65,7 +59,7 @@ func newDataPlane(t testing.TB, store *sqlstore.Store, change ...func(*datasets.
 		t.Fatal(err)
 	}
 	cfg := datasets.Config{
-		Records: store, Objects: folderObjects{folder, objects.NewFolderFiles(folder)}, Pool: pool, Ingester: datasets.NewIngester(datasets.IngesterConfig{Command: worker("ingest")}),
+		Records: store, Objects: objects.NewFolderFiles(folder), Pool: pool, Ingester: datasets.NewIngester(datasets.IngesterConfig{Command: worker("ingest")}),
 		Dir: filepath.Join(dir, "work"), Log: log, Ingestions: 1, Lease: time.Minute,
 	}
 	for _, apply := range change {
@@ -203,11 +197,4 @@ func (s *service) ingested(user, dataset, id string) attempt {
 	return attempt{}
 }
 
-var (
-	_ rest.Uploads = (*uploads.Sessions)(nil)
-	_ rest.Lake    = (*datasets.Datasets)(nil)
-)
-
-func (f folderObjects) Source(ctx context.Context, key, _ string) (string, error) {
-	return f.Folder.Path(ctx, key)
-}
+var _ rest.Datasets = (*datasets.Datasets)(nil)

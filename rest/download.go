@@ -39,7 +39,7 @@ func (s *Server) getDownload(r *request) error {
 		return err
 	}
 	return s.sendDownload(r, s.downloads, downloadTypes[as.Format], ref.Name+"."+string(as.Format), func() (*os.File, error) {
-		return s.cfg.Lake.Download(r.ctx(), r.caller, ref, as)
+		return s.cfg.Datasets.Download(r.ctx(), r.caller, ref, as)
 	})
 }
 

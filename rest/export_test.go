@@ -52,5 +52,8 @@ func (s *Server) Took(method, path string) (string, map[string]string) {
 	return c.FullPath(), values
 }
 
+// Loads is the queue of reads of large results.
+func (s *Server) Loads() *fair.Queue { return s.loads }
+
 // Decodes is the queue of bodies to decode.
 func (s *Server) Decodes() *fair.Queue { return s.decodes }

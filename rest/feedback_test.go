@@ -22,11 +22,11 @@ func newRatedService(t *testing.T, store *sqlstore.Store, timeout time.Duration)
 	t.Helper()
 	langfuse := tracetest.NewLangfuse(t)
 	s := newService(t, store, func(cfg *rest.Config) {
-		cfg.Feedback = trace.NewFeedback(trace.FeedbackConfig{
+		cfg.Rate = trace.NewFeedback(trace.FeedbackConfig{
 			Records: store, Log: slog.New(slog.DiscardHandler),
 			Langfuse: trace.NewLangfuse(trace.LangfuseConfig{
 				Host: langfuse.URL, PublicKey: tracetest.PublicKey, SecretKey: tracetest.SecretKey, Timeout: timeout}),
-		})
+		}).Rate
 	})
 	s.haveConversation()
 	return s, langfuse

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -10,16 +9,6 @@ import (
 
 // maxSample limits the rows of a sample or a preview.
 const maxSample = 1000
-
-// Describer describes datasets from sample rows.
-type Describer interface {
-	// Describe describes a dataset and its fields from sample rows, starting from the
-	// current descriptions. ErrUnavailable when the model is.
-	Describe(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error)
-	// CheckModel returns the errors of the fields provider and model, which may be "": they
-	// name no configured model.
-	CheckModel(provider, model string) []domain.FieldError
-}
 
 type inferredDescription struct {
 	Description string `json:"description"`
@@ -56,7 +45,7 @@ func (s *Server) describe(r *request) (domain.Definition, error) {
 	if err := r.err(); err != nil {
 		return domain.Definition{}, err
 	}
-	return s.cfg.Describer.Describe(r.ctx(), sample, current, provider, model)
+	return s.cfg.Describe(r.ctx(), sample, current, provider, model)
 }
 
 // model reads the provider and model; "" is the default.
@@ -64,7 +53,7 @@ func (s *Server) model(f fields) (provider, model string) {
 	before := len(f.wrong)
 	provider, model = f.optionalText("provider", "", domain.CheckModelName), f.optionalText("model", "", domain.CheckModelName)
 	if len(f.wrong) == before {
-		f.wrong = append(f.wrong, s.cfg.Describer.CheckModel(provider, model)...)
+		f.wrong = append(f.wrong, s.cfg.CheckModel(provider, model)...)
 	}
 	return provider, model
 }
@@ -86,6 +75,6 @@ func (s *Server) preview(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	shown, err := s.cfg.Lake.Preview(r.ctx(), r.caller, rows, patch.Definition)
+	shown, err := s.cfg.Datasets.Preview(r.ctx(), r.caller, rows, patch.Definition)
 	return orEmpty(shown), wrongRows("data", err)
 }

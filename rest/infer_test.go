@@ -12,19 +12,16 @@ import (
 	"parley/internal/domain"
 )
 
-// CheckModel implements rest.Describer.
-func (scriptedDescriber) CheckModel(_, model string) []domain.FieldError {
+// scriptedModelCheck knows all models but the one that is called unset.
+func scriptedModelCheck(_, model string) []domain.FieldError {
 	if model != "unset" {
 		return nil
 	}
 	return []domain.FieldError{{Field: "model", Message: "is not set here; there is reader"}}
 }
 
-// scriptedDescriber says how much it was given, but for models that are called
-// unset or down.
-type scriptedDescriber struct{}
-
-func (scriptedDescriber) Describe(_ context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
+// scriptedDescription says how much it was given, but for a model that is called down.
+func scriptedDescription(_ context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
 	if model == "down" {
 		return domain.Definition{}, domain.Errorf(domain.ErrUnavailable, "the language model cannot be reached: %s gives no connection", model)
 	}

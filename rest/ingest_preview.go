@@ -109,7 +109,7 @@ func (s *Server) previewFile(r *request) (any, error) {
 			return nil, err
 		}
 	}
-	preview, err := s.cfg.Lake.PreviewFiles(r.ctx(), r.caller, files, into, options)
+	preview, err := s.cfg.Datasets.PreviewFiles(r.ctx(), r.caller, files, into, options)
 	return filePreviewJSON{
 		Tables: toList(preview.Tables, toTablePreview), Encoding: preview.Encoding, Delimiter: preview.Delimiter, HeaderRow: preview.HeaderRow,
 	}, err

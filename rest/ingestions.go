@@ -98,7 +98,7 @@ func (s *Server) appendRows(r *request) (any, error) {
 	}
 	switch {
 	case len(rows) > 0:
-		err = s.cfg.Lake.AppendRows(r.ctx(), r.caller, ref, rows, options, define)
+		err = s.cfg.Datasets.AppendRows(r.ctx(), r.caller, ref, rows, options, define)
 	case define != nil:
 		err = define()
 	}
@@ -191,7 +191,7 @@ func (s *Server) ingestTables(r *request, ref domain.DatasetRef) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables, err := s.cfg.Lake.Tables(r.ctx(), r.caller, file)
+	tables, err := s.cfg.Datasets.Tables(r.ctx(), r.caller, file)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (s *Server) beginIngestion(r *request, ref domain.DatasetRef, ingestion dom
 	if err := s.cfg.Store.StartIngestion(r.ctx(), r.caller, ref, ingestion); err != nil {
 		return nil, err
 	}
-	s.cfg.Lake.Wake()
+	s.cfg.Datasets.Wake()
 	return createdID{ID: ingestion.ID}, nil
 }
 
@@ -253,6 +253,6 @@ func (s *Server) retryIngestion(r *request, id string) (any, error) {
 	if err := s.cfg.Store.RetryIngestion(r.ctx(), r.caller, id, again); err != nil {
 		return nil, err
 	}
-	s.cfg.Lake.Wake()
+	s.cfg.Datasets.Wake()
 	return createdID{ID: again}, nil
 }

@@ -33,7 +33,7 @@ func toLink(l domain.MeasuredLink) linkJSON {
 }
 
 func (s *Server) getLinks(r *request, ref domain.DatasetRef) (any, error) {
-	declared, suggested, err := s.cfg.Lake.Links(r.ctx(), r.caller, ref)
+	declared, suggested, err := s.cfg.Datasets.Links(r.ctx(), r.caller, ref)
 	return linksJSON{Links: toList(declared, toLink), Suggested: toList(suggested, toLink)}, err
 }
 

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,10 +13,8 @@ import (
 // newMCP returns the server of MCP, whose tools are the operations of this one.
 func (s *Server) newMCP() *mcp.Server {
 	return mcp.New(mcp.Config{
-		Store: s.cfg.Store, Data: s.cfg.Lake, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, Short: s.cfg.Short,
-		Rate: func(ctx context.Context, caller domain.Caller, rating domain.Rating) error {
-			return s.cfg.Feedback.Rate(ctx, caller, rating)
-		},
+		Store: s.cfg.Store, Data: s.cfg.Datasets, Agents: s.cfg.Agents, Agent: agentAssistant, Run: s.readRun, Short: s.cfg.Short,
+		Rate: s.cfg.Rate,
 		Explain: func(err error) (code, message string, internal bool) {
 			status, body := toErrorResponse(err)
 			return body.ErrorCode, body.Message, status == http.StatusInternalServerError

@@ -15,18 +15,6 @@ import (
 	"parley/rest"
 )
 
-// brokenStore is a real store but for what a test breaks.
-type brokenStore struct {
-	rest.Store
-	datasets func(ctx context.Context) error
-}
-
-func (b brokenStore) Datasets(ctx context.Context, _ domain.Caller) ([]domain.Dataset, error) {
-	return nil, b.datasets(ctx)
-}
-
-func (b brokenStore) Ping(ctx context.Context) error { return b.datasets(ctx) }
-
 func TestFaultsOfOurs(t *testing.T) {
 	t.Parallel()
 	const secret = "the secret cause"
@@ -49,10 +37,10 @@ func TestFaultsOfOurs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-				cfg.Store = brokenStore{cfg.Store, test.fault}
+				cfg.Rate = func(ctx context.Context, _ domain.Caller, _ domain.Rating) error { return test.fault(ctx) }
 				cfg.RequestTimeout = 200 * time.Millisecond
 			})
-			got := s.send("alice", http.MethodGet, "/schema/datasets/all", "", "")
+			got := s.send("alice", http.MethodPost, "/query/runs/"+domain.NewID()+"/feedback", "application/json", `{"thumbsUp":true}`)
 			s.checkError(name, got, test.status, test.code)
 			if strings.Contains(got.body, secret) {
 				t.Errorf("the cause was told: %s", got.body)
@@ -68,9 +56,11 @@ func TestFaultsOfOurs(t *testing.T) {
 
 func TestNotReady(t *testing.T) {
 	t.Parallel()
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Store = brokenStore{cfg.Store, func(context.Context) error { return domain.ErrUnavailable }}
-	})
+	closed := sqlstoretest.SQLite(t)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Store = closed })
 	got := s.send("-", http.MethodGet, "/readyz", "", "")
 	s.checkError("store away", got, http.StatusServiceUnavailable, "UNAVAILABLE")
 	if !strings.Contains(got.body, "the database cannot be reached now") {
@@ -81,7 +71,7 @@ func TestNotReady(t *testing.T) {
 	}
 
 	s = newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Objects = brokenStore{cfg.Store, func(context.Context) error { return fs.ErrNotExist }}
+		cfg.PingObjects = func(context.Context) error { return fs.ErrNotExist }
 	})
 	got = s.send("-", http.MethodGet, "/readyz", "", "")
 	s.checkError("objects away", got, http.StatusServiceUnavailable, "UNAVAILABLE")

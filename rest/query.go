@@ -14,6 +14,7 @@ import (
 
 	"parley/internal/accept"
 	"parley/internal/domain"
+	"parley/rest/mcp"
 )
 
 // Limits of a page of rows.
@@ -22,45 +23,18 @@ const (
 	maxRows     = 1000
 )
 
-// Lake reads and writes the rows of datasets.
-type Lake interface {
-	// Query runs a statement over the datasets of a scope that the caller may read. An
-	// invalid statement is ErrInvalid.
-	Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
-	// QueryDatasets returns the ids of the datasets that statements read. Errors are those of
-	// Query.
+// Datasets reads and writes the rows of datasets. Package datasets describes the methods.
+type Datasets interface {
+	mcp.Data
 	QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error)
-	// NamedDatasets returns the ids of the datasets that a text names, by their name or by a
-	// column that those in except do not have. Those in except are left out.
 	NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error)
-	// Rows returns a page of a dataset's rows.
-	Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error)
-	// Download returns all rows of a dataset as a file without a name.
 	Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error)
-	// DownloadResult is Query with all rows: it returns a file without a name, with a JSON object
-	// in each line, and the columns of a result without rows.
 	DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (*os.File, []domain.Column, error)
-	// Links returns the links of a dataset, declared and suggested.
-	Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error)
-	// AppendRows adds rows, JSON objects, to a dataset, all or none. It calls beforeCommit,
-	// unless that is nil, once: when the rows have been read. beforeCommit may create the
-	// dataset.
 	AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error
-	// Preview returns the rows that a new dataset with this definition would have.
 	Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error)
-	// PreviewFiles returns what an ingestion of uploaded files would make, or its refusal.
 	PreviewFiles(ctx context.Context, caller domain.Caller, files []domain.UploadFile, into domain.PreviewTarget, options domain.IngestOptions) (domain.FilePreview, error)
-	// Tables returns the names of the tables of an uploaded file, none for one table.
 	Tables(ctx context.Context, caller domain.Caller, file domain.UploadFile) ([]string, error)
-	// Wake makes the ingestion workers look for new jobs.
 	Wake()
-}
-
-// Charts makes charts of rows.
-type Charts interface {
-	// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no
-	// chart helps, and the units of their numbers by column.
-	Chart(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string)
 }
 
 type queryAnswer struct {
@@ -106,20 +80,20 @@ func (s *Server) postQuery(r *request) error {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
-			file, columns, err := s.cfg.Lake.DownloadResult(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+			file, columns, err := s.cfg.Datasets.DownloadResult(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 			if len(columns) > 0 {
 				r.Header("X-Columns", columnsHeader(columns))
 			}
 			return file, err
 		})
 	}
-	result, err := s.cfg.Lake.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+	result, err := s.cfg.Datasets.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
 	if err != nil {
 		return err
 	}
 	answer := toRows(result, queryMetadata{OriginalQuery: query}, dataset)
 	if question != "" {
-		if chart, units := s.cfg.Charts.Chart(ctx, r.caller, ref, question, result); chart != nil {
+		if chart, units := s.cfg.Chart(ctx, r.caller, ref, question, result); chart != nil {
 			answer.Chart, answer.Units = chart, units
 		}
 	}
@@ -220,6 +194,6 @@ func (s *Server) getRows(r *request, ref domain.DatasetRef) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	result, err := s.cfg.Lake.Rows(r.ctx(), r.caller, ref, page)
+	result, err := s.cfg.Datasets.Rows(r.ctx(), r.caller, ref, page)
 	return toRows(result, queryMetadata{OriginalQuery: result.SQL}, ref.Name), err
 }

@@ -33,31 +33,31 @@ func (s *service) refusedForNow(what string, got answer) {
 	}
 }
 
-// heldLake holds back alice's rows, and her previews.
-type heldLake struct {
-	rest.Lake
+// heldDatasets holds back alice's rows, and her previews.
+type heldDatasets struct {
+	rest.Datasets
 	gate chan struct{}
 }
 
-func (l heldLake) hold(caller domain.Caller) bool {
+func (l heldDatasets) hold(caller domain.Caller) bool {
 	if caller.Username == "alice" {
 		<-l.gate
 	}
 	return caller.Username == "alice"
 }
 
-func (l heldLake) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
+func (l heldDatasets) AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error {
 	if l.hold(caller) {
 		return nil
 	}
-	return l.Lake.AppendRows(ctx, caller, ref, rows, options, beforeCommit)
+	return l.Datasets.AppendRows(ctx, caller, ref, rows, options, beforeCommit)
 }
 
-func (l heldLake) Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error) {
+func (l heldDatasets) Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error) {
 	if l.hold(caller) {
 		return rows, nil
 	}
-	return l.Lake.Preview(ctx, caller, rows, definition)
+	return l.Datasets.Preview(ctx, caller, rows, definition)
 }
 
 // TestLargeRequestsTakeTurns has alice send more rows, and ask for more previews,
@@ -66,7 +66,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
 	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) {
-		cfg.Lake, cfg.RequestTimeout = heldLake{cfg.Lake, gate}, time.Hour
+		cfg.Datasets, cfg.RequestTimeout = heldDatasets{cfg.Datasets, gate}, time.Hour
 	})
 	s.rest.SetQueueTimeout(time.Hour)
 	const atOnce, waiting = 4, 64
@@ -109,7 +109,7 @@ func TestLargeRequestsTakeTurns(t *testing.T) {
 func TestDecodingTakesTurns(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = heldLake{cfg.Lake, gate} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Datasets = heldDatasets{cfg.Datasets, gate} })
 	s.rest.SetQueueTimeout(time.Hour)
 	decodes := s.rest.Decodes()
 	var held []*fair.Slot

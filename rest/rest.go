@@ -8,6 +8,7 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -25,36 +26,34 @@ import (
 	"parley/rest/mcp"
 	"parley/rest/middleware"
 	"parley/rest/page"
+	"parley/storage/sqlstore"
+	"parley/storage/uploads"
 )
-
-// Authenticator verifies tokens and issues users' own.
-type Authenticator interface {
-	Session(ctx context.Context, token string) (auth.Session, error)
-	// EndRequests ends the requests of a revoked token.
-	EndRequests(tokenID string)
-	Issue(ctx context.Context, username string, expires time.Time) (string, domain.NewToken, error)
-}
-
-// Pinger reports whether a dependency is available.
-type Pinger interface {
-	Ping(ctx context.Context) error
-}
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store    Store
-	Auth     Authenticator
-	Uploads  Uploads
-	Lake     Lake
+	Store    *sqlstore.Store
+	Auth     *auth.Authenticator
+	Uploads  *uploads.Sessions
+	Datasets Datasets
 	Agents   Agents
-	Charts   Charts
-	Feedback Feedback
+	// Chart returns a Vega-Lite specification of the rows that answer a question, nil if no
+	// chart helps, and the units of their numbers by column.
+	Chart func(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string)
+	// Rate stores the rating of a completed run: domain.ErrRunNotCompleted for others,
+	// domain.ErrTracing when the tracing service refuses it.
+	Rate func(ctx context.Context, caller domain.Caller, rating domain.Rating) error
 	// Models are the models that answer questions, the default first.
 	Models []Model
-	// Describer describes datasets from sample rows.
-	Describer Describer
-	// Objects is the object store. The server is ready when it and Store are available.
-	Objects Pinger
+	// Describe describes a dataset and its fields from sample rows, starting from the
+	// current descriptions. ErrUnavailable when the model is.
+	Describe func(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error)
+	// CheckModel returns the errors of the fields provider and model, which may be "": they
+	// name no configured model.
+	CheckModel func(provider, model string) []domain.FieldError
+	// PingObjects reports whether the object store is available. The server is ready when it
+	// and Store are.
+	PingObjects func(ctx context.Context) error
 	// Parts receives upload parts; nil when clients send them to a bucket.
 	Parts func(w http.ResponseWriter, r *http.Request) error
 	Log   *slog.Logger
@@ -187,9 +186,9 @@ func (s *Server) getReady(c *gin.Context) error {
 	defer cancel()
 	for _, needed := range []struct {
 		name string
-		Pinger
-	}{{"database", s.cfg.Store}, {"object store", s.cfg.Objects}} {
-		if err := needed.Ping(ctx); err != nil {
+		ping func(ctx context.Context) error
+	}{{"database", s.cfg.Store.Ping}, {"object store", s.cfg.PingObjects}} {
+		if err := needed.ping(ctx); err != nil {
 			return fmt.Errorf("%w: %w", domain.Errorf(domain.ErrUnavailable, "the %s cannot be reached now", needed.name), err)
 		}
 	}

@@ -133,10 +133,8 @@ func TestRowsByOddColumns(t *testing.T) {
 	}
 }
 
-// countingCharts makes a chart that says what it is of, where there is more than a row.
-type countingCharts struct{}
-
-func (countingCharts) Chart(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
+// countingChart makes a chart that says what it is of, where there is more than a row.
+func countingChart(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string, result domain.QueryResult) (map[string]any, map[string]string) {
 	if len(result.Rows) < 2 {
 		return nil, nil
 	}
@@ -241,13 +239,13 @@ func TestQueryLines(t *testing.T) {
 	}
 }
 
-// waitingLake has results wait as long as they may.
-type waitingLake struct {
-	rest.Lake
+// waitingDatasets has results wait as long as they may.
+type waitingDatasets struct {
+	rest.Datasets
 	gate chan struct{}
 }
 
-func (l waitingLake) DownloadResult(ctx context.Context, _ domain.Caller, _ domain.DataScope, _ string) (*os.File, []domain.Column, error) {
+func (l waitingDatasets) DownloadResult(ctx context.Context, _ domain.Caller, _ domain.DataScope, _ string) (*os.File, []domain.Column, error) {
 	if _, limited := ctx.Deadline(); !limited {
 		return nil, nil, errors.New("a result without a deadline")
 	}
@@ -283,7 +281,7 @@ func (s *service) heldResults(t *testing.T, count int, users ...string) (wait fu
 func TestResultBesideHeldOnes(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = waitingLake{cfg.Lake, gate} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Datasets = waitingDatasets{cfg.Datasets, gate} })
 	held := s.heldResults(t, 6, "bob", "carol", "dave", "eve")
 	waittest.Until(t, "all slots are held", func() bool { got := s.rest.ResultStats(); return got.Running == 16 && got.Waiting == 8 })
 	other := s.heldResults(t, 1, "alice")
@@ -300,7 +298,7 @@ func TestResultBesideHeldOnes(t *testing.T) {
 func TestDownloadBesideResults(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = waitingLake{cfg.Lake, gate} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Datasets = waitingDatasets{cfg.Datasets, gate} })
 	s.create("alice", "shop", "orders")
 	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"item":"plum"}]}`)
 	held := s.heldResults(t, 8, "alice")

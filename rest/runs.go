@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -55,12 +54,6 @@ func (s *Server) deleteRun(r *request, id string) (any, error) {
 	return nil, s.cfg.Store.DeleteRun(r.ctx(), r.caller, id)
 }
 
-// Feedback stores ratings of completed runs: domain.ErrRunNotCompleted for others,
-// domain.ErrTracing when the tracing service refuses it.
-type Feedback interface {
-	Rate(ctx context.Context, caller domain.Caller, rating domain.Rating) error
-}
-
 func (s *Server) rateRun(r *request) (any, error) {
 	f := r.fields(s.cfg.MaxBody)
 	thumbsUp, _ := decode[bool](f, "thumbsUp", "true or false")
@@ -68,7 +61,7 @@ func (s *Server) rateRun(r *request) (any, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	return nil, s.cfg.Feedback.Rate(r.ctx(), r.caller, rating)
+	return nil, s.cfg.Rate(r.ctx(), r.caller, rating)
 }
 
 type inputJSON struct {

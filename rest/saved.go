@@ -47,7 +47,7 @@ func (s *Server) save(kind domain.SavedKind) operation {
 			return nil, err
 		}
 		var err error
-		if query.Datasets, err = s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, query.Query); err != nil {
+		if query.Datasets, err = s.cfg.Datasets.QueryDatasets(r.ctx(), r.caller, in, query.Query); err != nil {
 			return nil, err
 		}
 		return createdID{ID: query.ID}, s.cfg.Store.SaveQuery(r.ctx(), r.caller, in, kind, query)

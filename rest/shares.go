@@ -90,14 +90,14 @@ func (s *Server) shareRun(r *request, id string) (any, error) {
 		queries = append(queries, step.Query)
 		text += "\n" + step.Instruction + "\n" + step.Reasoning
 	}
-	datasets, err := s.cfg.Lake.QueryDatasets(r.ctx(), r.caller, in, queries...)
+	datasets, err := s.cfg.Datasets.QueryDatasets(r.ctx(), r.caller, in, queries...)
 	if errors.Is(err, domain.ErrInvalid) { // what it read cannot be told from its queries
 		return nil, domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: it has a step without a query that can be run now; ask the question again")
 	}
 	if err != nil {
 		return nil, err
 	}
-	named, err := s.cfg.Lake.NamedDatasets(r.ctx(), r.caller, in, text, datasets)
+	named, err := s.cfg.Datasets.NamedDatasets(r.ctx(), r.caller, in, text, datasets)
 	if err != nil {
 		return nil, err
 	}

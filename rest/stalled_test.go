@@ -92,15 +92,15 @@ func TestLargeBodiesThatStall(t *testing.T) {
 	}
 }
 
-// largeLake has downloads that no connection can buffer, except for alice.
-type largeLake struct {
-	rest.Lake
+// largeDatasets has downloads that no connection can buffer, except for alice.
+type largeDatasets struct {
+	rest.Datasets
 	path string
 }
 
-func (l largeLake) Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error) {
+func (l largeDatasets) Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error) {
 	if caller.Username == "alice" {
-		return l.Lake.Download(ctx, caller, ref, as)
+		return l.Datasets.Download(ctx, caller, ref, as)
 	}
 	return os.Open(l.path)
 }
@@ -116,7 +116,7 @@ func TestDownloadsThatAreNotRead(t *testing.T) {
 	if err := os.Truncate(path, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Lake = largeLake{cfg.Lake, path} })
+	s := newService(t, sqlstoretest.SQLite(t), func(cfg *rest.Config) { cfg.Datasets = largeDatasets{cfg.Datasets, path} })
 	s.rest.SetQueueTimeout(time.Nanosecond)
 	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"item":"plum"}]}`)
 	download := rest.Root + "/data/alice/shop/orders/download"

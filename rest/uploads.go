@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -10,20 +9,6 @@ import (
 
 // maxKey limits keys, upload ids and ETags, in characters.
 const maxKey = 1024
-
-// Uploads runs upload sessions.
-type Uploads interface {
-	Prepare(ctx context.Context, caller domain.Caller, wanted []domain.NewUpload) (sessionID string, files []domain.PreparedUpload, err error)
-	Session(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error)
-	Finish(ctx context.Context, caller domain.Caller, sessionID, fileID string, upload domain.UploadFile, parts []domain.SentPart) (domain.UploadSession, error)
-	Parts(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadFile, []domain.UploadPart, error)
-	Abort(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error)
-	// PartCount is how many parts files are uploaded in.
-	PartCount(wanted []domain.NewUpload) int
-	// Bucket is the name of the bucket, ObjectName the name of a key in it.
-	Bucket() string
-	ObjectName(key string) string
-}
 
 type preparedSession struct {
 	SessionID string         `json:"sessionId"`

@@ -21,7 +21,7 @@ const (
 	// one owner and receiverSending to one receiver: slow receivers keep no others waiting.
 	maxSending, ownerSending, receiverSending = 64, 8, 16
 	// candidates limits the configs that are read to find those that may be sent. Fewer than
-	// these may not: see domain.PushOutbox.
+	// these may not: see sqlstore.Store.ClaimPushes.
 	candidates = 100
 	// maxWaiting limits the configs that wait for room in memory. A search of all is for many
 	// deliveries: its cost grows with the number of configs.
@@ -41,8 +41,13 @@ const (
 )
 
 // Log has the events of runs, and what is to be sent of them.
+// Package sqlstore describes the methods.
 type Log interface {
-	domain.PushOutbox
+	OpenPushes(ctx context.Context) (bool, error)
+	DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]domain.DuePush, error)
+	ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) ([]domain.Push, error)
+	AdvancePush(ctx context.Context, holder string, push domain.Push, position int64) error
+	ReleasePush(ctx context.Context, holder string, push domain.Push, result domain.PushResult) error
 	ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, used func(key string) bool) ([]string, error)
 	Task(ctx context.Context, caller domain.Caller, agent, runID string, artifacts bool) (domain.Task, error)
 	Events(ctx context.Context, caller domain.Caller, runID string, after int64) ([]domain.Event, error)
@@ -66,7 +71,7 @@ func Outcomes() []Outcome { return []Outcome{Delivered, Failed, GivenUp} }
 type Config struct {
 	Log Log
 	// Holder is the host that sends. The caller renews its lease and, at the end, releases what
-	// it holds: see jobs.Hosts.
+	// it holds: see package jobs.
 	Holder string
 	// Policy says what may be called.
 	Policy safehttp.Policy

@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"context"
 	"iter"
 	"strings"
 	"time"
@@ -132,35 +131,4 @@ type IngestionEnd struct {
 	Rows int64
 	// Report says how the files were read.
 	Report IngestReport
-}
-
-// Ingestions keeps ingestions.
-type Ingestions interface {
-	// StartIngestion is for the dataset's owner and editors, with files that
-	// the caller has uploaded: others are ErrInvalid. Done again it changes
-	// nothing; an id that stands for another dataset, mode, options or files is
-	// ErrConflict. One too many is ErrTooMany. What is refused changes nothing.
-	StartIngestion(ctx context.Context, caller Caller, ref DatasetRef, ingestion NewIngestion) error
-	// Ingestions lists those of a dataset that the caller may read, newest
-	// first, limit that were started before; and more where the last was started in
-	// one millisecond with others, so that its time leads on to all that are left.
-	Ingestions(ctx context.Context, caller Caller, ref DatasetRef, before time.Time, limit int) ([]Ingestion, error)
-	// RetryIngestion starts a failed ingestion again, as a new one with newID
-	// and the same options, under the same rule.
-	RetryIngestion(ctx context.Context, caller Caller, id, newID string) error
-	MarkIngestionSeen(ctx context.Context, caller Caller, id string) error
-
-	// ClaimIngestion claims a waiting ingestion for the time of the lease: the oldest of the
-	// user who has the fewest in progress and, of those, whose last one ended longest ago; or
-	// the one with the smallest files. It skips the users in except. ErrNotFound when there is
-	// none, ErrConflict when another process was faster.
-	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, smallest bool, except []string) (IngestionJob, error)
-	// RenewIngestion records the progress of a claimed ingestion and renews its lease.
-	// ErrConflict when another process claimed it.
-	RenewIngestion(ctx context.Context, job IngestionJob, lease time.Duration, bytes, rows int64) error
-	// ReleaseIngestion releases a claimed ingestion, so that another process can claim it at
-	// once.
-	ReleaseIngestion(ctx context.Context, job IngestionJob) error
-	// FailIngestion ends a claimed ingestion with an error text for its user.
-	FailIngestion(ctx context.Context, job IngestionJob, message string) error
 }

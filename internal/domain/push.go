@@ -1,9 +1,6 @@
 package domain
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // MaxPushConfigs is how many push configs a run may have.
 const MaxPushConfigs = 10
@@ -34,7 +31,7 @@ type PushConfig struct {
 const PushFromTask int64 = -1
 
 // Push is a config whose events a host sends. No other host does while the holder's lease
-// lasts: see jobs.Hosts.
+// lasts: see package jobs.
 type Push struct {
 	PushConfig
 	// Caller is whose rights the events are read with.
@@ -70,37 +67,4 @@ type PushResult struct {
 	Pause time.Duration
 	// Ended says that nothing is sent any more.
 	Ended bool
-}
-
-// PushConfigs has the push configs of runs. A config goes with its run, and with the
-// restricted token that it was made with. Those of a run that is not the caller's are
-// ErrNotFound; a read-only token changes those of runs that were asked with it, and is
-// ErrForbidden for others.
-type PushConfigs interface {
-	// SavePushConfig makes a config, from the task on, or replaces the one with its id,
-	// which continues at its position. ErrInvalid when the run has too many, ErrTooMany when
-	// the user has.
-	SavePushConfig(ctx context.Context, caller Caller, config PushConfig) error
-	// PushConfigs lists those of a run, the oldest first.
-	PushConfigs(ctx context.Context, caller Caller, runID string) ([]PushConfig, error)
-	// DeletePushConfig deletes a config, if there is one.
-	DeletePushConfig(ctx context.Context, caller Caller, runID, id string) error
-}
-
-// PushOutbox says what is to be sent, and by whom. What is sent is in the log: a config
-// has a position in it.
-type PushOutbox interface {
-	// OpenPushes reports whether any config may have something to send, now or later.
-	OpenPushes(ctx context.Context) (bool, error)
-	// DuePushes lists configs that a host could send, of some runs or, with none, of all; at
-	// most limit. They alternate between owners and receivers, so that none hides another.
-	DuePushes(ctx context.Context, holder string, runIDs []string, limit int) ([]DuePush, error)
-	// ClaimPushes makes a host the holder of configs, without those that another host was
-	// faster to claim.
-	ClaimPushes(ctx context.Context, holder string, due []DuePush) ([]Push, error)
-	// AdvancePush says that a holder's events up to a position were received. ErrConflict
-	// when the config is not the holder's any more.
-	AdvancePush(ctx context.Context, holder string, push Push, position int64) error
-	// ReleasePush records the result, and releases it. ErrConflict as above.
-	ReleasePush(ctx context.Context, holder string, push Push, result PushResult) error
 }

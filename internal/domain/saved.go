@@ -1,9 +1,6 @@
 package domain
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // SavedKind is what a saved query is for.
 type SavedKind string
@@ -41,18 +38,4 @@ type SavedQuery struct {
 	Datasets []string
 	SavedBy  string
 	SavedAt  time.Time
-}
-
-// SavedQueries keeps the saved queries of namespaces.
-type SavedQueries interface {
-	// SavedQueries lists those of a kind, oldest first, and what the caller may do to the
-	// namespace. Who may read only some datasets sees the queries that read no others.
-	SavedQueries(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind) ([]SavedQuery, Access, error)
-	// SaveQuery is for the owner and editors of the namespace. ErrTooMany beyond the limit.
-	SaveQuery(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind, query SavedQuery) error
-	// DeleteSavedQuery is for the owner and editors of the namespace.
-	DeleteSavedQuery(ctx context.Context, caller Caller, in NamespaceRef, kind SavedKind, id string) error
-	// VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is
-	// none in the caller's list.
-	VerifiedQuery(ctx context.Context, caller Caller, in NamespaceRef, question string) (string, error)
 }

@@ -1,10 +1,8 @@
 package domain
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -103,30 +101,4 @@ func CheckFilename(name string) string {
 		return `must be a plain file name, without '/', '\', '..' or control characters`
 	}
 	return ""
-}
-
-// Uploads keeps upload sessions. A session is its user's alone; a restricted
-// token sees those that were prepared with it, and a read-only one prepares none:
-// ErrForbidden.
-type Uploads interface {
-	// MayUpload is ErrTooMany for so many files that the caller would be uploading
-	// more than MaxOpenUploads.
-	MayUpload(ctx context.Context, caller Caller, files int) error
-	// CreateUploadSession begins a session, under the same rule.
-	CreateUploadSession(ctx context.Context, caller Caller, session UploadSession) error
-	UploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
-	// DatasetUpload finds the file that was prepared for a dataset, by its object
-	// key. One that was prepared for another dataset, or for none, is ErrInvalid.
-	DatasetUpload(ctx context.Context, caller Caller, ref DatasetRef, key string) (IngestFile, error)
-	// CompleteUploadFile marks a file completed, and its session with the last
-	// one, and gives the session. A file that is completed stays so; an aborted
-	// one is ErrInvalid.
-	CompleteUploadFile(ctx context.Context, caller Caller, sessionID, fileID string) (UploadSession, error)
-	// AbortUploadSession ends a session, and the files in it that are not
-	// completed, and gives it. It can be done again; a completed session is
-	// ErrInvalid.
-	AbortUploadSession(ctx context.Context, caller Caller, id string) (UploadSession, error)
-	// AbortStaleUploads ends at most limit sessions of all users that have been preparing for
-	// that long, and gives them.
-	AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]UploadSession, error)
 }

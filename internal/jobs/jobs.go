@@ -44,14 +44,6 @@ const (
 	Pushes Kind = "pushes"
 )
 
-// Hosts stores the leases of hosts, and which jobs they hold.
-type Hosts interface {
-	Leases
-	// ReleaseUnused releases those jobs of a host that it does not use: the response of a claim or
-	// a release was lost, or the host stops. It returns their ids.
-	ReleaseUnused(ctx context.Context, kind Kind, host string, used func(id string) bool) ([]string, error)
-}
-
 // Loop searches for work.
 type Loop struct {
 	interval time.Duration

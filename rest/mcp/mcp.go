@@ -26,37 +26,24 @@ import (
 	"parley/internal/auth"
 	"parley/internal/domain"
 	"parley/internal/fair"
+	"parley/storage/sqlstore"
 )
 
 // oldestVersion is the oldest version of the protocol that is served; versions are dates.
 const oldestVersion = "2025-06-18"
 
-// Store has the records that tools read.
-type Store interface {
-	Datasets(ctx context.Context, caller domain.Caller) ([]domain.Dataset, error)
-	NamespaceDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Dataset, error)
-	DescribedDatasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, maxBytes int) ([]domain.Dataset, error)
-	Dataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.Dataset, error)
-	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
-}
-
-// Data reads the rows of datasets.
+// Data reads the rows of datasets. Package datasets describes the methods.
 type Data interface {
 	Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error)
 	Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error)
 }
 
-// Agents runs the agents.
+// Agents runs the agents. Package a2aserver describes the methods.
 type Agents interface {
-	// Ask starts a run, which continues when ctx ends. An unreadable namespace and an
-	// unknown conversation are ErrNotFound; an invalid question is ErrInvalid. A question
-	// without a namespace is about one that fits, or asks for it.
 	Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error)
-	// Follow yields the progress of a run from its first event to its last, RunHasFailed
-	// for a failed run, or to a question that waits for its answer, InputRequired. A
-	// Progress without a kind is a keep-alive. When Follow ends otherwise without an error,
-	// the store has the result.
+	// Follow also ends when the run waits for an answer: InputRequired is then its last progress.
+	// When it ends otherwise without an error, the store has the result.
 	Follow(ctx context.Context, caller domain.Caller, runID string) iter.Seq2[domain.Progress, error]
 
 	// Input returns what a run asks the user; nil when it does not wait. ErrNotFound when
@@ -75,7 +62,7 @@ type Agents interface {
 
 // Config has the dependencies and settings of a Server.
 type Config struct {
-	Store  Store
+	Store  *sqlstore.Store
 	Data   Data
 	Agents Agents
 	// Agent is the name of the agent that answers questions.

@@ -13,6 +13,7 @@ import (
 
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
+	"parley/storage/sqlstore"
 )
 
 // dirObjects is a folder of objects.
@@ -61,7 +62,7 @@ func (a attacher) ask(conversation string, files ...domain.AttachedFile) string 
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	log := a.config.Records.(domain.Tasks)
+	log := a.config.Records.(*sqlstore.Store)
 	start, err := sqlstoretest.Start(a.t.Context(), log, ann, domain.Question{Agent: "nl2ql", ConversationID: conversation, Text: "How many?"})
 	if err == nil {
 		start.Start.Attachments = saved

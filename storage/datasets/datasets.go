@@ -21,12 +21,26 @@ import (
 	"parley/storage/datasets/ingest"
 )
 
-// Records stores which files a dataset has.
+// Records stores which files a dataset has. Package sqlstore describes the methods.
 type Records interface {
-	domain.Lake
-	domain.Ingestions
-	domain.Attachments
 	jobs.Leases
+	DatasetData(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetData, error)
+	DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (domain.DatasetData, error)
+	NamespaceData(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error)
+	CommitVersion(ctx context.Context, change domain.VersionChange) error
+	UnnamedObjects(ctx context.Context, keys []string) ([]string, error)
+	AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error
+	OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error)
+	ForgetOrphanedObject(ctx context.Context, key string) error
+	ClaimIngestion(ctx context.Context, holder string, lease time.Duration, smallest bool, except []string) (domain.IngestionJob, error)
+	RenewIngestion(ctx context.Context, job domain.IngestionJob, lease time.Duration, bytes, rows int64) error
+	ReleaseIngestion(ctx context.Context, job domain.IngestionJob) error
+	FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error
+	ConversationData(ctx context.Context, caller domain.Caller, conversationID string) ([]domain.DatasetData, error)
+	CountAttachments(ctx context.Context, caller domain.Caller, conversationID string) (int, error)
+	PendingAttachments(ctx context.Context, caller domain.Caller, runID string) ([]domain.Attachment, error)
+	CommitAttachment(ctx context.Context, caller domain.Caller, id string, datasets []domain.DatasetData) error
+	OrphanAttachments(ctx context.Context) error
 	Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error)
 	NamespaceLinks(ctx context.Context, caller domain.Caller, in domain.NamespaceRef) ([]domain.Link, error)
 }

@@ -76,7 +76,7 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller domain.Caller, in 
 		return nil, nil, fmt.Errorf("make a file for a result: %w", err)
 	}
 	lines := &lineFile{file: file, free: func() (int64, error) { return sandbox.FreeDisk(dir) }}
-	result, err := d.query(ctx, caller, all, Query{SQL: sql, Sink: lines})
+	result, err := d.query(ctx, caller, all, Query{SQL: sql, lines: lines})
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)
 	}
@@ -99,7 +99,8 @@ type lineFile struct {
 	buf  []byte
 }
 
-func (f *lineFile) Reset() error {
+// reset drops the rows so far: the query runs again.
+func (f *lineFile) reset() error {
 	f.size = 0
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -107,7 +108,8 @@ func (f *lineFile) Reset() error {
 	return f.file.Truncate(0)
 }
 
-func (f *lineFile) Write(rows []json.RawMessage) error {
+// write adds the next rows. An error ends the query.
+func (f *lineFile) write(rows []json.RawMessage) error {
 	f.buf = f.buf[:0]
 	for _, row := range rows {
 		f.buf = append(append(f.buf, row...), '\n')

@@ -257,7 +257,7 @@ func TestSink(t *testing.T) {
 	query := func(sql string) error {
 		lines := &lineFile{file: file}
 		lines.free = func() (int64, error) { return free - 2*lines.size, nil }
-		_, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, Sink: lines})
+		_, err := s.pool.Query(t.Context(), Query{SQL: sql, Tables: s.tables, lines: lines})
 		return err
 	}
 	if err := query("SELECT i FROM range(1000000000000) r(i)"); !errors.Is(err, syscall.ENOSPC) {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,57 @@ import (
 	"parley/storage/datasets/sandbox"
 	"parley/storage/datasets/sqlcheck"
 )
+
+// Table is a dataset as a query may see it.
+type Table = sandbox.Table
+
+// Query is a statement and what it may see and use.
+type Query struct {
+	SQL string
+	// Tables are all that the query may read.
+	Tables []Table
+	// Source returns the tables' files; nil when the tables have them.
+	Source Source
+	// MaxRows and MaxBytes bound the result; zero stands for the defaults.
+	MaxRows  int
+	MaxBytes int64
+	// Timeout bounds the run, not the wait for a worker; zero stands for the default.
+	Timeout time.Duration
+	// User owns the query: users queue fairly, and share no worker.
+	User string
+	// Guard has the statement pass the join guard (see joinguard), which may rewrite or
+	// refuse it.
+	Guard bool
+	// lines, unless nil, takes all rows of the result, which has none then. MaxRows and
+	// MaxBytes do not bound it.
+	lines *lineFile
+}
+
+// The bounds of a query that sets none.
+const (
+	DefaultMaxRows  = 1_000
+	DefaultMaxBytes = 1 << 20
+	DefaultTimeout  = 30 * time.Second
+)
+
+// The bounds of a batch of rows: their number, and what the largest row may have, in bytes.
+const (
+	batchRows = 1_000
+	maxRow    = 16 << 20
+)
+
+func (q Query) withDefaults() Query {
+	q.MaxRows = cmp.Or(q.MaxRows, DefaultMaxRows)
+	q.MaxBytes = cmp.Or(q.MaxBytes, DefaultMaxBytes)
+	q.Timeout = cmp.Or(q.Timeout, DefaultTimeout)
+	if q.lines != nil {
+		q.MaxRows, q.MaxBytes = batchRows, maxRow
+	}
+	if q.Source == nil {
+		q.Source = tableFiles(q.Tables)
+	}
+	return q
+}
 
 // Query checks a statement and runs it. A wrong statement, and one that needs too much time
 // or memory, is domain.ErrInvalid with a message for people and models. A full queue is
@@ -208,9 +260,9 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 		MaxRows: q.MaxRows, MaxBytes: q.MaxBytes, CPU: q.Timeout * time.Duration(threads),
 	}
 	var each func([]json.RawMessage) error
-	if q.Sink != nil {
-		req.Stream, each = true, q.Sink.Write
-		if err := q.Sink.Reset(); err != nil {
+	if q.lines != nil {
+		req.Stream, each = true, q.lines.write
+		if err := q.lines.reset(); err != nil {
 			return result, true, err
 		}
 	}
@@ -224,8 +276,8 @@ func (w *queryWorker) run(ctx context.Context, q Query, checked sqlcheck.Checked
 	if head.Fault != nil {
 		return result, head.Fault.Kind == sandbox.FaultQuery, head.Fault
 	}
-	if q.Sink != nil {
-		err, rows = q.Sink.Write(rows), nil
+	if q.lines != nil {
+		err, rows = q.lines.write(rows), nil
 	}
 	return domain.QueryResult{Columns: head.Columns, Rows: rows, Truncated: head.Truncated, Total: head.Total, SQL: checked.SQL}, true, err
 }

@@ -6,6 +6,17 @@ import (
 	"parley/internal/domain"
 )
 
+// Source returns the files of named tables, which stay until release.
+type Source interface {
+	// Hold fetches the files that are not here.
+	Hold(ctx context.Context, tables []string) (release func(), err error)
+	// Ready returns the files when all are here. It reports whether they are.
+	Ready(tables []string) (files map[string][]string, release func(), ok bool)
+	// Verify compares the files with the records, after they could not be read. A damaged one
+	// is domain.ErrNotFound.
+	Verify(ctx context.Context, tables []string) error
+}
+
 // objectSource returns the files of datasets from objects.
 type objectSource struct {
 	objects Objects

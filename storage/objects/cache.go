@@ -610,6 +610,18 @@ func (c *Cache) Forget(key string) {
 	}
 }
 
+// Source fetches an object that is read once into dir, and returns its path.
+func (c *Cache) Source(ctx context.Context, key, dir string) (string, error) {
+	local := filepath.Join(dir, "source")
+	return local, Fetch(ctx, c.cfg.Store, key, local)
+}
+
+// Delete removes an object from the store and from the cache.
+func (c *Cache) Delete(ctx context.Context, key string) error {
+	c.Forget(key)
+	return c.cfg.Store.Delete(ctx, key)
+}
+
 // path is where a file is: its key, escaped to one name.
 func (c *Cache) path(key string) string { return filepath.Join(c.cfg.Dir, url.PathEscape(key)) }
 

@@ -546,3 +546,11 @@ func (f *FolderFiles) Put(ctx context.Context, key, path string) error {
 	}
 	return nil
 }
+
+// Source returns the path of an object.
+func (f *FolderFiles) Source(ctx context.Context, key, _ string) (string, error) {
+	return f.folder.Path(ctx, key)
+}
+
+// Delete removes an object, if it exists.
+func (f *FolderFiles) Delete(ctx context.Context, key string) error { return f.folder.Delete(ctx, key) }

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/jobs"
+	"parley/storage/sqlstore"
 )
 
 const (
@@ -41,18 +42,6 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
 
-// Store has the records. Methods with an age delete at most Config.Batch records that are
-// older.
-type Store interface {
-	jobs.Leases
-	TrimEvents(ctx context.Context, age time.Duration) (int, error)
-	DeleteOldRuns(ctx context.Context, age time.Duration) (int, error)
-	DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error)
-	DeleteOldUploads(ctx context.Context, age time.Duration) (int, error)
-	// Reclaim has the database reuse the space of what was removed.
-	Reclaim(ctx context.Context) error
-}
-
 // Cleanup is something else that removes what is no longer needed.
 type Cleanup struct {
 	Name string
@@ -61,9 +50,7 @@ type Cleanup struct {
 
 // Config says what is removed.
 type Config struct {
-	Store Store
-	// Batch is how many records of a kind the store removes at a time.
-	Batch int
+	Store *sqlstore.Store
 	// KeepEvents, KeepRuns and KeepUploads are how long records are kept; 0 is
 	// forever. Ingestions are kept as long as runs.
 	KeepEvents, KeepRuns, KeepUploads time.Duration
@@ -153,7 +140,7 @@ func (r *Retention) apply(ctx context.Context, rule rule) (total int, err error)
 		}
 		total += count
 		r.cfg.OnRemoved(rule.kind, count)
-		if count < r.cfg.Batch {
+		if count < sqlstore.RetentionBatch {
 			return total, nil
 		}
 		select {

@@ -36,7 +36,7 @@ func run(t *testing.T, store *sqlstore.Store, count int, each bool) []*process {
 		p := &process{}
 		all[i] = p
 		r := retention.New(retention.Config{
-			Store: store, Batch: sqlstore.RetentionBatch, KeepRuns: time.Hour, KeepUploads: time.Hour, EachProcess: each,
+			Store: store, KeepRuns: time.Hour, KeepUploads: time.Hour, EachProcess: each,
 			Cleanups: []retention.Cleanup{{Name: "other", Run: func(context.Context) error {
 				p.cleanups.Add(1)
 				worked <- struct{}{}

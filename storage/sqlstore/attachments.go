@@ -81,7 +81,8 @@ VALUES ($1, $2, $3, $4)`, file.Key, id, file.Bytes, file.SHA256)
 	return s.adopt(ctx, tx, file.Key)
 }
 
-// ConversationData implements domain.Attachments.
+// ConversationData returns the datasets of the caller's conversation, of several with one name
+// the last.
 func (s *Store) ConversationData(ctx context.Context, caller domain.Caller, conversationID string) ([]domain.DatasetData, error) {
 	var rows []struct{ Tables jsonText[[]attachedTable] }
 	err := listConversationTables.list(ctx, s, &rows, by(caller, args{"conversation": conversationID}))
@@ -98,20 +99,22 @@ func (s *Store) ConversationData(ctx context.Context, caller domain.Caller, conv
 	return all, nil
 }
 
-// CountAttachments implements domain.Attachments.
+// CountAttachments counts the files of a conversation.
 func (s *Store) CountAttachments(ctx context.Context, caller domain.Caller, conversationID string) (count int, err error) {
 	err = countAttachments.get(ctx, s, &count, by(caller, args{"conversation": conversationID}))
 	return count, wrap("count attachments", err)
 }
 
-// PendingAttachments implements domain.Attachments.
+// PendingAttachments returns the files of a run that have no datasets yet, in order.
 func (s *Store) PendingAttachments(ctx context.Context, caller domain.Caller, runID string) ([]domain.Attachment, error) {
 	var found []domain.Attachment
 	err := listPendingAttachments.list(ctx, s, &found, by(caller, args{"run": runID}))
 	return found, wrap("read attachments", err)
 }
 
-// CommitAttachment implements domain.Attachments. The file itself is not needed any more.
+// CommitAttachment makes the datasets of a file visible, whose files were listed as orphaned
+// before they were written. ErrConflict when it has some, ErrNotFound when it was deleted. The
+// file itself is not needed any more.
 func (s *Store) CommitAttachment(ctx context.Context, caller domain.Caller, id string, datasets []domain.DatasetData) error {
 	return s.inTx(ctx, "commit attachment", func(tx *sqlx.Tx) error {
 		var found struct {
@@ -149,7 +152,7 @@ func (s *Store) CommitAttachment(ctx context.Context, caller domain.Caller, id s
 	})
 }
 
-// OrphanAttachments implements domain.Attachments.
+// OrphanAttachments lists the objects of deleted attachments as orphaned.
 func (s *Store) OrphanAttachments(ctx context.Context) error {
 	for {
 		var keys []string

@@ -13,8 +13,8 @@ import (
 	"parley/storage/sqlstore"
 )
 
-// TestLooseObjectsAreKept while somebody copies objects.
-func TestLooseObjectsAreKept(t *testing.T) {
+// TestOrphanedObjectsAreKept while somebody copies objects.
+func TestOrphanedObjectsAreKept(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		w := newWorld(t, store)

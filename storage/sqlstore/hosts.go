@@ -31,7 +31,9 @@ type claimedRow struct {
 	Takeovers      int
 }
 
-// ClaimRuns implements domain.Hosts.
+// ClaimRuns makes holder the owner of open runs of these agents without a live host, at most
+// limit. A host owns its runs until its lease ends. A run that waits for an answer is claimed
+// when it has waited for inputTimeout.
 func (s *Store) ClaimRuns(ctx context.Context, holder string, agents []string, inputTimeout time.Duration, limit int) ([]domain.ClaimedRun, error) {
 	if len(agents) == 0 {
 		return nil, nil
@@ -124,7 +126,7 @@ func (r claimedRow) claimed(now int64) domain.ClaimedRun {
 	}
 }
 
-// LastEvents implements domain.Hosts.
+// LastEvents returns the numbers of the last events of runs, without runs that do not exist.
 func (s *Store) LastEvents(ctx context.Context, runIDs []string) (map[string]int64, error) {
 	found := make(map[string]int64, len(runIDs))
 	for list := range lists(runIDs) {
@@ -146,8 +148,9 @@ const (
 	listenPing = 10 * time.Second
 )
 
-// Listen implements domain.Hosts. The embedded database has one process, so that there are
-// no notifications.
+// Listen calls changed for runs that other processes change, until ctx ends; an empty id is any
+// run. changed must not block. The embedded database has one process, so that there are no
+// notifications.
 func (s *Store) Listen(ctx context.Context, changed func(runID string)) error {
 	if s.dialect.notify == "" {
 		<-ctx.Done()

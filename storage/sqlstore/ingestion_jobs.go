@@ -60,7 +60,10 @@ type jobRow struct {
 	Options     jsonText[domain.IngestOptions]
 }
 
-// ClaimIngestion implements domain.Ingestions.
+// ClaimIngestion claims a waiting ingestion for the time of the lease: the oldest of the user
+// who has the fewest in progress and, of those, whose last one ended longest ago; or the one
+// with the smallest files. It skips the users in except. ErrNotFound when there is none,
+// ErrConflict when another process was faster.
 func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Duration, smallest bool, except []string) (domain.IngestionJob, error) {
 	query := nextIngestion
 	if smallest {
@@ -121,7 +124,8 @@ WHERE id = $1
 	return job, attempts, err
 }
 
-// RenewIngestion implements domain.Ingestions.
+// RenewIngestion records the progress of a claimed ingestion and renews its lease. ErrConflict
+// when another process claimed it.
 func (s *Store) RenewIngestion(ctx context.Context, job domain.IngestionJob, ttl time.Duration, bytes, rows int64) error {
 	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
 		if err := s.renewLease(ctx, tx, job.Lease, ttl); err != nil {
@@ -135,7 +139,7 @@ WHERE id = $1
 	})
 }
 
-// ReleaseIngestion implements domain.Ingestions.
+// ReleaseIngestion releases a claimed ingestion, so that another process can claim it at once.
 func (s *Store) ReleaseIngestion(ctx context.Context, job domain.IngestionJob) error {
 	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
 		// The lease stays, so that its fence continues to increase.
@@ -150,7 +154,7 @@ WHERE id = $1
 	})
 }
 
-// FailIngestion implements domain.Ingestions.
+// FailIngestion ends a claimed ingestion with an error text for its user.
 func (s *Store) FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error {
 	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
 		if err := deleteLease(ctx, tx, job.Lease); err != nil {

@@ -45,7 +45,10 @@ ORDER BY i.id DESC`)
 	selectIngestion = parse(`SELECT i.dataset_id, i.name, i.mode, i.status, i.options,` + datasetAccess + fromIngestions + ` AND i.id = :id`)
 )
 
-// StartIngestion implements domain.Ingestions.
+// StartIngestion is for the dataset's owner and editors, with files that the caller has
+// uploaded: others are ErrInvalid. Done again it changes nothing; an id that stands for another
+// dataset, mode, options or files is ErrConflict. One too many is ErrTooMany. What is refused
+// changes nothing.
 func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
 	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
 		for name, one := range ingestion.Each(ref.Name) {
@@ -165,7 +168,9 @@ func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion
 	return nil
 }
 
-// Ingestions implements domain.Ingestions.
+// Ingestions lists those of a dataset that the caller may read, newest first, limit that were
+// started before; and more where the last was started in one millisecond with others, so that
+// its time leads on to all that are left.
 func (s *Store) Ingestions(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, before time.Time, limit int) ([]domain.Ingestion, error) {
 	found, err := findDataset(ctx, s, caller, ref)
 	if err != nil {
@@ -229,7 +234,8 @@ type ingestionAccess struct {
 	domain.Access
 }
 
-// RetryIngestion implements domain.Ingestions.
+// RetryIngestion starts a failed ingestion again, as a new one with newID and the same options.
+// The rules are those of StartIngestion.
 func (s *Store) RetryIngestion(ctx context.Context, caller domain.Caller, id, newID string) error {
 	return s.inTx(ctx, "retry ingestion", func(tx *sqlx.Tx) error {
 		found, err := editableIngestion(ctx, tx, caller, id)
@@ -251,7 +257,7 @@ func (s *Store) RetryIngestion(ctx context.Context, caller domain.Caller, id, ne
 	})
 }
 
-// MarkIngestionSeen implements domain.Ingestions.
+// MarkIngestionSeen records that the user has seen the result of an ingestion.
 func (s *Store) MarkIngestionSeen(ctx context.Context, caller domain.Caller, id string) error {
 	return s.inTx(ctx, "mark ingestion seen", func(tx *sqlx.Tx) error {
 		if _, err := editableIngestion(ctx, tx, caller, id); err != nil {

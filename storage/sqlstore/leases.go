@@ -59,7 +59,9 @@ var heldJobs = map[jobs.Kind]struct{ id, find, release string }{
 		`UPDATE push_configs SET holder = '' WHERE NOT ended`},
 }
 
-// ReleaseUnused implements jobs.Hosts. It notifies other processes, which can claim the jobs.
+// ReleaseUnused releases those jobs of a host that it does not use: the response of a claim or
+// a release was lost, or the host stops. It returns their ids. It notifies other processes,
+// which can claim the jobs.
 func (s *Store) ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, used func(id string) bool) (released []string, err error) {
 	held := heldJobs[kind]
 	err = s.inLeaseTx(ctx, "release "+string(kind), func(tx *sqlx.Tx) error {

@@ -66,7 +66,12 @@ func startLog(write func(runs []*runChange)) *eventLog {
 	return l
 }
 
-// Append implements domain.Tasks.
+// Append writes a change and then calls done: with ErrConflict when the change does not follow
+// the last event, with ErrNotFound when the run, its namespace or its conversation was deleted,
+// with ErrMessageSent when the run's message has made a run before. A change after the start of
+// a run records that its agent has started; it may have no events. Changes of one run are
+// written in order; one that follows a failed one fails. Append does not block, and done must
+// not.
 func (s *Store) Append(change domain.TaskChange, done func(error)) {
 	if !s.log.append(appended{change: change, done: done}) {
 		done(fmt.Errorf("append to run: the store is closed: %w", domain.ErrUnavailable))

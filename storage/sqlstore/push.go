@@ -77,7 +77,11 @@ func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Call
 	})
 }
 
-// SavePushConfig implements domain.PushConfigs.
+// SavePushConfig makes a config, from the task on, or replaces the one with its id, which
+// continues at its position. A config is deleted with its run, and with the restricted token that
+// it was made with. A read-only token changes those of runs that were asked with it, and is
+// ErrForbidden for others. ErrInvalid when the run has too many configs, ErrTooMany when the user
+// has.
 func (s *Store) SavePushConfig(ctx context.Context, caller domain.Caller, config domain.PushConfig) error {
 	return s.inPushTx(ctx, "save push config", caller, config.RunID, func(tx *sqlx.Tx) error {
 		return s.savePush(ctx, tx, caller, config, domain.PushFromTask)
@@ -135,7 +139,7 @@ func checkPushes(count int) error {
 	return domain.Errorf(domain.ErrTooMany, "you have %d push notification configs; delete some, or try again when their tasks have ended", count)
 }
 
-// PushConfigs implements domain.PushConfigs.
+// PushConfigs lists the push configs of a run, the oldest first.
 func (s *Store) PushConfigs(ctx context.Context, caller domain.Caller, runID string) ([]domain.PushConfig, error) {
 	var mayChange bool
 	var rows []pushRow
@@ -155,7 +159,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller domain.Caller, runID str
 	return configs, nil
 }
 
-// DeletePushConfig implements domain.PushConfigs.
+// DeletePushConfig deletes a config, if there is one.
 func (s *Store) DeletePushConfig(ctx context.Context, caller domain.Caller, runID, id string) error {
 	return s.inPushTx(ctx, "delete push config", caller, runID, func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `DELETE FROM push_configs WHERE run_id = $1 AND id = $2`, runID, id)
@@ -231,13 +235,14 @@ func (r claimedPushRow) push(now int64) (domain.Push, error) {
 	return push, err
 }
 
-// OpenPushes implements domain.PushOutbox.
+// OpenPushes reports whether any config may have something to send, now or later.
 func (s *Store) OpenPushes(ctx context.Context) (open bool, err error) {
 	err = s.GetContext(ctx, &open, `SELECT EXISTS (SELECT 1 FROM push_configs WHERE NOT ended)`)
 	return open, wrap("look for push configs", err)
 }
 
-// DuePushes implements domain.PushOutbox.
+// DuePushes lists configs that a host could send, of some runs or, with none, of all; at most
+// limit. They alternate between owners and receivers, so that none hides another.
 func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, limit int) (due []domain.DuePush, err error) {
 	a := args{"now": s.millis(), "holder": holder}
 	if len(runIDs) == 0 {
@@ -259,7 +264,8 @@ func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, l
 	return due[:min(len(due), limit)], wrap("find what to push", err)
 }
 
-// ClaimPushes implements domain.PushOutbox.
+// ClaimPushes makes a host the holder of configs, without those that another host was faster to
+// claim.
 func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) ([]domain.Push, error) {
 	return claimEach(ctx, s, "claim pushes", func(*sqlx.Tx) ([]domain.DuePush, error) { return due, nil },
 		func(tx *sqlx.Tx, push domain.DuePush) (domain.Push, error) {
@@ -277,7 +283,8 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.Due
 		})
 }
 
-// AdvancePush implements domain.PushOutbox.
+// AdvancePush says that a holder's events up to a position were received. ErrConflict when the
+// config is not the holder's any more.
 func (s *Store) AdvancePush(ctx context.Context, holder string, push domain.Push, position int64) error {
 	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
 		return orConflict(execOne(ctx, tx, `
@@ -286,7 +293,7 @@ SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.
 	})
 }
 
-// ReleasePush implements domain.PushOutbox.
+// ReleasePush records the result, and releases it. ErrConflict as for AdvancePush.
 func (s *Store) ReleasePush(ctx context.Context, holder string, push domain.Push, result domain.PushResult) error {
 	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
 		now, due := s.now(), int64(0)

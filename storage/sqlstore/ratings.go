@@ -25,7 +25,10 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 	score_day = CASE WHEN excluded.score_day = '' THEN ratings.score_day ELSE excluded.score_day END`)
 )
 
-// AcquireRating implements domain.Ratings. The holder of the lease is the days, separated by
+// AcquireRating acquires the lease to rate a run. Its day is among the former days of later
+// leases, unless a rating is saved, since the tracing store may have a score.
+// ErrRunNotCompleted when the run is not completed, ErrConflict while another caller has the
+// lease. today is "" without a tracing store. The holder of the lease is the days, separated by
 // blanks, under which the tracing store may have a rating that is not recorded: it outlives an
 // expired lease. They are written before anything is sent there.
 func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (lease domain.RatingLease, err error) {
@@ -62,7 +65,9 @@ func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, 
 	return lease, err
 }
 
-// SaveRating implements domain.Ratings.
+// SaveRating records a rating, in place of an earlier one, and ends the lease. ErrConflict when
+// the lease has expired. A rating without a score leaves the record of an earlier score as it
+// is.
 func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease domain.RatingLease, rating domain.Rating) error {
 	return s.inTx(ctx, "save rating", func(tx *sqlx.Tx) error {
 		if err := deleteLease(ctx, tx, lease.Lease); err != nil {
@@ -78,7 +83,7 @@ func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease doma
 	})
 }
 
-// Rating implements domain.Ratings.
+// Rating returns the rating of a run; ErrNotFound when it has none.
 func (s *Store) Rating(ctx context.Context, caller domain.Caller, runID string) (domain.Rating, error) {
 	rating, err := readRating(ctx, s, caller, runID)
 	return rating, wrap("read rating", err)

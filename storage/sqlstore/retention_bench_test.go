@@ -25,7 +25,7 @@ const (
 // BenchmarkRetention keeps a week of runs, of ten events each, trims what is older
 // than a day and deletes what is older than three, while runs are asked. It shows how
 // long batches held the database, how long the runs that were asked took to be written (p99) with
-// the janitor at work and without, and how long reads take, of what they take in
+// retention at work and without, and how long reads take, of what they take in
 // a store that has one user: full, and when all is done. Users have ten runs each.
 // Run it with -benchtime 1x.
 func BenchmarkRetention(b *testing.B) {
@@ -44,13 +44,13 @@ func benchmarkRetention(b *testing.B, config func(b *testing.B) sqlstore.Config,
 		compare(b, "full", empty, full)
 		b.ReportMetric(benchtest.Millis(full.asking(1000, nil)), "asked-alone-ms")
 		done := make(chan struct{})
-		var janitor sync.WaitGroup
-		janitor.Go(func() {
+		var cleanup sync.WaitGroup
+		cleanup.Go(func() {
 			defer close(done)
 			full.retain(b)
 		})
 		b.ReportMetric(benchtest.Millis(full.asking(0, done)), "asked-ms")
-		janitor.Wait()
+		cleanup.Wait()
 		compare(b, "trimmed", empty, full)
 	}
 }
@@ -124,7 +124,7 @@ func (f bench) retain(b *testing.B) {
 			}
 			removed += count
 			took = append(took, time.Since(began))
-			time.Sleep(time.Since(began)) // as the janitor does
+			time.Sleep(time.Since(began)) // as retention does
 		}
 	}
 	began := time.Now()

@@ -119,7 +119,8 @@ SELECT EXISTS (
 		AND ` + ownRun + `)`)
 )
 
-// WaitingRuns implements domain.Tasks.
+// WaitingRuns returns the ids of runs in a conversation that wait for an answer, at most two;
+// or only that of the run that a message has answered.
 func (s *Store) WaitingRuns(ctx context.Context, caller domain.Caller, agent, conversationID, message string) ([]string, error) {
 	var found []struct {
 		ID       string
@@ -136,7 +137,9 @@ func (s *Store) WaitingRuns(ctx context.Context, caller domain.Caller, agent, co
 	return ids, wrap("find waiting runs", err)
 }
 
-// ConversationNamespace implements domain.Tasks.
+// ConversationNamespace returns the namespace that the last run of a conversation asked;
+// ErrNotFound when there is none, ErrInvalid when the caller may not read it any more. It is
+// zero in a conversation that has attachments alone.
 func (s *Store) ConversationNamespace(ctx context.Context, caller domain.Caller, conversationID string) (domain.NamespaceRef, error) {
 	var ref domain.NamespaceRef
 	a := by(caller, args{"conversation": conversationID})
@@ -159,7 +162,8 @@ func (s *Store) ConversationNamespace(ctx context.Context, caller domain.Caller,
 	return ref, wrap("find the namespace of a conversation", err)
 }
 
-// ResumeRun implements domain.Hosts.
+// ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it no
+// longer waits after that event.
 func (s *Store) ResumeRun(ctx context.Context, holder string, answered domain.AnsweredRun) (run domain.ClaimedRun, err error) {
 	err = s.inLeaseTx(ctx, "resume run", func(tx *sqlx.Tx) error {
 		n, err := exec(ctx, tx, `

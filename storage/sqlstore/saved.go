@@ -26,7 +26,8 @@ func (r savedQueryRow) query() domain.SavedQuery {
 	return r.SavedQuery
 }
 
-// SavedQueries implements domain.SavedQueries.
+// SavedQueries lists the saved queries of a kind, oldest first, and what the caller may do to the
+// namespace. Who may read only some datasets sees the queries that read no others.
 func (s *Store) SavedQueries(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind) ([]domain.SavedQuery, domain.Access, error) {
 	return s.savedQueries(ctx, caller, in, kind, "")
 }
@@ -69,7 +70,8 @@ func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID 
 	}, nil
 }
 
-// VerifiedQuery implements domain.SavedQueries.
+// VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is
+// none in the caller's list.
 func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
 	found, _, err := s.savedQueries(ctx, caller, in, domain.VerifiedQuery, ` AND q.question_key = $3`, domain.QuestionKey(question))
 	if err != nil {
@@ -81,8 +83,8 @@ func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in doma
 	return found[0].Query, nil
 }
 
-// SaveQuery implements domain.SavedQueries. A verified query replaces that of the same
-// question.
+// SaveQuery is for the owner and editors of the namespace. ErrTooMany beyond the limit. A
+// verified query replaces that of the same question.
 func (s *Store) SaveQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, query domain.SavedQuery) error {
 	return s.inOwnerTx(ctx, "save query", in.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
@@ -114,7 +116,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 	})
 }
 
-// DeleteSavedQuery implements domain.SavedQueries.
+// DeleteSavedQuery is for the owner and editors of the namespace.
 func (s *Store) DeleteSavedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, id string) error {
 	return s.inOwnerTx(ctx, "delete saved query", in.Owner, func(tx *sqlx.Tx) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))

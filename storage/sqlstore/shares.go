@@ -196,7 +196,9 @@ type shareRow struct {
 	Datasets jsonText[[]string]
 }
 
-// SharableRun implements domain.RunShares.
+// SharableRun returns the namespace of a run that the caller may share. ErrInvalid for one that
+// cannot be shared: it is not about a namespace, or follows other runs or attachments, whose
+// contents it may repeat.
 func (s *Store) SharableRun(ctx context.Context, caller domain.Caller, runID string) (domain.NamespaceRef, error) {
 	run, err := sharable(ctx, s, caller, runID)
 	return run.NamespaceRef, wrap("find run to share", err)
@@ -218,7 +220,8 @@ func sharable(ctx context.Context, q queryer, caller domain.Caller, runID string
 	return run, nil
 }
 
-// ShareRun implements domain.RunShares.
+// ShareRun shares a run of the caller's that read and named the datasets with these ids, and
+// returns the id of the link. A run has one link.
 func (s *Store) ShareRun(ctx context.Context, caller domain.Caller, runID string, read, named []string) (id string, err error) {
 	datasets := slices.Concat(read, named)
 	err = s.inTx(ctx, "share run", func(tx *sqlx.Tx) error {
@@ -257,13 +260,13 @@ ON CONFLICT (run_id) DO UPDATE SET datasets = excluded.datasets`, domain.NewID()
 	return id, err
 }
 
-// RunShare implements domain.RunShares.
+// RunShare returns the id of the link to a run of the caller's, "" for none.
 func (s *Store) RunShare(ctx context.Context, caller domain.Caller, runID string) (id string, err error) {
 	err = selectShareID.get(ctx, s, &id, by(caller, args{"run": runID}))
 	return id, wrap("find share of run", err)
 }
 
-// EndRunShare implements domain.RunShares.
+// EndRunShare ends the link; ErrNotFound when there is none.
 func (s *Store) EndRunShare(ctx context.Context, caller domain.Caller, runID string) error {
 	return s.inTx(ctx, "end share of run", func(tx *sqlx.Tx) error {
 		var share shareRow
@@ -298,7 +301,8 @@ func (s *Store) sharedRun(ctx context.Context, caller domain.Caller, id string) 
 	return row, err
 }
 
-// SharedRun implements domain.RunShares.
+// SharedRun returns a run by its link. ErrNotFound to those who may not read, now, all datasets
+// that it read and that its texts name.
 func (s *Store) SharedRun(ctx context.Context, caller domain.Caller, id string) (domain.SharedRun, error) {
 	row, err := s.sharedRun(ctx, caller, id)
 	return domain.SharedRun{
@@ -307,7 +311,7 @@ func (s *Store) SharedRun(ctx context.Context, caller domain.Caller, id string) 
 	}, err
 }
 
-// SharedResult implements domain.RunShares.
+// SharedResult returns the result of a shared run, a JSON document.
 func (s *Store) SharedResult(ctx context.Context, caller domain.Caller, id string) (json.RawMessage, error) {
 	row, err := s.sharedRun(ctx, caller, id)
 	if err != nil {

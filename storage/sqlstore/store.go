@@ -2,7 +2,7 @@
 // statements and the same schema; dialect.go has the differences.
 //
 // The WHERE of the statement that reads a row decides who may see it: access.go. Package
-// storage defines the records and their rules.
+// domain defines the records and their rules.
 package sqlstore
 
 import (
@@ -18,7 +18,6 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/internal/domain"
-	"parley/internal/jobs"
 )
 
 const (
@@ -43,7 +42,8 @@ type Config struct {
 	Observer Observer
 }
 
-// Store has the records in a database.
+// Store has the records in a database. Its methods check what their caller may do: what the
+// caller may not see is ErrNotFound.
 type Store struct {
 	dialect dialect
 	read    *sqlx.DB
@@ -74,21 +74,6 @@ type Store struct {
 	file    os.FileInfo
 	closing func() error
 }
-
-var (
-	_ domain.Tasks        = (*Store)(nil)
-	_ domain.Hosts        = (*Store)(nil)
-	_ domain.PushConfigs  = (*Store)(nil)
-	_ domain.PushOutbox   = (*Store)(nil)
-	_ domain.Ratings      = (*Store)(nil)
-	_ domain.Uploads      = (*Store)(nil)
-	_ domain.Ingestions   = (*Store)(nil)
-	_ domain.Lake         = (*Store)(nil)
-	_ domain.Attachments  = (*Store)(nil)
-	_ jobs.Hosts          = (*Store)(nil)
-	_ domain.SavedQueries = (*Store)(nil)
-	_ domain.RunShares    = (*Store)(nil)
-)
 
 // Open connects to the database. It does not check the schema: see Migrate.
 func Open(ctx context.Context, cfg Config) (*Store, error) {

@@ -101,7 +101,10 @@ func newLimited(query string) limited {
 	return all
 }
 
-// ResolveRun implements domain.Tasks.
+// ResolveRun finds where to create a run and sets it in the question: in a namespace that the
+// caller may read, if it names one, and in a conversation, or a new one if its id is "". A
+// conversation that the caller's token does not cover is ErrNoConversation; one that does not
+// exist is no error.
 func (s *Store) ResolveRun(ctx context.Context, request *domain.Question) error {
 	caller := request.Caller
 	var found struct {
@@ -129,7 +132,8 @@ func (s *Store) ResolveRun(ctx context.Context, request *domain.Question) error 
 	return nil
 }
 
-// SentRun implements domain.Tasks.
+// SentRun returns the id of the run that a message of the caller has made or answered, and the
+// digest of the one that made it.
 func (s *Store) SentRun(ctx context.Context, caller domain.Caller, agent, key string) (runID, digest string, err error) {
 	var found struct{ ID, Digest string }
 	err = selectSentRun.get(ctx, s, &found, by(caller, args{"agent": agent, "message": key, "since": s.messagesSince()}))
@@ -162,7 +166,7 @@ func (r eventRow) event() domain.Event {
 	return r.Event
 }
 
-// Task implements domain.Tasks.
+// Task returns the task of one of the caller's runs by an agent; "" for any.
 func (s *Store) Task(ctx context.Context, caller domain.Caller, agent, runID string, artifacts bool) (domain.Task, error) {
 	var row taskRow
 	err := selectTask.get(ctx, s, &row, by(caller, args{"run": runID, "agent": agent}))
@@ -180,7 +184,8 @@ func (s *Store) Task(ctx context.Context, caller domain.Caller, agent, runID str
 	return task, nil
 }
 
-// ArtifactBytes implements domain.Tasks.
+// ArtifactBytes returns the size of the artifacts of one of the caller's runs; 0 when there is
+// no such run.
 func (s *Store) ArtifactBytes(ctx context.Context, caller domain.Caller, runID string) (int, error) {
 	var bytes int
 	err := selectArtifactBytes.get(ctx, s, &bytes, by(caller, args{"run": runID}))
@@ -203,7 +208,8 @@ ORDER BY e.number`, runID, last)
 	return each(rows, eventRow.event), nil
 }
 
-// Tasks implements domain.Tasks.
+// Tasks lists the caller's tasks, the last changed first. total ignores the limit and the
+// cursor.
 func (s *Store) Tasks(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) ([]domain.Task, int, error) {
 	query, a := listTasks(caller, filter)
 	var total int
@@ -220,7 +226,7 @@ func (s *Store) Tasks(ctx context.Context, caller domain.Caller, filter domain.T
 	return tasks, total, wrap("list tasks", err)
 }
 
-// TaskSizes implements domain.Tasks.
+// TaskSizes returns the sizes of the snapshots that Tasks would return, in bytes.
 func (s *Store) TaskSizes(ctx context.Context, caller domain.Caller, filter domain.TaskFilter) ([]int, error) {
 	query, a := listTasks(caller, filter)
 	var sizes []int
@@ -267,7 +273,8 @@ func (s *Store) someRows(ctx context.Context, limit int, query limited, a args, 
 	})
 }
 
-// Events implements domain.Tasks.
+// Events returns the next events of a run after a number, in order; none when there are none
+// yet.
 func (s *Store) Events(ctx context.Context, caller domain.Caller, runID string, after int64) ([]domain.Event, error) {
 	var events []domain.Event
 	size := 0
@@ -287,7 +294,7 @@ func (s *Store) Events(ctx context.Context, caller domain.Caller, runID string, 
 	return events, wrap("read events", err)
 }
 
-// EventBytes implements domain.Tasks.
+// EventBytes returns the size of what Events would return; 0 for none.
 func (s *Store) EventBytes(ctx context.Context, caller domain.Caller, runID string, after int64) (bytes int, err error) {
 	err = s.eachRow(ctx, listEventBytes, by(caller, args{"run": runID, "after": after}), func(rows *sqlx.Rows) error {
 		if bytes > eventPageBytes {
@@ -301,7 +308,8 @@ func (s *Store) EventBytes(ctx context.Context, caller domain.Caller, runID stri
 	return bytes, wrap("measure events", err)
 }
 
-// RecentTurns implements domain.Tasks.
+// RecentTurns returns the last completed turns of a conversation, at most limit, latest first,
+// without large results, as Conversation does. None when there is no such conversation.
 func (s *Store) RecentTurns(ctx context.Context, caller domain.Caller, conversationID string, limit int) ([]domain.Run, error) {
 	var turns []domain.Run
 	err := s.someRows(ctx, limit, listRecentTurns, by(caller, args{"conversation": conversationID}), func(rows *sqlx.Rows) error {

@@ -52,7 +52,8 @@ var (
 	touchUpload      = parse(`UPDATE upload_sessions AS u SET updated_at = :now WHERE u.id = :session AND ` + ownUpload + ` RETURNING status`)
 )
 
-// MayUpload implements domain.Uploads.
+// MayUpload is ErrTooMany for so many files that the caller would be uploading more than
+// MaxOpenUploads, and ErrForbidden for a read-only token.
 func (s *Store) MayUpload(ctx context.Context, caller domain.Caller, files int) error {
 	err := mayUpload(ctx, s, caller, files)
 	return wrap("count uploads", err)
@@ -73,7 +74,7 @@ func mayUpload(ctx context.Context, q queryer, caller domain.Caller, files int) 
 	return nil
 }
 
-// CreateUploadSession implements domain.Uploads.
+// CreateUploadSession begins a session, by the rule of MayUpload.
 func (s *Store) CreateUploadSession(ctx context.Context, caller domain.Caller, session domain.UploadSession) error {
 	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *sqlx.Tx) error {
 		if err := mayUpload(ctx, tx, caller, len(session.Files)); err != nil {
@@ -100,7 +101,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 	})
 }
 
-// UploadSession implements domain.Uploads.
+// UploadSession returns a session of the caller. A restricted token sees those that were
+// prepared with it.
 func (s *Store) UploadSession(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	session, err := readUploadSession(ctx, s, caller, id)
 	return session, wrap("read upload session", err)
@@ -114,7 +116,8 @@ func readUploadSession(ctx context.Context, q queryer, caller domain.Caller, id 
 	return sessionOf(rows)
 }
 
-// DatasetUpload implements domain.Uploads.
+// DatasetUpload finds the file that was prepared for a dataset, by its object key. One that was
+// prepared for another dataset, or for none, is ErrInvalid.
 func (s *Store) DatasetUpload(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, key string) (domain.IngestFile, error) {
 	var row struct {
 		SessionID string
@@ -153,7 +156,8 @@ func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller domai
 	return status, err
 }
 
-// CompleteUploadFile implements domain.Uploads.
+// CompleteUploadFile marks a file completed, and its session with the last one, and returns the
+// session. A file that is completed stays so; an aborted one is ErrInvalid.
 func (s *Store) CompleteUploadFile(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadSession, error) {
 	var session domain.UploadSession
 	var status domain.UploadStatus
@@ -189,7 +193,8 @@ WHERE id = $1
 	return session, err
 }
 
-// AbortUploadSession implements domain.Uploads.
+// AbortUploadSession ends a session, and the files in it that are not completed, and returns it.
+// It can be done again; a completed session is ErrInvalid.
 func (s *Store) AbortUploadSession(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	var session domain.UploadSession
 	var files int64
@@ -223,7 +228,8 @@ func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err 
 	return files, err
 }
 
-// AbortStaleUploads implements domain.Uploads.
+// AbortStaleUploads ends at most limit sessions of all users that have been preparing for that
+// long, and returns them.
 func (s *Store) AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]domain.UploadSession, error) {
 	var stale []domain.UploadSession
 	var aborted int64

@@ -10,6 +10,7 @@ import (
 	"parley/internal/domain"
 	"parley/internal/jobs"
 	"parley/internal/retry"
+	"parley/storage/sqlstore"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 
 // FeedbackConfig is the configuration of Feedback.
 type FeedbackConfig struct {
-	Records domain.Ratings
+	Records *sqlstore.Store
 	// Langfuse stores scores; nil for ratings in the records alone.
 	Langfuse *Langfuse
 	Log      *slog.Logger

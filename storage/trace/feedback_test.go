@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -213,7 +215,7 @@ func TestRateFails(t *testing.T) {
 	}
 }
 
-func (r *rater) feedback(records domain.Ratings, timeout time.Duration, now func() time.Time) *trace.Feedback {
+func (r *rater) feedback(records *sqlstore.Store, timeout time.Duration, now func() time.Time) *trace.Feedback {
 	return trace.NewFeedback(trace.FeedbackConfig{
 		Records: records, Log: slog.New(slog.DiscardHandler), Now: now,
 		Langfuse: trace.NewLangfuse(trace.LangfuseConfig{
@@ -272,7 +274,13 @@ func TestRateWithoutItsClient(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		r := newRater(t, store, time.Minute)
 		ctx, cancel := context.WithCancel(t.Context())
-		feedback := r.feedback(leaving{store, cancel}, time.Minute, r.now)
+		leaving := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+			cancel() // it has the lease
+			r.ServeHTTP(w, request)
+		}))
+		defer leaving.Close()
+		r.URL = leaving.URL
+		feedback := r.feedback(store, time.Minute, r.now)
 		if err := feedback.Rate(ctx, alice, domain.Rating{RunID: r.run, Comment: "bye"}); err != nil {
 			t.Fatal(err)
 		}
@@ -280,15 +288,4 @@ func TestRateWithoutItsClient(t *testing.T) {
 			t.Errorf("got %+v", rating)
 		}
 	})
-}
-
-// leaving is a store whose client goes once it has the lease.
-type leaving struct {
-	domain.Ratings
-	cancel context.CancelFunc
-}
-
-func (l leaving) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (domain.RatingLease, error) {
-	defer l.cancel()
-	return l.Ratings.AcquireRating(ctx, caller, runID, today, ttl)
 }

@@ -7,34 +7,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
 	"parley/internal/domain"
+	"parley/storage/objects"
+	"parley/storage/sqlstore"
 )
 
 // staleBatch is how many stale sessions are aborted at a time.
 const staleBatch = 100
 
-// Objects stores the bytes: see objects.Store for the methods.
-type Objects interface {
-	Begin(ctx context.Context, key string) (domain.ObjectUpload, error)
-	PartURL(ctx context.Context, user string, upload domain.ObjectUpload, number int, size int64, ttl time.Duration) (string, error)
-	Stored(ctx context.Context, upload domain.ObjectUpload, plan domain.PartPlan) ([]domain.SentPart, error)
-	Complete(ctx context.Context, upload domain.ObjectUpload, plan domain.PartPlan, parts []domain.SentPart) error
-	Abort(ctx context.Context, upload domain.ObjectUpload) error
-	Open(ctx context.Context, key string) (body io.ReadCloser, size int64, err error)
-	Delete(ctx context.Context, key string) error
-	Sweep(ctx context.Context, before time.Time) (int, error)
-	Bucket() string
-	Name(key string) string
-}
-
 // Config is the configuration of Sessions.
 type Config struct {
-	Records domain.Uploads
-	Objects Objects
+	Records *sqlstore.Store
+	Objects objects.Store
 	Log     *slog.Logger
 	// PartSize is the size of all parts but the last.
 	PartSize int64

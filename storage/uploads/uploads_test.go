@@ -11,17 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"parley/internal/domain"
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/storage/objects"
 	"parley/storage/uploads"
 )
-
-// nothingStale is for records in which every session is young.
-type nothingStale struct{ domain.Uploads }
-
-func (nothingStale) AbortStaleUploads(context.Context, time.Duration, int) ([]domain.UploadSession, error) {
-	return nil, nil
-}
 
 // sendPart opens a folder of objects, and sends it one part of an upload.
 func sendPart(t *testing.T, dir string) *objects.Folder {
@@ -82,7 +75,7 @@ func TestSweepByClocks(t *testing.T) {
 				}
 			}
 			sessions := uploads.New(uploads.Config{
-				Records: nothingStale{}, Objects: folder, Stale: day, Now: func() time.Time { return time.Now().Add(test.records) },
+				Records: sqlstoretest.SQLite(t), Objects: folder, Stale: day, Now: func() time.Time { return time.Now().Add(test.records) },
 			})
 			if err := sessions.AbortStale(t.Context()); err != nil {
 				t.Fatal(err)

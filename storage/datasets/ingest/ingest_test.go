@@ -41,8 +41,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// lake is a folder and an engine for one test.
-type lake struct {
+// setting is a folder and an engine for one test.
+type setting struct {
 	t   testing.TB
 	db  *sql.DB
 	dir string
@@ -66,7 +66,7 @@ func skipRaced(t *testing.T) {
 	}
 }
 
-func setup(t testing.TB) *lake {
+func setup(t testing.TB) *setting {
 	t.Helper()
 	db, err := sql.Open("duckdb", "?memory_limit=800MB&threads=2")
 	if err != nil {
@@ -76,11 +76,11 @@ func setup(t testing.TB) *lake {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	return &lake{t: t, db: db, dir: t.TempDir()}
+	return &setting{t: t, db: db, dir: t.TempDir()}
 }
 
 // file writes a source.
-func (l *lake) file(name, content string) ingest.Source {
+func (l *setting) file(name, content string) ingest.Source {
 	l.t.Helper()
 	path := filepath.Join(l.dir, "source-"+strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`*?[/\`, r) {
@@ -95,12 +95,12 @@ func (l *lake) file(name, content string) ingest.Source {
 }
 
 // folder names an output folder that does not exist yet.
-func (l *lake) folder() string {
+func (l *setting) folder() string {
 	l.out++
 	return filepath.Join(l.dir, "out", strconv.Itoa(l.out))
 }
 
-func (l *lake) run(job ingest.Job) (ingest.Result, error) {
+func (l *setting) run(job ingest.Job) (ingest.Result, error) {
 	if job.OutDir == "" {
 		job.OutDir = l.folder()
 	}
@@ -112,7 +112,7 @@ func (l *lake) run(job ingest.Job) (ingest.Result, error) {
 	return result, err
 }
 
-func (l *lake) mustRun(job ingest.Job) ingest.Result {
+func (l *setting) mustRun(job ingest.Job) ingest.Result {
 	l.t.Helper()
 	result, err := l.run(job)
 	if err != nil {
@@ -122,7 +122,7 @@ func (l *lake) mustRun(job ingest.Job) ingest.Result {
 }
 
 // rows reads a dataset back as the JSON of its rows, one a line.
-func (l *lake) rows(columns []domain.Column, results ...ingest.Result) string {
+func (l *setting) rows(columns []domain.Column, results ...ingest.Result) string {
 	l.t.Helper()
 	var files []string
 	for _, r := range results {
@@ -134,7 +134,7 @@ func (l *lake) rows(columns []domain.Column, results ...ingest.Result) string {
 }
 
 // reads checks what becomes of a file: the types of its columns and its rows.
-func (l *lake) reads(name, content, wantTypes, wantRows string) {
+func (l *setting) reads(name, content, wantTypes, wantRows string) {
 	l.t.Helper()
 	result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file(name, content)}})
 	if got := types(result.Columns); got != wantTypes {
@@ -145,7 +145,7 @@ func (l *lake) reads(name, content, wantTypes, wantRows string) {
 	}
 }
 
-func (l *lake) query(query string) string {
+func (l *setting) query(query string) string {
 	l.t.Helper()
 	rows, err := l.db.Query("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (" + query + ")")
 	if err != nil {
@@ -201,7 +201,7 @@ func mustJSON(t testing.TB, v any) string {
 	return string(out)
 }
 
-func (l *lake) exec(statement string) {
+func (l *setting) exec(statement string) {
 	l.t.Helper()
 	if _, err := l.db.Exec(statement); err != nil {
 		l.t.Fatalf("%s: %v", statement, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // readsPart checks what becomes of a part of a file.
-func (l *lake) readsPart(source ingest.Source, sheet, wantTypes, wantRows string) ingest.Result {
+func (l *setting) readsPart(source ingest.Source, sheet, wantTypes, wantRows string) ingest.Result {
 	l.t.Helper()
 	result := l.mustRun(ingest.Job{Sources: []ingest.Source{source}, Options: domain.IngestOptions{Sheet: sheet}})
 	if got := types(result.Columns); got != wantTypes {
@@ -23,7 +23,7 @@ func (l *lake) readsPart(source ingest.Source, sheet, wantTypes, wantRows string
 }
 
 // parts lists the parts of a source.
-func (l *lake) parts(source ingest.Source) string {
+func (l *setting) parts(source ingest.Source) string {
 	l.t.Helper()
 	names, err := ingest.Parts(context.Background(), source, l.t.TempDir())
 	if err != nil {
@@ -33,7 +33,7 @@ func (l *lake) parts(source ingest.Source) string {
 }
 
 // refuses checks the message for a file that is refused.
-func (l *lake) refuses(source ingest.Source, options domain.IngestOptions, want string) {
+func (l *setting) refuses(source ingest.Source, options domain.IngestOptions, want string) {
 	l.t.Helper()
 	_, err := l.run(ingest.Job{Sources: []ingest.Source{source}, Options: options})
 	if got := refusal(l.t, err); got != want {

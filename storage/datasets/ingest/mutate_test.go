@@ -146,7 +146,7 @@ func readMutations(t *testing.T, name, sample string, count int) {
 }
 
 // readsOrRefuses checks that a part of a file is read or refused.
-func (l *lake) readsOrRefuses(i int, source ingest.Source) (read bool) {
+func (l *setting) readsOrRefuses(i int, source ingest.Source) (read bool) {
 	l.t.Helper()
 	var refusal *domain.Error
 	work := filepath.Join(l.dir, "parts")

@@ -9,7 +9,7 @@ import (
 )
 
 // parquet writes a Parquet file of a query.
-func (l *lake) parquet(name, query string) ingest.Source {
+func (l *setting) parquet(name, query string) ingest.Source {
 	l.t.Helper()
 	path := filepath.Join(l.dir, name)
 	l.exec("COPY (" + query + ") TO '" + path + "' (FORMAT parquet)")

@@ -20,7 +20,7 @@ import (
 	"parley/storage/datasets/ingest"
 )
 
-func (l *lake) profile(result ingest.Result) domain.Profile {
+func (l *setting) profile(result ingest.Result) domain.Profile {
 	l.t.Helper()
 	profile, err := ingest.Profile(l.t.Context(), l.db, result.Files, result.Columns)
 	if err != nil {

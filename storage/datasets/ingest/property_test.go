@@ -91,7 +91,7 @@ func TestCSVRoundTrip(t *testing.T) {
 }
 
 // compare reads a result back beside the text it came from.
-func (l *lake) compare(seed uint64, result ingest.Result, rows [][]string) {
+func (l *setting) compare(seed uint64, result ingest.Result, rows [][]string) {
 	l.t.Helper()
 	got, err := l.db.Query("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM (" + ingest.Query([]string{result.Files[0].Path}, result.Columns) + ")")
 	if err != nil {
@@ -121,7 +121,7 @@ func (l *lake) compare(seed uint64, result ingest.Result, rows [][]string) {
 }
 
 // cast has DuckDB read a text as a type and write it again.
-func (l *lake) cast(text, typ string) (out sql.NullString) {
+func (l *setting) cast(text, typ string) (out sql.NullString) {
 	l.t.Helper()
 	if strings.Trim(text, " ") == "" || typ == "NULL" || slices.Contains([]string{"null", "NULL", `\N`}, text) && typ != "VARCHAR" {
 		return out

@@ -95,7 +95,7 @@ func TestOneOddValue(t *testing.T) {
 }
 
 // seekOdd proves that every value of a mixed file is where it was.
-func (l *lake) seekOdd(result ingest.Result, n int, at func(i int) int) {
+func (l *setting) seekOdd(result ingest.Result, n int, at func(i int) int) {
 	l.t.Helper()
 	var exprs, want []string
 	for i, m := range mixtures {

@@ -128,9 +128,9 @@ func events(t *testing.T, stream string) (data []string) {
 	return data
 }
 
-// TestOneJanitor starts three servers on one database in which much is old. One
+// TestOneProcessCleansUp starts three servers on one database in which much is old. One
 // of them removes it, and the others leave it at that.
-func TestOneJanitor(t *testing.T) {
+func TestOneProcessCleansUp(t *testing.T) {
 	t.Parallel()
 	f := e2etest.StartFleet(t, 3, "--keep-events", "30d")
 	c := e2etest.Client{Process: f.Now[0].Load(), Token: f.Token}

@@ -52,7 +52,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	hosted := hostedAgent{s.version, s.models, agents.NewExamples(work, s.store)}
+	hosted := hostedAgent{s.version, s.models, agents.NewExamples(work, s.store.Datasets)}
 	namespaces := &agents.Namespaces{Datasets: s.store.DescribedDatasets, Profiles: s.store, Fit: reader.Fit}
 	host := a2aserver.New(a2aserver.Config{
 		Log: s.store,

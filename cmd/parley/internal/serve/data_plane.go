@@ -69,7 +69,7 @@ func (s *server) openDataPlane(ctx context.Context) (*dataPlane, error) {
 func (s *server) openDatasets(files *objectStore, pool *datasets.Pool, ingester *datasets.Ingester) (*datasets.Datasets, error) {
 	datasets, err := datasets.NewDatasets(datasets.Config{
 		Records:    s.store,
-		Objects:    files,
+		Objects:    files.files,
 		Pool:       pool,
 		Ingester:   ingester,
 		Dir:        filepath.Join(s.Data, datadir.WorkDir),

@@ -10,18 +10,12 @@ import (
 
 	"parley/internal/domain"
 	"parley/llm"
-	"parley/rest"
 	"parley/storage/datasets"
 )
 
-// describer describes rows with the configured models.
-type describer struct{ models *llm.Models }
-
-var _ rest.Describer = describer{}
-
-// Describe implements rest.Describer.
-func (d describer) Describe(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
-	jobs, err := d.models.Jobs(provider, model)
+// describe describes rows with the configured models.
+func (s *server) describe(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error) {
+	jobs, err := s.models.Jobs(provider, model)
 	if err != nil {
 		return domain.Definition{}, fmt.Errorf("choose a model: %w", err)
 	}
@@ -47,12 +41,12 @@ func (d describer) Describe(ctx context.Context, sample []json.RawMessage, curre
 	return definition, nil
 }
 
-// CheckModel implements rest.Describer.
-func (d describer) CheckModel(provider, model string) (wrong []domain.FieldError) {
-	if _, err := d.models.Jobs(provider, model); err == nil {
+// checkModel says which of the names of a model are not configured.
+func (s *server) checkModel(provider, model string) (wrong []domain.FieldError) {
+	if _, err := s.models.Jobs(provider, model); err == nil {
 		return nil
 	}
-	there := strings.Join(d.models.Names(), ", ")
+	there := strings.Join(s.models.Names(), ", ")
 	for _, field := range []struct{ name, text string }{{"provider", provider}, {"model", model}} {
 		if field.text != "" {
 			wrong = append(wrong, domain.FieldError{Field: field.name, Message: fmt.Sprintf("%q is not set here; there is %s", field.text, there)})

@@ -21,32 +21,19 @@ import (
 
 func (s *server) newUploads(files *objectStore) *uploads.Sessions {
 	return uploads.New(uploads.Config{
-		Records: s.store, Objects: files, Log: s.log, Now: s.store.Now,
+		Records: s.store, Objects: files.Store, Log: s.log, Now: s.store.Now,
 		PartSize: 8 << 20, MaxFiles: 100, MaxSize: s.MaxUpload, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
 }
 
-// datasetFiles are the methods of datasets.Objects that differ for a bucket and a folder.
-type datasetFiles interface {
-	Put(ctx context.Context, key, path string) error
-	Hold(ctx context.Context, files []domain.DataFile) ([]string, func(), error)
-	Ready(files []domain.DataFile) ([]string, func(), bool)
-	Check(ctx context.Context, files []domain.DataFile) error
-	Verify(ctx context.Context, files []domain.DataFile) error
-	Compare(ctx context.Context, files []domain.DataFile) error
-}
-
-var _ datasets.Objects = (*objectStore)(nil)
-
 // objectStore is a bucket or a folder of objects.
 type objectStore struct {
 	objects.Store
-	datasetFiles
-	// Of a folder; nil for a bucket: parts receives upload parts, partQueue counts them,
-	// and path gives the file of an object.
+	// files are the files of datasets in it.
+	files datasets.Objects
+	// Of a folder; nil for a bucket: parts receives upload parts, partQueue counts them.
 	parts     func(w http.ResponseWriter, r *http.Request) error
 	partQueue func() fair.Stats
-	path      func(ctx context.Context, key string) (string, error)
 	// Of a bucket; nil for a folder: cache has the files of datasets, and origin is
 	// where clients send upload parts.
 	cache  *objects.Cache
@@ -67,7 +54,7 @@ func (s *server) openObjects(ctx context.Context) (*objectStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &objectStore{Store: folder, datasetFiles: objects.NewFolderFiles(folder), parts: folder.ServePart, partQueue: folder.QueueStats, path: folder.Path, close: folder.Close}, nil
+	return &objectStore{Store: folder, files: objects.NewFolderFiles(folder), parts: folder.ServePart, partQueue: folder.QueueStats, close: folder.Close}, nil
 }
 
 func (s *server) openBucket() (*objectStore, error) {
@@ -83,7 +70,7 @@ func (s *server) openBucket() (*objectStore, error) {
 		return nil, errors.Join(err, bucket.Close())
 	}
 	return &objectStore{
-		Store: bucket, datasetFiles: cache, cache: cache, origin: originOf(bucket),
+		Store: bucket, files: cache, cache: cache, origin: originOf(bucket),
 		close: func() error { return errors.Join(cache.Close(), bucket.Close()) },
 	}, nil
 }
@@ -105,20 +92,3 @@ func originOf(bucket *objects.S3) func(ctx context.Context) (string, error) {
 
 // This does not compile unless both have the same path.
 var _ = map[bool]struct{}{false: {}, objects.PartPath == rest.PartPath: {}}
-
-// Source implements datasets.Objects.
-func (o *objectStore) Source(ctx context.Context, key, dir string) (string, error) {
-	if o.path != nil {
-		return o.path(ctx, key)
-	}
-	local := filepath.Join(dir, "source")
-	return local, objects.Fetch(ctx, o.Store, key, local)
-}
-
-// Delete implements datasets.Objects.
-func (o *objectStore) Delete(ctx context.Context, key string) error {
-	if o.cache != nil {
-		o.cache.Forget(key)
-	}
-	return o.Store.Delete(ctx, key)
-}

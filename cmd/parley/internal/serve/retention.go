@@ -5,7 +5,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"parley/storage/retention"
-	"parley/storage/sqlstore"
 )
 
 // newRetention returns what removes old records, stale uploads and orphaned files.
@@ -17,7 +16,7 @@ func (s *server) newRetention(data *dataPlane) *retention.Retention {
 		Help: "How often this process removed what is old, for all on its database.",
 	})
 	return retention.New(retention.Config{
-		Store: s.store, Batch: sqlstore.RetentionBatch, KeepEvents: s.KeepEvents, KeepRuns: s.KeepRuns, KeepUploads: s.KeepUploads,
+		Store: s.store, KeepEvents: s.KeepEvents, KeepRuns: s.KeepRuns, KeepUploads: s.KeepUploads,
 		Cleanups: []retention.Cleanup{
 			{Name: "stale uploads", Run: data.uploads.AbortStale},
 			{Name: "orphaned files", Run: data.datasets.RemoveOrphans},

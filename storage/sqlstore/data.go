@@ -68,7 +68,7 @@ ORDER BY f.id`)
 ORDER BY d.id, f.id`)
 )
 
-// DatasetData implements domain.Lake.
+// DatasetData returns a dataset with its files, for those who may read it.
 func (s *Store) DatasetData(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetData, error) {
 	return s.oneDataset(ctx, dataByName, ofDataset(caller, ref))
 }
@@ -85,12 +85,13 @@ func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (domai
 	return dataOf(rows)[0], nil
 }
 
-// DatasetDataByID implements domain.Lake.
+// DatasetDataByID is DatasetData for one that was found before.
 func (s *Store) DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (domain.DatasetData, error) {
 	return s.oneDataset(ctx, dataByID, by(caller, args{"id": id}))
 }
 
-// NamespaceData implements domain.Lake.
+// NamespaceData returns all of a namespace's datasets that the caller may read. ErrNotFound
+// when the caller may not see the namespace.
 func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref dom
 	return dataOf(rows), wrap("read namespace's files", err)
 }
 
-// CommitVersion implements domain.Lake.
+// CommitVersion makes a change visible, all of it or nothing. ErrNotFound when the dataset is
+// gone.
 func (s *Store) CommitVersion(ctx context.Context, change domain.VersionChange) error {
 	var bytes int64
 	err := s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
@@ -237,7 +239,7 @@ WHERE dataset_id = $1`, datasetID, version, stored, s.millis())
 	return err
 }
 
-// UnnamedObjects implements domain.Lake.
+// UnnamedObjects returns those of some objects that no dataset or attachment names now.
 func (s *Store) UnnamedObjects(ctx context.Context, keys []string) ([]string, error) {
 	return s.missing(ctx, `
 SELECT object_key FROM dataset_files WHERE object_key IN (:values)
@@ -245,7 +247,8 @@ UNION ALL
 SELECT object_key FROM attachment_objects WHERE object_key IN (:values)`, keys)
 }
 
-// AddOrphanedObjects implements domain.Lake.
+// AddOrphanedObjects lists objects that are to be written; they are removed when no version
+// names them that long from now. A second call extends the time.
 func (s *Store) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
 	return s.inTx(ctx, "list orphaned objects", func(tx *sqlx.Tx) error {
 		due := s.now().Add(lasts)
@@ -267,7 +270,8 @@ SET due_at = excluded.due_at`, key, due.UnixMilli())
 	return err
 }
 
-// OrphanedObjects implements domain.Lake.
+// OrphanedObjects lists at most limit objects that are to be removed within that long from now;
+// none while a process copies objects.
 func (s *Store) OrphanedObjects(ctx context.Context, within time.Duration, limit int) ([]string, error) {
 	now := s.now()
 	var keys []string
@@ -281,7 +285,7 @@ LIMIT $2`, now.Add(within).UnixMilli(), limit, now.UnixMilli())
 	return keys, wrap("read orphaned objects", err)
 }
 
-// ForgetOrphanedObject implements domain.Lake.
+// ForgetOrphanedObject records that an orphaned object has been removed.
 func (s *Store) ForgetOrphanedObject(ctx context.Context, key string) error {
 	return s.execTx(ctx, "forget orphaned objects", `DELETE FROM loose_objects WHERE object_key = $1`, key)
 }
