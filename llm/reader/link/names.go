@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/near"
 	"parley/llm/reader/catalog"
 )
 
@@ -188,7 +189,7 @@ next:
 func (b *builder) linkMisspelled(l *links, words []string, marked map[int]bool) {
 	for _, i := range b.misspelled {
 		for _, w := range words {
-			if !marked[i] && len(w) >= minMisspelled-1 && w[0] == b.tokens[i].Lower[0] && catalog.IsOneEdit(b.tokens[i].Stem, catalog.Stem(w)) {
+			if !marked[i] && len(w) >= minMisspelled-1 && w[0] == b.tokens[i].Lower[0] && near.IsOneEdit(b.tokens[i].Stem, catalog.Stem(w)) {
 				marked[i] = true
 				l.part = append(l.part, i)
 			}

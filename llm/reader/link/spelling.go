@@ -3,6 +3,7 @@ package link
 import (
 	"strings"
 
+	"parley/internal/near"
 	"parley/llm/reader/catalog"
 )
 
@@ -39,12 +40,12 @@ func correctSpelling(word string, isName bool) string {
 		return word
 	}
 	for _, w := range correctableMonths {
-		if w[0] == word[0] && catalog.IsOneEdit(word, w) {
+		if w[0] == word[0] && near.IsOneEdit(word, w) {
 			return w
 		}
 	}
 	for _, w := range correctableWords {
-		if !isName && w[0] == word[0] && catalog.IsOneEdit(word, w) {
+		if !isName && w[0] == word[0] && near.IsOneEdit(word, w) {
 			return w
 		}
 	}
