@@ -52,3 +52,8 @@ func FoldColumn(name string) string {
 		return r
 	}, name)
 }
+
+// NumberUnits are what may stand before or after a number of a file. The first is none; one that
+// begins another comes after it.
+var NumberUnits = []string{"", "%", "US$", "CA$", "AU$", "A$", "C$", "R$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "₫", "₴", "฿",
+	"CHF", "USD", "EUR", "GBP", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "kr", "zł", "Kč", "Ft"}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 const (
@@ -186,11 +187,11 @@ func refuseDamaged(name string) error {
 // refuseXML refuses a file whose XML cannot be read, or not in bounded memory. Other errors stay
 // as they are.
 func refuseXML(name string, err error) error {
-	var wrong *xmlError
+	var wrong *xmlstream.Error
 	switch {
 	case !errors.As(err, &wrong):
 		return err
-	case errors.Is(wrong.err, errLongElement):
+	case errors.Is(wrong.Err, xmlstream.ErrLong):
 		return fmt.Errorf("%w: %w", refuse("%s unpacks to too much: a row or text of it has more than %d bytes", name, MaxValue), errTooLarge)
 	}
 	return refuseDamaged(name)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xlsx"
 )
 
 const (
@@ -36,7 +37,7 @@ type grid struct {
 	guessed bool
 	// formats are how cells show their numbers, by their styles; marked says that numbers with
 	// a unit have the mark of their style before them.
-	formats []numberFormat
+	formats []xlsx.Format
 	marked  bool
 	// forms are the formats that gave the columns their units, "" without one.
 	forms []string

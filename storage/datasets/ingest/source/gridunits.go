@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xlsx"
 )
 
 // totals are words that begin a row of totals.
@@ -36,10 +37,11 @@ func (r *gridRow) isTotal() bool {
 
 // unitCount counts the numbers of a column with the same unit.
 type unitCount struct {
-	unit, count int
+	unit  string
+	count int
 	// row is the first one's, from 1.
 	row    int
-	format *numberFormat
+	format *xlsx.Format
 }
 
 // columnUnits are the units of a column's numbers, without those in rows of totals.
@@ -54,11 +56,11 @@ func (g *grid) countUnits(units []columnUnits, row gridRow) {
 		if cell == "" {
 			continue
 		}
-		unit := 0
-		_, format := g.cutStyle(cell)
+		unit := ""
+		_, format := xlsx.CutStyle(cell, g.formats)
 		if format != nil {
-			unit = format.unit
-		} else if !isDecimal(cell) {
+			unit = format.Unit
+		} else if !xlsx.IsDecimal(cell) {
 			continue
 		}
 		c := &units[i]
@@ -72,7 +74,7 @@ func (g *grid) countUnits(units []columnUnits, row gridRow) {
 }
 
 // single returns the format of a column whose numbers all have one unit.
-func (c *columnUnits) single() *numberFormat {
+func (c *columnUnits) single() *xlsx.Format {
 	if len(c.counts) == 1 {
 		return c.counts[0].format
 	}
@@ -86,10 +88,10 @@ func (c *columnUnits) partly() (money, plain unitCount, ok bool) {
 		return money, plain, false
 	}
 	money, plain = c.counts[0], c.counts[1]
-	if money.unit == 0 {
+	if money.unit == "" {
 		money, plain = plain, money
 	}
-	return money, plain, plain.unit == 0 && money.unit != percent
+	return money, plain, plain.unit == "" && money.unit != xlsx.Percent
 }
 
 // show returns the cells of a row as they are written: numbers with their units, as far as their
@@ -101,22 +103,22 @@ func (g *grid) show(units []columnUnits, row gridRow) []string {
 	total := units != nil && row.isTotal()
 	cells := slices.Clone(row.cells)
 	for i, cell := range cells {
-		number, format := g.cutStyle(cell)
+		number, format := xlsx.CutStyle(cell, g.formats)
 		if units == nil {
 			if format != nil {
-				cells[i] = format.show(number)
+				cells[i] = format.Show(number)
 			}
 			continue
 		}
 		_, _, partly := units[i].partly()
 		switch single := units[i].single(); {
-		case total && single != nil && isDecimal(number):
-			cells[i] = single.show(number) // the unit of the others
+		case total && single != nil && xlsx.IsDecimal(number):
+			cells[i] = single.Show(number) // the unit of the others
 		case format == nil:
 		case partly || total && len(units[i].counts) <= 1:
 			cells[i] = number
 		default:
-			cells[i] = format.show(number)
+			cells[i] = format.Show(number)
 		}
 	}
 	return cells
@@ -142,7 +144,7 @@ func (g *grid) note(units []columnUnits, columns []int, names []string) {
 		}
 		form := ""
 		if single := units[column].single(); single != nil {
-			form = "number format " + Excerpt(single.code)
+			form = "number format " + Excerpt(single.Code)
 		}
 		g.forms = append(g.forms, form)
 		if money, plain, ok := units[column].partly(); ok {
@@ -152,7 +154,7 @@ func (g *grid) note(units []columnUnits, columns []int, names []string) {
 			}
 			g.warnings = append(g.warnings, domain.IngestWarning{Line: int64(less.row), Column: name,
 				Message: fmt.Sprintf("%s: %s in %s and %s without a unit: the column has no unit; give its cells one format to have it",
-					g.name, Count(money.count, "number"), Units[money.unit], Count(plain.count, "number"))})
+					g.name, Count(money.count, "number"), money.unit, Count(plain.count, "number"))})
 		}
 	}
 	if len(apart) > 0 {
