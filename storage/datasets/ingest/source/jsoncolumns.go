@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"parley/internal/domain"
+	"parley/internal/jsonscan"
 )
 
 // jsonColumn is an array of an object of columns: its values as they are written.
@@ -62,51 +63,27 @@ func (r *Reader) openColumns(in Input) (*Container, error) {
 
 // readColumns returns the columns of an object of columns, nil for other text.
 func readColumns(text []byte) (columns []jsonColumn) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
+	if text = bytes.TrimLeft(text, " \t\r\n"); !json.Valid(text) || text[0] != '{' {
 		return nil
 	}
 	seen := map[string]bool{}
-	for d.More() {
-		key, err := d.Token()
-		name, _ := key.(string)
-		if err != nil || seen[name] || len(columns) == domain.MaxColumns {
+	for key, array := range jsonscan.Members(text) {
+		name, err := json.Marshal(string(key))
+		if err != nil || seen[string(key)] || len(columns) == domain.MaxColumns || array[0] != '[' {
 			return nil
 		}
-		seen[name] = true
-		column := jsonColumn{}
-		if column.key, err = json.Marshal(name); err != nil {
-			return nil
+		seen[string(key)] = true
+		column := jsonColumn{key: name}
+		for value := range jsonscan.Elements(array) {
+			if value[0] == '[' || value[0] == '{' {
+				return nil
+			}
+			column.values = append(column.values, value)
 		}
-		if column.values = readScalars(d, text); len(column.values) == 0 || len(columns) > 0 && len(column.values) != len(columns[0].values) {
+		if len(column.values) == 0 || len(columns) > 0 && len(column.values) != len(columns[0].values) {
 			return nil
 		}
 		columns = append(columns, column)
 	}
-	if _, err := d.Token(); err != nil {
-		return nil
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil
-	}
 	return columns
-}
-
-// readScalars returns the values of an array of scalars, none for what is not one.
-func readScalars(d *json.Decoder, text []byte) (values [][]byte) {
-	if opening, err := d.Token(); err != nil || opening != json.Delim('[') {
-		return nil
-	}
-	for d.More() {
-		from := d.InputOffset()
-		value, err := d.Token()
-		if _, nested := value.(json.Delim); err != nil || nested {
-			return nil
-		}
-		values = append(values, bytes.TrimLeft(text[from:d.InputOffset()], ", \t\r\n"))
-	}
-	if _, err := d.Token(); err != nil {
-		return nil
-	}
-	return values
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/internal/jsonscan"
 )
 
 // jsonParts unpacks an object of arrays: each array of objects is a table, and GeoJSON's
@@ -298,15 +299,25 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	var f struct {
 		Type       string
 		ID         json.RawMessage
-		Properties map[string]json.RawMessage
+		Properties json.RawMessage
 		Geometry   json.RawMessage
 	}
 	if !bytes.Contains(row, []byte(`"Feature"`)) || json.Unmarshal(row, &f) != nil || f.Type != "Feature" || f.Geometry == nil {
 		return row
 	}
-	taken := map[string]bool{}
-	for name := range f.Properties {
-		taken[domain.FoldColumn(name)] = true
+	var names []string
+	values, taken := map[string][]byte{}, map[string]bool{}
+	switch {
+	case bytes.HasPrefix(f.Properties, []byte("{")):
+		for key, value := range jsonscan.Members(f.Properties) {
+			name := string(key)
+			if values[name] == nil {
+				names = append(names, name)
+			}
+			values[name], taken[domain.FoldColumn(name)] = value, true
+		}
+	case f.Properties != nil && string(f.Properties) != "null":
+		return row
 	}
 	if j.geometry == "" {
 		j.geometry = "geometry"
@@ -319,33 +330,10 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	if f.ID != nil && !taken["id"] {
 		fmt.Fprintf(&out, `"id":%s,`, f.ID)
 	}
-	for _, name := range keysInOrder(row) {
+	for _, name := range names {
 		key, _ := json.Marshal(name)
-		fmt.Fprintf(&out, `%s:%s,`, key, f.Properties[name])
+		fmt.Fprintf(&out, `%s:%s,`, key, values[name])
 	}
 	fmt.Fprintf(&out, `%q:%s}`, j.geometry, f.Geometry)
 	return out.Bytes()
-}
-
-// keysInOrder returns the keys of a feature's properties in the order of the file.
-func keysInOrder(row json.RawMessage) (keys []string) {
-	var f struct{ Properties json.RawMessage }
-	if json.Unmarshal(row, &f) != nil || len(f.Properties) == 0 || f.Properties[0] != '{' {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(f.Properties))
-	_, _ = d.Token()
-	seen := map[string]bool{}
-	for d.More() {
-		key, _ := d.Token()
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return keys
-		}
-		if name, _ := key.(string); !seen[name] {
-			seen[name] = true
-			keys = append(keys, name)
-		}
-	}
-	return keys
 }
