@@ -3,11 +3,13 @@ package catalog
 import (
 	"slices"
 	"strings"
+
+	"parley/llm"
 )
 
 // named finds the columns of links, without those whose columns do not exist and those
 // within a table. A link whose values are unique in From alone is turned around.
-func (c *Catalog) named(links []NamedLink) []Link {
+func (c *Catalog) named(links []llm.Link) []Link {
 	var all []Link
 	for _, n := range links {
 		if n.ManyTo && !n.ManyFrom {
@@ -35,7 +37,7 @@ func hasPair(links []Link, from, to int) bool {
 	return false
 }
 
-func (c *Catalog) findLink(n NamedLink) *Link {
+func (c *Catalog) findLink(n llm.Link) *Link {
 	var link *Link
 	for i := len(n.Columns) - 1; i >= 0; i-- {
 		from, to := c.findColumn(n.From, n.Columns[i]), c.findColumn(n.To, n.ToColumns[i])
