@@ -5,6 +5,7 @@ import (
 
 	"parley/internal/near"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/vectors"
 )
 
 // shorthand maps informal spellings to words.
@@ -70,3 +71,7 @@ func restoreWords(tokens []Token, cat *catalog.Catalog) []Token {
 	}
 	return restored
 }
+
+// isEnglishWord reports whether a word has a vector. Such words are not treated as
+// misspelled values.
+func isEnglishWord(word string) bool { return vectors.Load().Number(word) >= 0 }
