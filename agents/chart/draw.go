@@ -141,7 +141,7 @@ func (d *drawing) drawBars() {
 }
 
 // top replaces all categories but the first by "Other", or leaves them out where their sum
-// means nothing. It gives the field and its order.
+// means nothing. It returns the field and its order.
 func (d *drawing) top(main, value, order, series string) (field string, sort any) {
 	total, rank := d.name("total"), d.name("rank")
 	d.add(object{"joinaggregate": []any{object{"op": "sum", "field": value, "as": total}}, "groupby": []any{main}})
@@ -276,7 +276,7 @@ func (d *drawing) quantity(m *column, field string, zero bool) object {
 	return q
 }
 
-// color encodes the series by color, and by place where they stand side by side. It gives
+// color encodes the series by color, and by place where they stand side by side. It returns
 // the series for the tooltip.
 func (d *drawing) color(series, offset string) object {
 	if series == "" {
@@ -327,7 +327,7 @@ var inherited = set("constructor hasOwnProperty isPrototypeOf propertyIsEnumerab
 
 var pathEscapes = strings.NewReplacer(`\`, `\\`, `.`, `\.`, `[`, `\[`, `]`, `\]`, `'`, `\'`, `"`, `\"`)
 
-// name returns a field a name that no column has.
+// name returns a name for a field that no column has.
 func (d *drawing) name(wish string) string {
 	for d.taken[wish] {
 		wish += "_"

@@ -429,7 +429,7 @@ type csvTotals struct {
 	offset, lines int64
 }
 
-// readTotals finds the last row of a table, and gives it if it is one of totals.
+// readTotals finds the last row of a table, and returns it if it is one of totals.
 func readTotals(path string, separator byte, columns int) (csvTotals, error) {
 	tail, from, err := readTail(path)
 	if err != nil {

@@ -43,7 +43,7 @@ type objectStore struct {
 	objects.Store
 	datasetFiles
 	// Of a folder; nil for a bucket: parts receives upload parts, partQueue counts them,
-	// and path gives the file of an object.
+	// and path returns the file of an object.
 	parts     func(w http.ResponseWriter, r *http.Request) error
 	partQueue func() fair.Stats
 	path      func(ctx context.Context, key string) (string, error)

@@ -35,7 +35,7 @@ type Container struct {
 type Part struct {
 	Name   string
 	Format *Format
-	// In is the content, or only what messages call it, when write gives the
+	// In is the content, or only what messages call it, when write writes the
 	// content.
 	In    Input
 	write func(ctx context.Context, out io.Writer) error
@@ -83,7 +83,7 @@ func (c *Container) Tables() []Part {
 }
 
 // Choose returns the part that is called sheet, without regard to case. Without a
-// choice it gives the only table, or all texts where there is no table.
+// choice it returns the only table, or all texts where there is no table.
 func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	tables := c.Tables()
 	if sheet != "" {

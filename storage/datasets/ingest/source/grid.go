@@ -188,7 +188,7 @@ type span struct {
 	value string
 }
 
-// filler returns merged cells the value of their first.
+// filler fills merged cells with the value of their first.
 type filler struct {
 	merges []merge
 	// spans are the merged cells that go on, by column.

@@ -147,7 +147,7 @@ func ReadEntry(ctx context.Context, entry *zip.File, read func(x *Reader) error)
 	return read(NewReader(ctx, content))
 }
 
-// EachElement returns the start of each element of a file of an archive, until give has enough.
+// EachElement calls give with the start of each element of a file of an archive, until it has enough.
 func EachElement(ctx context.Context, entry *zip.File, give func(t xml.StartElement) (enough bool)) error {
 	return ReadEntry(ctx, entry, func(x *Reader) error {
 		for {
