@@ -34,7 +34,7 @@ type breaker struct {
 	probing   bool
 }
 
-// allow permits a call, whose result the caller records, or gives errBreakerOpen.
+// allow permits a call, whose result the caller records, or returns errBreakerOpen.
 func (b *breaker) allow() (record func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/internal/sqltext"
@@ -18,8 +19,9 @@ type Catalog interface {
 // Facts describe the values of some datasets.
 type Facts struct {
 	// Datasets are in the order of the request.
-	Datasets   []DatasetFacts
-	References []Reference
+	Datasets []DatasetFacts
+	// Links are those that the values suggest.
+	Links []Link
 }
 
 // DatasetFacts describe the values of one dataset.
@@ -61,15 +63,6 @@ type Link struct {
 	Orphans int64
 }
 
-// Reference says that the values of one column are those of a column of another dataset.
-type Reference struct{ From, To ColumnName }
-
-// ColumnName names a column of a dataset.
-type ColumnName struct{ Dataset, Column string }
-
-// String returns the name in SQL.
-func (n ColumnName) String() string { return sqltext.Name(n.Dataset) + "." + sqltext.Name(n.Column) }
-
 // columnFacts writes the facts of a column, in parentheses; "" for none.
 func columnFacts(c Column, f ColumnFacts) string {
 	var facts []string
@@ -110,23 +103,19 @@ const maxCellText = 80
 
 func cellText(value string) string { return shorten(oneLine(value), maxCellText) }
 
-// referencesText lists the links and the references between the described datasets, without
-// references of columns that have a link.
-func referencesText(links []Link, references []Reference, described map[string]bool) string {
+// referencesText lists the links between the described datasets, and others that values suggest
+// for columns without one.
+func referencesText(links, suggested []Link, described map[string]bool) string {
 	var out strings.Builder
-	linked := map[ColumnName]bool{}
-	for _, l := range links {
-		if described[l.From] && described[l.To] && out.Len() < maxReferences {
-			out.WriteString("  " + linkText(l) + "\n")
-			if len(l.Columns) == 1 {
-				linked[ColumnName{l.From, l.Columns[0]}] = true
-				linked[ColumnName{l.To, l.ToColumns[0]}] = linked[ColumnName{l.To, l.ToColumns[0]}] || l.ManyTo
-			}
+	linked := map[string]bool{}
+	for i, l := range slices.Concat(links, suggested) {
+		from, to := linkColumns(l.From, l.Columns), linkColumns(l.To, l.ToColumns)
+		if !described[l.From] || !described[l.To] || out.Len() >= maxReferences || i >= len(links) && linked[from] {
+			continue
 		}
-	}
-	for _, r := range references {
-		if described[r.From.Dataset] && described[r.To.Dataset] && !linked[r.From] && out.Len() < maxReferences {
-			fmt.Fprintf(&out, "  %s refers to %s\n", r.From, r.To)
+		out.WriteString("  " + linkText(l) + "\n")
+		if i < len(links) && len(l.Columns) == 1 {
+			linked[from], linked[to] = true, linked[to] || l.ManyTo
 		}
 	}
 	if out.Len() == 0 {
@@ -163,7 +152,7 @@ const maxLinkLabel = 200
 func linkColumns(dataset string, columns []string) string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
-		names[i] = ColumnName{dataset, c}.String()
+		names[i] = sqltext.Name(dataset) + "." + sqltext.Name(c)
 	}
 	if len(names) == 1 {
 		return names[0]

@@ -79,7 +79,7 @@ func (l links) sanitize(text string) string {
 	return safe
 }
 
-// sanitizeLinks is sanitize, and gives the addresses that it kept.
+// sanitizeLinks is sanitize, and returns the addresses that it kept.
 func (l links) sanitizeLinks(text string) (string, []string) {
 	// Removing text can join parts to a new link: repeat until nothing changes.
 	for range 8 {
@@ -280,7 +280,7 @@ func (s *sanitizer) inline(opened *bracket, rest string) {
 }
 
 // destination parses the address of a link, in angle brackets or up to a space or an
-// unmatched parenthesis, and gives the text after it. The limit of its length keeps the time
+// unmatched parenthesis, and returns the text after it. The limit of its length keeps the time
 // linear for a text with many beginnings of links.
 func destination(rest string) (address, after string, ok bool) {
 	rest = strings.TrimLeft(rest, " \t\n")

@@ -55,7 +55,7 @@ func (c *Chat) schemaText(ctx context.Context, task Task, texts ...string) strin
 		described[r.dataset.Name] = true
 		chosen++
 	}
-	out.WriteString(referencesText(task.Links, facts.References, described))
+	out.WriteString(referencesText(task.Links, facts.Links, described))
 	if rest := ranked[chosen:]; len(rest) > 0 {
 		out.WriteString(restText(rest))
 	}

@@ -17,7 +17,7 @@ import (
 // maxEvent limits an event of a stream, in bytes.
 const maxEvent = 1 << 20
 
-// collect sends a request for a stream and gives the complete answer. It stops when nothing
+// collect sends a request for a stream and returns the complete answer. It stops when nothing
 // arrives for x.want.idle.
 func (t *transport) collect(req *http.Request, x *exchange) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())

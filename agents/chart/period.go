@@ -3,6 +3,8 @@ package chart
 import (
 	"slices"
 	"strings"
+
+	"parley/internal/domain"
 )
 
 // grain is what times are multiples of; "" for no time.
@@ -140,7 +142,7 @@ var sequences = [][]string{
 // false for others.
 func (c *column) decideOrder() bool {
 	switch {
-	case len(c.words) > 0 && c.words[len(c.words)-1] == "year" && every(c.values, isYear):
+	case len(c.words) > 0 && c.words[len(c.words)-1] == "year" && every(c.values, domain.IsYear):
 		c.grain = years
 	case every(c.values, isQuarterOrWeek):
 		c.sort = "ascending"
@@ -178,10 +180,6 @@ func every(values [][]byte, is func(string) bool) bool {
 }
 
 const digits = "0123456789"
-
-func isYear(text string) bool {
-	return len(text) == 4 && strings.Trim(text, digits) == "" && text >= "1000"
-}
 
 // isQuarterOrWeek reports whether a text is one such as 2025-Q3 or 2025-W07.
 func isQuarterOrWeek(text string) bool {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxRunes limits the words that are compared, in characters.
@@ -34,6 +35,15 @@ func Distance(a, b []rune) int {
 		before, last, row = last, row, before
 	}
 	return last[len(b)]
+}
+
+// IsOneEdit reports whether two words of at most MaxRunes have the distance 1.
+func IsOneEdit(a, b string) bool {
+	if d := len(a) - len(b); d > utf8.UTFMax || -d > utf8.UTFMax {
+		return false
+	}
+	x, y := []rune(a), []rune(b)
+	return len(x) <= MaxRunes && len(y) <= MaxRunes && Distance(x, y) == 1
 }
 
 // Names returns the candidates that are similar to a name, at most so many, the nearest

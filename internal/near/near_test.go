@@ -17,6 +17,16 @@ func TestDistance(t *testing.T) {
 		if got := Distance([]rune(c.a), []rune(c.b)); got != c.want {
 			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
 		}
+		if got := IsOneEdit(c.a, c.b); got != (c.want == 1) {
+			t.Errorf("%s, %s: one edit is %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestIsOneEditOfLongWords(t *testing.T) {
+	t.Parallel()
+	if long := strings.Repeat("a", MaxRunes); IsOneEdit(long, long+"b") {
+		t.Error("a word is too long to compare")
 	}
 }
 

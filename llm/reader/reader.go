@@ -77,7 +77,7 @@ func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Datas
 		_, _ = key.Write(one[:])
 		versions = versions && d.Version != ""
 	}
-	cat := catalog.Join(parts, namedLinks(task.Links))
+	cat := catalog.Join(parts, task.Links)
 	var phrases []string
 	for _, q := range questions {
 		phrases = append(phrases, link.Phrases(link.Tokenize(q), cat, task.Now)...)

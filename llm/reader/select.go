@@ -196,6 +196,16 @@ func (c *datasetSelector) scores(all []*names, matches [][]float64) []float64 {
 	return scores
 }
 
+// isDeclared reports whether a user has declared a link from one dataset to another.
+func isDeclared(links []llm.Link, from, to string) bool {
+	for _, l := range links {
+		if l.Declared && strings.EqualFold(l.From, from) && strings.EqualFold(l.To, to) {
+			return true
+		}
+	}
+	return false
+}
+
 // topScores returns the indexes of the datasets with the highest scores.
 func topScores(scores []float64) []int {
 	order := make([]int, len(scores))

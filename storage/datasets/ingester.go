@@ -149,7 +149,7 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 }
 
 // Export writes the rows of files, which have these columns, into one file of at most some
-// bytes in a folder, and gives its path.
+// bytes in a folder, and returns its path.
 func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []domain.Column, as domain.Download, maxBytes int64, outDir string) (string, error) {
 	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
 	if err != nil {

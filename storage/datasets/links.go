@@ -69,7 +69,7 @@ func (d *Datasets) Links(ctx context.Context, caller domain.Caller, ref domain.D
 	return m.linksOf(ctx, m.all[at:at+1], linksTimeout)
 }
 
-// LinksBetween returns the usable links between datasets that [Datasets.Datasets] gave the caller
+// LinksBetween returns the usable links between datasets that [Datasets.Datasets] returned to the caller
 // shortly before, of a namespace, which may be missing, and attachments. Those that users have
 // declared are first.
 func (d *Datasets) LinksBetween(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, all []domain.DatasetData) ([]domain.MeasuredLink, error) {

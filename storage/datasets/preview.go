@@ -53,7 +53,7 @@ func (d *Datasets) Preview(ctx context.Context, caller domain.Caller, rows []jso
 	return shown, err
 }
 
-// readBack queries new files as the table preview, and gives its rows as they are stored:
+// readBack queries new files as the table preview, and returns its rows as they are stored:
 // without a query's score. It reports whether they are not all.
 func (d *Datasets) readBack(ctx context.Context, caller domain.Caller, stored ingest.Result, sql string, maxBytes int64) ([]json.RawMessage, bool, error) {
 	table := Table{Name: "preview", Columns: stored.Columns, ID: "preview/" + domain.NewID(), RowCount: stored.Rows}

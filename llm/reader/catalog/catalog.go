@@ -116,19 +116,6 @@ type Link struct {
 	Declared bool
 }
 
-// NamedLink is a [Link] of columns with these names, one of ToColumns for each of Columns.
-type NamedLink struct {
-	From      string
-	Columns   []string
-	To        string
-	ToColumns []string
-	// ManyFrom and ManyTo say that several rows of From or of To can have the same values.
-	ManyFrom, ManyTo bool
-	Declared         bool
-	// Label describes the columns of From.
-	Label string
-}
-
 // Catalog has the tables that a question can be about.
 type Catalog struct {
 	Tables  []Table

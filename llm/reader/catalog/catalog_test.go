@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/catalogtest"
+	"parley/llm"
 	"parley/llm/reader/catalog"
 )
 
@@ -185,14 +186,14 @@ func TestNamedLinks(t *testing.T) {
 		catalog.NewPart(&catalog.Profile{Name: "people", Rows: 9, Columns: []catalog.ColumnProfile{column("id", 9), column("boss", 3)}}),
 		catalog.NewPart(&catalog.Profile{Name: "sales", Rows: 9, Columns: []catalog.ColumnProfile{column("people_id", 3), column("buyer", 3)}}),
 	}
-	link := func(from, column, to, toColumn string) catalog.NamedLink {
-		return catalog.NamedLink{From: from, Columns: []string{column}, To: to, ToColumns: []string{toColumn}, ManyFrom: true, Declared: true, Label: "who paid"}
+	link := func(from, column, to, toColumn string) llm.Link {
+		return llm.Link{From: from, Columns: []string{column}, To: to, ToColumns: []string{toColumn}, ManyFrom: true, Declared: true, Label: "who paid"}
 	}
 	turned := link("people", "id", "sales", "buyer")
 	turned.ManyFrom, turned.ManyTo = false, true
 	many := link("sales", "buyer", "people", "boss")
 	many.ManyTo = true
-	cat := catalog.Join(parts, []catalog.NamedLink{
+	cat := catalog.Join(parts, []llm.Link{
 		link("SALES", "Buyer", "People", "ID"), turned, many,
 		link("people", "boss", "people", "id"), link("sales", "none", "people", "id"), link("sales", "buyer", "none", "id"),
 		{From: "sales", Columns: []string{"people_id", "buyer"}, To: "people", ToColumns: []string{"id", "boss"}, ManyFrom: true},

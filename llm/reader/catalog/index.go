@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"parley/internal/near"
 )
 
 // Limits of the index of values.
@@ -200,7 +202,7 @@ func ValueTokens(value string) []string {
 const minNearKey = 4
 
 // FindNear returns the single-word keys with the same first letter that are one edit away
-// from a stem: see [IsOneEdit].
+// from a stem: see [near.IsOneEdit].
 func (x *Index) FindNear(stem string) []string {
 	var found []string
 	if stem == "" {
@@ -209,35 +211,11 @@ func (x *Index) FindNear(stem string) []string {
 	for _, p := range x.parts {
 		at, _ := slices.BinarySearch(p.singleWordKeys, stem[:1])
 		for ; at < len(p.singleWordKeys) && p.singleWordKeys[at][0] == stem[0]; at++ {
-			if IsOneEdit(stem, p.singleWordKeys[at]) {
+			if near.IsOneEdit(stem, p.singleWordKeys[at]) {
 				found = append(found, p.singleWordKeys[at])
 			}
 		}
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
-}
-
-// IsOneEdit reports whether a and b differ in one substituted, inserted, deleted or
-// transposed byte.
-func IsOneEdit(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(b)-len(a) > 1 {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	switch {
-	case len(a) < len(b):
-		return a[i:] == b[i+1:]
-	case i == len(a):
-		return false
-	case a[i+1:] == b[i+1:]:
-		return true
-	}
-	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }

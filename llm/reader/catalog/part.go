@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/llm"
 )
 
 // Part is the part of a catalog that depends on one dataset only. It is immutable and
@@ -91,7 +93,7 @@ func linkKeys(values []string) []uint64 {
 
 // Join makes the catalog of some parts. Given links, the first before the others, take
 // precedence over inferred ones.
-func Join(parts []*Part, given []NamedLink) *Catalog {
+func Join(parts []*Part, given []llm.Link) *Catalog {
 	return join(parts, func(c *Catalog) []Link { return c.named(given) })
 }
 

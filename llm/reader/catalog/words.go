@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -199,4 +200,112 @@ func Stems(words []string) []string {
 		stems[i] = Stem(w)
 	}
 	return stems
+}
+
+// DisplayName converts an identifier to words: order_date and orderDate become order date.
+func DisplayName(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if unicode.IsSpace(r) || r == '_' || unicode.IsControl(r) {
+			b.WriteByte(' ')
+			continue
+		}
+		camel := i > 0 && unicode.IsUpper(r) && unicode.IsLower(runes[i-1])
+		if camel {
+			b.WriteByte(' ')
+			if i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+				r = unicode.ToLower(r)
+			}
+		}
+		b.WriteRune(r)
+	}
+	if text := strings.Join(strings.Fields(b.String()), " "); text != "" {
+		return text
+	}
+	return name
+}
+
+// Plural puts the last word of a name into the plural, unless it is plural already or
+// the number or month of a part.
+func Plural(name string) string {
+	lower := strings.ToLower(name)
+	end := func(suffixes ...string) bool { return hasAnySuffix(lower, suffixes...) }
+	switch stem, part := SplitPart(name); {
+	case stem != nil && strings.HasSuffix(lower, part[len(part)-1]):
+		return name // orders 2023
+	case end("ay", "ey", "oy", "uy"):
+		return name + "s"
+	case end("y"):
+		return name[:len(name)-1] + "ies"
+	case end("us", "ss", "x", "ch", "sh"):
+		return name + "es"
+	case lower == "", end("s", "people", "children", "men", "data", "staff", ")", "%"):
+		return name
+	}
+	return name + "s"
+}
+
+// partWords are words by which the name of a part of a dataset differs from the names of
+// other parts, beside numbers.
+var partWords = WordSet(`january february march april may june july august september october november december
+	jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday
+	part page sheet week month quarter year q h w v`)
+
+func isPartWord(word string) bool {
+	return partWords[word] || word != "" && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
+}
+
+// SplitPart splits the words of a name into those of the whole and those of the part, which
+// are at the end or at the start: orders and 2023. stem is nil for the name of no part.
+func SplitPart(name string) (stem, part []string) {
+	words := NameWords(name)
+	end := len(words)
+	for end > 0 && isPartWord(words[end-1]) {
+		end--
+	}
+	start := 0
+	for end == len(words) && start < end && isPartWord(words[start]) {
+		start++
+	}
+	if start == end || start == 0 && end == len(words) {
+		return nil, nil
+	}
+	return words[start:end], append(slices.Clip(words[:start]), words[end:]...)
+}
+
+// SignNames returns the names of tables and columns with a digit or a sign, by their
+// [Letters]; true for those with a digit.
+func (c *Catalog) SignNames() map[string]bool { return c.signNames }
+
+// findSignNames sets what SignNames returns.
+func (c *Catalog) findSignNames() {
+	c.signNames = map[string]bool{}
+	add := func(name string) {
+		switch letters := Letters(name); {
+		case letters == "":
+		case strings.ContainsFunc(letters, unicode.IsDigit):
+			c.signNames[letters] = true
+		case strings.ContainsFunc(name, isSign):
+			c.signNames[letters] = false
+		}
+	}
+	for i := range c.Tables {
+		add(c.Tables[i].Name)
+	}
+	for i := range c.Columns {
+		add(c.Columns[i].Name)
+	}
+}
+
+func isSign(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '_' && r != ' ' }
+
+// Letters returns the letters and digits of a text, folded.
+func Letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, Fold(text))
 }

@@ -325,7 +325,7 @@ func (s *describer) compareDate(c Cond) string {
 	return c.Op + " " + name
 }
 
-// ends describes the first and last day of a period, or gives its name if it has one.
+// ends describes the first and last day of a period, or returns its name if it has one.
 func ends(v Value) (first, last string) {
 	in, name := period(v)
 	if in != "from " {

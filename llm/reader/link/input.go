@@ -13,9 +13,7 @@ import (
 const (
 	maxColumns = 72
 	// MaxCells is the maximum number of words of a column's values.
-	MaxCells = 8
-	// MaxWords is the maximum number of words of an item.
-	MaxWords         = 6
+	MaxCells         = 8
 	maxEarlierTokens = 40
 )
 

@@ -3,7 +3,9 @@ package link
 import (
 	"strings"
 
+	"parley/internal/near"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/vectors"
 )
 
 // shorthand maps informal spellings to words.
@@ -39,12 +41,12 @@ func correctSpelling(word string, isName bool) string {
 		return word
 	}
 	for _, w := range correctableMonths {
-		if w[0] == word[0] && catalog.IsOneEdit(word, w) {
+		if w[0] == word[0] && near.IsOneEdit(word, w) {
 			return w
 		}
 	}
 	for _, w := range correctableWords {
-		if !isName && w[0] == word[0] && catalog.IsOneEdit(word, w) {
+		if !isName && w[0] == word[0] && near.IsOneEdit(word, w) {
 			return w
 		}
 	}
@@ -69,3 +71,7 @@ func restoreWords(tokens []Token, cat *catalog.Catalog) []Token {
 	}
 	return restored
 }
+
+// isEnglishWord reports whether a word has a vector. Such words are not treated as
+// misspelled values.
+func isEnglishWord(word string) bool { return vectors.Load().Number(word) >= 0 }

@@ -190,7 +190,7 @@ func isLetterAt(s string, i int) bool {
 	return r != utf8.RuneError && unicode.IsLetter(r)
 }
 
-// dateEnd finds the end of 2024-03-15, 2024-03, 15.03.2024 and 3/15/2024, or gives 0.
+// dateEnd finds the end of 2024-03-15, 2024-03, 15.03.2024 and 3/15/2024, or returns 0.
 func dateEnd(s string, i int) int {
 	for _, sep := range []byte{'-', '.', '/'} {
 		end, parts := i, 0

@@ -43,11 +43,9 @@ func (c *Cache) Facts(ctx context.Context, data llm.Data, datasets []llm.Dataset
 		}
 	}
 	cat := catalog.Join(parts, nil)
-	name := func(column int) llm.ColumnName {
-		return llm.ColumnName{Dataset: cat.Tables[cat.Columns[column].Table].Name, Column: cat.Columns[column].Name}
-	}
 	for _, l := range cat.Links {
-		facts.References = append(facts.References, llm.Reference{From: name(l.From), To: name(l.To)})
+		from, to := &cat.Columns[l.From], &cat.Columns[l.To]
+		facts.Links = append(facts.Links, llm.Link{From: cat.Tables[from.Table].Name, Columns: []string{from.Name}, To: cat.Tables[to.Table].Name, ToColumns: []string{to.Name}})
 	}
 	return facts
 }

@@ -28,7 +28,7 @@ var file []byte
 // often it is used (uint16); the words, sorted; and an int8 for each dimension of each.
 type Vectors struct {
 	n                          int
-	offsets, scales, units     []byte
+	offsets, units             []byte
 	ranks, words, coefficients []byte
 }
 
@@ -61,7 +61,7 @@ func parse(file []byte) (*Vectors, error) {
 		rest = rest[size:]
 		return part
 	}
-	v.offsets, v.scales, v.units, v.ranks = take(4*v.n+4), take(4*v.n), take(4*v.n), take(2*v.n)
+	v.offsets, _, v.units, v.ranks = take(4*v.n+4), take(4*v.n), take(4*v.n), take(2*v.n)
 	if len(v.ranks) < 2*v.n {
 		return nil, errors.New("the file of vectors is cut off")
 	}
@@ -81,10 +81,6 @@ func parse(file []byte) (*Vectors, error) {
 func (v *Vectors) offset(i int) uint32 { return binary.LittleEndian.Uint32(v.offsets[4*i:]) }
 
 func (v *Vectors) word(i int) string { return string(v.words[v.offset(i):v.offset(i+1)]) }
-
-func (v *Vectors) scale(i int32) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(v.scales[4*i:]))
-}
 
 func (v *Vectors) unit(i int32) float32 {
 	return math.Float32frombits(binary.LittleEndian.Uint32(v.units[4*i:]))
@@ -110,14 +106,6 @@ func (v *Vectors) Number(word string) int32 {
 		return int32(low)
 	}
 	return -1
-}
-
-// AddTo adds a word's vector to a sum.
-func (v *Vectors) AddTo(sum []float32, n int32) {
-	scale := v.scale(n)
-	for i, x := range v.row(n) {
-		sum[i] += float32(int8(x)) * scale
-	}
 }
 
 // Similarity returns the cosine of two words' vectors; 0 if one has none.

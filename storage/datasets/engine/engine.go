@@ -131,7 +131,7 @@ func (e *Engine) exec(conn duck.Connection, statement string) error {
 	return nil
 }
 
-// prepare drops and creates tables, and gives those of the request that are in memory.
+// prepare drops and creates tables, and returns those of the request that are in memory.
 func (e *Engine) prepare(conn duck.Connection, req sandbox.Request) (inMemory []string, err error) {
 	for _, name := range req.Drop {
 		if err := e.drop(conn, strings.ToLower(name)); err != nil {

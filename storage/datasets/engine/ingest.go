@@ -24,7 +24,7 @@ import (
 // progressEvery is the interval between progress messages.
 const progressEvery = 200 * time.Millisecond
 
-// IngestMain runs an ingest worker's process, for one job. It gives the exit status.
+// IngestMain runs an ingest worker's process, for one job. It returns the exit status.
 func IngestMain() int { return sandbox.ServeIngest(answerIngest) }
 
 func answerIngest(request sandbox.IngestRequest, progress func(ingest.Progress)) sandbox.IngestReply {

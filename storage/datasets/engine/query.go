@@ -7,7 +7,7 @@ import (
 	"parley/storage/datasets/sandbox"
 )
 
-// QueryMain runs a query worker's process. It gives the exit status.
+// QueryMain runs a query worker's process. It returns the exit status.
 func QueryMain() int {
 	var s session
 	return sandbox.ServeQueries(s.answer)

@@ -11,7 +11,7 @@ import (
 	"parley/storage/datasets/match"
 )
 
-// uniqueNames returns each column a unique key: the second of a name gets _2, and so on. The
+// uniqueNames returns a unique key for each column: the second of a name gets _2, and so on. The
 // score's key is reserved.
 func uniqueNames(names []string) []string {
 	taken := map[string]bool{"__metadata": true}

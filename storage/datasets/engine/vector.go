@@ -206,7 +206,7 @@ func enumOf[T uint8 | uint16 | uint32](words []string) column {
 	return simple("ENUM", func(b []byte, v T) []byte { return appendText(b, words[v]) })
 }
 
-// child makes the column of a type inside another and gives the type back.
+// child makes the column of a type inside another, and frees the type.
 func child(t duck.LogicalType) (column, error) {
 	defer duck.DestroyLogicalType(&t)
 	return newColumn(t)

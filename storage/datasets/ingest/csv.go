@@ -133,7 +133,7 @@ func (r *run) checkRows(ctx context.Context, in source.Input, header csvHeader, 
 	return t, &whole, r.checkFit(ctx, t)
 }
 
-// decideColumns returns a table its columns and their reports. Forms are the formats that units come from.
+// decideColumns sets the columns of a table and their reports. Forms are the formats that units come from.
 func (r *run) decideColumns(t *table, names []string, cells []columnCells, separator byte, forms []string) ([]decision, error) {
 	by := conventionsOf(cells)
 	by.semicolons = separator == ';'

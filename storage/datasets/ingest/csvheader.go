@@ -179,7 +179,7 @@ func headerLike(fields []string) bool {
 			continue
 		}
 		k := cellKind(f)
-		if k != kindText && !isYear(f) || names[domain.FoldColumn(f)] {
+		if k != kindText && !domain.IsYear(f) || names[domain.FoldColumn(f)] {
 			return false
 		}
 		names[domain.FoldColumn(f)] = true
@@ -188,10 +188,6 @@ func headerLike(fields []string) bool {
 		}
 	}
 	return texts > 0 && len(names) > 1 && 2*len(names) >= len(fields)
-}
-
-func isYear(cell string) bool {
-	return len(cell) == 4 && (cell[0] == '1' || cell[0] == '2') && countDigits([]byte(cell)) == 4
 }
 
 // cellKind returns the kind of a cell, kindMissing for an empty one.
@@ -217,7 +213,7 @@ func joinable(records []csvRecord) bool {
 	for i := range top {
 		above, below := strings.TrimSpace(top[i]), cellKind(bottom[i])
 		// Years are names below groups, right of a name that has none below it.
-		if below == kindInt && i > 0 && isYear(strings.TrimSpace(bottom[i])) && top[0] != "" && bottom[0] == "" {
+		if below == kindInt && i > 0 && domain.IsYear(strings.TrimSpace(bottom[i])) && top[0] != "" && bottom[0] == "" {
 			below = kindText
 		}
 		switch {
@@ -321,7 +317,7 @@ func startsWithData(records []csvRecord) bool {
 		case numberKinds.meets(above.set()):
 			numbers = append(numbers, cell)
 		}
-		if years || !isYear(cell) {
+		if years || !domain.IsYear(cell) {
 			proofs++
 		}
 	}
@@ -360,7 +356,7 @@ func kindsBelow(records []csvRecord, column int) (seen kindSet, years bool) {
 		cell := strings.TrimSpace(r.fields[column])
 		if k := cellKind(cell); k != kindMissing {
 			seen |= k.set()
-			years = years && isYear(cell)
+			years = years && domain.IsYear(cell)
 		}
 	}
 	return seen, years
@@ -429,7 +425,7 @@ type csvTotals struct {
 	offset, lines int64
 }
 
-// readTotals finds the last row of a table, and gives it if it is one of totals.
+// readTotals finds the last row of a table, and returns it if it is one of totals.
 func readTotals(path string, separator byte, columns int) (csvTotals, error) {
 	tail, from, err := readTail(path)
 	if err != nil {

@@ -88,7 +88,7 @@ func (s *csvScanner) newBlock() *csvBlock {
 	return b
 }
 
-// scan reads whole records, at most limit, and gives how many bytes they have.
+// scan reads whole records, at most limit, and returns how many bytes they have.
 // With final, the end of buf is the end of the file.
 func (s *csvScanner) scan(b *csvBlock, buf []byte, final bool, limit int64) (consumed int) {
 	pos := 0
@@ -394,7 +394,7 @@ func (s *csvScanner) scanFile(ctx context.Context, path string, offset int64, wh
 
 // scanParallel cuts the file into blocks of whole records by counting quotes,
 // scans them on several cores, and adds what they hold in order. It stops at a
-// block with a stray quote, and gives the bytes before it.
+// block with a stray quote, and returns the bytes before it.
 func (s *csvScanner) scanParallel(ctx context.Context, in io.Reader, whole *csvBlock, checked func(bytes, rows int64)) (scanned int64, stray bool, err error) {
 	scan, stop := context.WithCancel(ctx)
 	defer stop()

@@ -70,7 +70,7 @@ func classifyAfterDate(b []byte) kind {
 	return kindText
 }
 
-// clock reads HH:MM, HH:MM:SS or HH:MM:SS.ffffff and gives what follows.
+// clock reads HH:MM, HH:MM:SS or HH:MM:SS.ffffff and returns what follows.
 func clock(b []byte) (rest []byte, seconds, ok bool) {
 	if len(b) < 5 || b[2] != ':' || pair(b, 0) > 23 || pair(b, 3) > 59 {
 		return nil, false, false

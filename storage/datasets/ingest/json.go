@@ -226,7 +226,7 @@ func (f *jsonFile) check() error {
 	return err
 }
 
-// next skips blanks between rows and gives the byte that follows.
+// next skips blanks between rows and returns the byte that follows.
 func (f *jsonFile) next() (byte, error) {
 	c, err := f.peek()
 	f.rowLine = f.line
@@ -441,7 +441,7 @@ func (f *jsonFile) noteMisfits(t *table, column int) {
 	t.report.Warnings = append(t.report.Warnings, w)
 }
 
-// convertJSON returns columns the types that options give them, where their values are not of
+// convertJSON sets the types of columns that options give them, where their values are not of
 // such a type but can be read as one, as in CSV.
 func (r *run) convertJSON(ctx context.Context, f *jsonFile, t *table) error {
 	var cells []columnCells

@@ -77,7 +77,7 @@ func (s *jsonScanner) ahead(n int) []byte {
 	return s.buf[s.pos:min(len(s.buf), s.pos+n)]
 }
 
-// peek skips blanks and gives the byte that follows.
+// peek skips blanks and returns the byte that follows.
 func (s *jsonScanner) peek() (byte, error) {
 	for s.more() {
 		switch c := s.buf[s.pos]; c {
@@ -249,7 +249,7 @@ func (s *jsonScanner) digits() bool {
 	return any
 }
 
-// text reads a string and gives the bytes between its quotes.
+// text reads a string and returns the bytes between its quotes.
 func (s *jsonScanner) text() ([]byte, error) {
 	s.pos++
 	start := s.pos - s.start

@@ -99,7 +99,7 @@ func (r *run) wantedDate(column string) (typ, order string) {
 	return "", ""
 }
 
-// checkTypes returns the columns of tables the types that options give them, and
+// checkTypes sets the types of columns that options give them, and
 // refuses those that cannot have them.
 func (r *run) checkTypes(tables []*table) error {
 	missing := map[string]string{}

@@ -161,7 +161,7 @@ func (p *profiler) estimate(c *domain.ColumnProfile, found string) {
 	c.Distinct = max(1, min(c.Sketch.Estimate(), p.profile.Rows-c.Missing))
 }
 
-// each runs queries as one and gives their rows.
+// each runs queries as one and calls row with each of their rows.
 func (p *profiler) each(selects []string, row func(*sql.Rows) error) error {
 	if len(selects) == 0 {
 		return nil

@@ -60,7 +60,7 @@ func checkText(markdown bool) func(*run, context.Context, source.Input) (*table,
 	}
 }
 
-// splitFile returns a splitter all lines of a text.
+// splitFile passes all lines of a text to a splitter.
 func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *splitter) error {
 	err := eachLine(ctx, in, name, func(line []byte, read int) {
 		r.progress.checked(int64(read), 0)
@@ -70,7 +70,7 @@ func (r *run) splitFile(ctx context.Context, in io.Reader, name string, s *split
 	return err
 }
 
-// eachLine returns all lines of a text, each with its end, and how many bytes were
+// eachLine calls give with all lines of a text, each with its end, and how many bytes were
 // read for it. A line that is longer than the buffer comes in pieces, which are
 // cut between characters.
 func eachLine(ctx context.Context, in io.Reader, name string, give func(line []byte, read int)) error {

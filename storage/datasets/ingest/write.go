@@ -109,7 +109,7 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []domain.C
 	return published[0], nil
 }
 
-// Export writes the rows of files, in their order, into one file in outDir, and gives its
+// Export writes the rows of files, in their order, into one file in outDir, and returns its
 // path. Columns are the dataset's.
 func Export(ctx context.Context, db *sql.DB, files []string, columns []domain.Column, as domain.Download, outDir string) (string, error) {
 	// Every reader of Parquet understands the defaults: version 1, compressed by Snappy.

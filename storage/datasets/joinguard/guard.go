@@ -138,7 +138,7 @@ func (g *guard) build(sql string, parts map[string]any) (node, error) {
 	return root, nil
 }
 
-// query runs a statement made by build with the names from WITH of a SELECT, and gives its
+// query runs a statement made by build with the names from WITH of a SELECT, and returns its
 // row.
 func (g *guard) query(in scope, sql string, parts map[string]any, lasting bool, row any) error {
 	root, err := g.build(sql, parts)

@@ -13,7 +13,7 @@ type joinReader struct {
 	scope scope
 }
 
-// read reads a node of FROM and gives its relations. It reports false for what is not
+// read reads a node of FROM and returns its relations. It reports false for what is not
 // covered.
 func (j *joinReader) read(v any, nullable bool) (set, bool) {
 	n := object(v)

@@ -287,7 +287,7 @@ func checkText(request IngestRequest, path string) error {
 var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // checkRegular refuses a file that is not directly in dir, or not regular, so that neither a
-// path nor a link leads elsewhere. It gives the size.
+// path nor a link leads elsewhere. It returns the size.
 func checkRegular(dir, path string) (int64, error) {
 	if path != filepath.Join(dir, filepath.Base(path)) {
 		return 0, fmt.Errorf("the file %.200q, which is not in its folder", path)

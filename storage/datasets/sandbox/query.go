@@ -38,7 +38,7 @@ func StartQuery(ctx context.Context, spec Spec, open OpenRequest) (*Process, err
 }
 
 // link links the files of tables into the worker's folder until unlink is called, and
-// gives the tables with the names that the worker reads them by.
+// returns the tables with the names that the worker reads them by.
 func (p *Process) link(tables []Table) (linked []Table, unlink func(), err error) {
 	var links []string
 	unlink = func() {

@@ -34,7 +34,7 @@ func CheckRequest(sql string, tables []Table) error {
 	return nil
 }
 
-// Check checks a statement, of which parse gives the tree. Where a score is added, DuckDB
+// Check checks a statement, of which parse returns the tree. Where a score is added, DuckDB
 // parses the new text too; that text only runs when its tree is the checked one with the
 // score in it, else the statement as it is. So only checked statements run.
 func Check(ctx context.Context, sql string, tables []Table, parse func(sql string) (tree []byte, err error)) (Checked, error) {

@@ -18,7 +18,7 @@ func (e *cte) find(name string) *cte {
 	return nil
 }
 
-// query checks a query and gives its columns. with are the names from WITH that it sees,
+// query checks a query and returns its columns. with are the names from WITH that it sees,
 // outer is its outer scope.
 func (c *checker) query(n node, with *cte, outer *scope) relation {
 	defer c.deeper()()

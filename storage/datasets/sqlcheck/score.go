@@ -13,7 +13,7 @@ import (
 )
 
 // addScore adds a score to a query that calls match and has none: the best of its match(…)
-// as one more column. Aggregated rows have no score. It gives the new text and the tree
+// as one more column. Aggregated rows have no score. It returns the new text and the tree
 // that this text must have, or "" when there is nothing to add.
 //
 // It edits the user's text, since SQL that DuckDB writes from a tree does not always mean

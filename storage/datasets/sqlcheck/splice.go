@@ -151,7 +151,7 @@ var afterList = map[string]bool{
 }
 
 // addItem adds an item to the list of the outermost SELECT, or a list to FROM alone. It
-// gives "" when it finds neither.
+// returns "" when it finds neither.
 func addItem(sql string, tokens []token, item string) string {
 	from, end, selected, before := -1, 0, false, ""
 	outermost := 0

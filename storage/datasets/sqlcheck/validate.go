@@ -200,7 +200,7 @@ func (c *checker) texts(v any) []string {
 	return all
 }
 
-// statement checks the whole tree and gives its query.
+// statement checks the whole tree and returns its query.
 func (c *checker) statement(root node) node {
 	if failed, ok := root["error"].(bool); !ok || failed {
 		c.refuse("%s", parseReason(root))

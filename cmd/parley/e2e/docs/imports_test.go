@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"agents/chart":      {"internal/domain", "internal/jsonscan", "internal/locale"},
 	"llm":               {"internal/jsonscan", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
 	"cards":             {"internal/baseurl", "internal/lru"},
-	"storage/datasets":  {"internal/domain", "storage/profile", "internal/fair", "internal/fsync", "internal/jobs", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
+	"storage/datasets":  {"internal/domain", "storage/profile", "internal/fair", "internal/fsync", "internal/jobs", "internal/jsonscan", "internal/locale", "internal/lru", "internal/near", "internal/retry", "internal/sqltext", "internal/words", "internal/worktime"},
 	"storage/objects":   {"internal/domain", "internal/baseurl", "internal/fair", "internal/fsync", "internal/lru"},
 	"storage/profile":   {"internal/domain"},
 	"storage/retention": {"internal/domain", "internal/jobs", "storage/sqlstore"},

@@ -295,7 +295,7 @@ func (b *backup) verify(ctx context.Context) error {
 	return readArchive(archive, sums, func(string, io.Reader) error { return ctx.Err() })
 }
 
-// publish returns the archive its name, durably. It overwrites no other file.
+// publish gives the archive its name, durably. It overwrites no other file.
 func (b *backup) publish(file string) error {
 	if err := os.Link(b.path("archive"), file); err != nil {
 		if errors.Is(err, fs.ErrExist) {

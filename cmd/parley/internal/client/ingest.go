@@ -2,11 +2,15 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
@@ -292,4 +296,158 @@ func (j *ingestJob) names() string {
 		name += ": " + console.Line(j.options.Sheet)
 	}
 	return name
+}
+
+// ingestFlags say how files are read, where that is not to be detected.
+type ingestFlags struct {
+	Encoding  string   `env:"-" placeholder:"NAME" help:"The encoding: utf-8, utf-16 or windows-1252. Detected by default."`
+	Delimiter string   `env:"-" placeholder:"CHARACTER" help:"The character between fields; 'tab' for a tab. Detected by default."`
+	HeaderRow *int     `env:"-" min:"0" placeholder:"ROW" help:"The row with the column names, from 1; 0 if there is none. Detected by default."`
+	Sheet     string   `env:"-" placeholder:"NAME" help:"The table to read from a file with several, such as a sheet of a workbook."`
+	Null      []string `env:"-" sep:"none" placeholder:"TEXT" help:"A spelling of a missing value, besides the usual ones such as NA. Repeatable."`
+	Retype    []string `env:"-" sep:"none" placeholder:"COLUMN=TYPE" help:"The type of a column: text, integer, number, decimal(digits,scale), boolean, date, time, timestamp or 'timestamp with time zone'. date:dmy, date:mdy and date:ymd set the order of day, month and year. Repeatable."`
+	Union     bool     `env:"-" help:"Allow files with different columns in one dataset."`
+}
+
+// optionFlags names the flags of options.
+var optionFlags = map[string]string{"headerRow": "header-row", "nullValues": "null", "types": "retype"}
+
+func (f ingestFlags) options(c *command.Checker) domain.IngestOptions {
+	options := domain.IngestOptions{
+		Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, NullValues: f.Null, Union: f.Union, HeaderRow: f.HeaderRow,
+	}
+	if strings.EqualFold(options.Delimiter, "tab") || options.Delimiter == `\t` {
+		options.Delimiter = "\t"
+	}
+	for _, text := range f.Retype {
+		at := strings.LastIndex(text, "=")
+		if at < 1 {
+			c.Refuse("retype", "must be COLUMN=TYPE, not %q", text)
+			continue
+		}
+		if options.Types == nil {
+			options.Types = map[string]string{}
+		}
+		options.Types[text[:at]] = text[at+1:]
+	}
+	for _, wrong := range options.Normalize() {
+		name, rest := wrong.Field, ""
+		if at := strings.IndexAny(name, ".["); at > 0 {
+			name, rest = name[:at], strings.Trim(name[at:], ".[]")+" "
+		}
+		if flag, ok := optionFlags[name]; ok {
+			name = flag
+		}
+		if name == "null" {
+			rest = ""
+		}
+		c.Refuse(name, "%s%s", rest, wrong.Message)
+	}
+	return options
+}
+
+// printReport prints what of a file was not read plainly, a line each.
+func printReport(w io.Writer, report domain.IngestReport) {
+	if report.Encoding != "" && report.Encoding != "utf-8" {
+		fmt.Fprintf(w, "read as %s\n", console.Line(report.Encoding))
+	}
+	for _, column := range report.Columns {
+		if slices.ContainsFunc(report.Warnings, func(w domain.IngestWarning) bool { return isMisfitWarning(w, column) }) {
+			column.Misfits = 0
+		}
+		if notes := columnNotes(column); notes != "" {
+			fmt.Fprintf(w, "%s: %s\n", console.Line(column.Name), console.Line(notes))
+		}
+	}
+	for _, warning := range report.Warnings {
+		line := "warning: "
+		if warning.Line > 0 {
+			line += fmt.Sprintf("line %d: ", warning.Line)
+		}
+		if warning.Column != "" {
+			line += console.Line(warning.Column) + ": "
+		}
+		fmt.Fprintln(w, line+console.Line(warning.Message))
+	}
+}
+
+// isMisfitWarning reports whether a warning is about the cells that did not fit a column: it
+// names the line of the first one.
+func isMisfitWarning(w domain.IngestWarning, c domain.ColumnReport) bool {
+	first := int64(0)
+	if len(c.MisfitLines) > 0 {
+		first = c.MisfitLines[0]
+	}
+	return w.Column == c.Name && w.Line == first
+}
+
+// columnNotes says what a column became, "" when its cells were read as they are.
+func columnNotes(c domain.ColumnReport) string {
+	var notes []string
+	if c.From != "" {
+		notes = append(notes, "read from "+c.From)
+	}
+	if c.Unit != "" {
+		notes = append(notes, "in "+c.Unit)
+	}
+	if c.Misfits > 0 {
+		note := plural(int(c.Misfits), "cell") + " did not fit a narrower type"
+		if len(c.MisfitLines) > 0 {
+			note += fmt.Sprintf(", the first in line %d", c.MisfitLines[0])
+		}
+		notes = append(notes, note)
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return domain.TypeWord(c.Type) + ", " + strings.Join(notes, ", ")
+}
+
+// wait waits for the end of an ingestion and shows the progress.
+func (j *ingestJob) wait(ctx context.Context, id string) (apiclient.Ingestion, error) {
+	var processed atomic.Int64
+	var shown *console.Meter
+	defer func() {
+		if shown != nil {
+			shown.Stop()
+		}
+	}()
+	return j.WaitForIngestion(ctx, j.ref.Path(""), id, func(now apiclient.Ingestion) {
+		processed.Store(now.ProcessedBytes)
+		if shown == nil {
+			shown = console.StartMeter(j.env.Stderr, "ingesting", "read; the server stores the rows", now.ExpectedTotalBytes, func() (done, fresh int64) {
+				return processed.Load(), processed.Load()
+			})
+		}
+	})
+}
+
+func (j *ingestJob) printStarted(id string, asJSON bool) error {
+	if asJSON {
+		return writeJSON(j.env.Stdout, map[string]any{"ingestion": map[string]string{"id": id}})
+	}
+	_, err := fmt.Fprintf(j.env.Stdout, "%s is being ingested into %s\n", j.names(), j.ref)
+	return err
+}
+
+// printEnded prints the dataset.
+func (j *ingestJob) printEnded(ctx context.Context, ended apiclient.Ingestion, asJSON bool) error {
+	var answer json.RawMessage
+	if err := j.CallWithRetry(ctx, http.MethodGet, j.ref.Path("/data"), nil, &answer); err != nil {
+		return fmt.Errorf("look at %s: %w", j.ref, err)
+	}
+	if asJSON {
+		whole := map[string]json.RawMessage{}
+		if err := json.Unmarshal(answer, &whole); err != nil {
+			return fmt.Errorf("read the server's answer: %w", err)
+		}
+		return writeJSON(j.env.Stdout, map[string]any{"ingestion": ended, "dataset": whole["dataset"], "metadata": whole["metadata"]})
+	}
+	line := fmt.Sprintf("%s from %s", plural(int(ended.ProcessedRows), "row"), j.names())
+	if ended.StatusMessage != "" {
+		line += "; " + console.Line(ended.StatusMessage)
+	}
+	fmt.Fprintln(j.env.Stdout, line)
+	printReport(j.env.Stderr, ended.Attributes.IngestReport)
+	return printDataset(j.env, console.FormatTable, answer)
 }

@@ -19,6 +19,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/datadir"
 )
 
 // MCP is `parley mcp`.
@@ -203,28 +204,16 @@ func (m *MCP) install(env command.Env, write bool) error {
 		_, err := env.Stdout.Write(text)
 		return err
 	}
-	if err := replaceFile(path, text); err != nil {
+	// Only its owner can read it: it has a token.
+	err = os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = datadir.WriteFile(path, text)
+	}
+	if err != nil {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	_, err = fmt.Fprintf(env.Stderr, "written to %s; start the client again\n", path)
 	return err
-}
-
-// replaceFile writes a file that only its owner can read: it has a token.
-func replaceFile(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	written, err := os.CreateTemp(filepath.Dir(path), ".parley-*") // mode 600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(written.Name()) // unless it was renamed
-	_, err = written.Write(text)
-	if err = errors.Join(err, written.Close()); err != nil {
-		return err
-	}
-	return os.Rename(written.Name(), path)
 }
 
 // configFile returns the file where a client reads its configuration.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 const (
@@ -34,7 +35,7 @@ type Container struct {
 type Part struct {
 	Name   string
 	Format *Format
-	// In is the content, or only what messages call it, when write gives the
+	// In is the content, or only what messages call it, when write writes the
 	// content.
 	In    Input
 	write func(ctx context.Context, out io.Writer) error
@@ -82,7 +83,7 @@ func (c *Container) Tables() []Part {
 }
 
 // Choose returns the part that is called sheet, without regard to case. Without a
-// choice it gives the only table, or all texts where there is no table.
+// choice it returns the only table, or all texts where there is no table.
 func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	tables := c.Tables()
 	if sheet != "" {
@@ -186,11 +187,11 @@ func refuseDamaged(name string) error {
 // refuseXML refuses a file whose XML cannot be read, or not in bounded memory. Other errors stay
 // as they are.
 func refuseXML(name string, err error) error {
-	var wrong *xmlError
+	var wrong *xmlstream.Error
 	switch {
 	case !errors.As(err, &wrong):
 		return err
-	case errors.Is(wrong.err, errLongElement):
+	case errors.Is(wrong.Err, xmlstream.ErrLong):
 		return fmt.Errorf("%w: %w", refuse("%s unpacks to too much: a row or text of it has more than %d bytes", name, MaxValue), errTooLarge)
 	}
 	return refuseDamaged(name)

@@ -19,6 +19,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 // openDocument returns the text of a Word document: its paragraphs, with the headings as
@@ -44,7 +45,7 @@ func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadClos
 	}
 	defer content.Close()
 	path, err := r.WriteTemp(func(out io.Writer) error {
-		d := &document{xml: newXMLReader(ctx, content), out: out}
+		d := &document{xml: xmlstream.NewReader(ctx, content), out: out}
 		return d.read()
 	})
 	if err != nil {
@@ -64,7 +65,7 @@ func (r *Reader) openDocument(ctx context.Context, in Input, files *zip.ReadClos
 
 // document writes the text of a document's XML.
 type document struct {
-	xml *xmlReader
+	xml *xmlstream.Reader
 	out io.Writer
 	// heading is the level of the paragraph as a heading, from 1.
 	heading int
@@ -77,8 +78,8 @@ type document struct {
 // read reads all elements.
 func (d *document) read() error {
 	for {
-		d.xml.reset()
-		token, err := d.xml.next()
+		d.xml.Reset()
+		token, err := d.xml.Next()
 		if token == nil || err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (d *document) start(t xml.StartElement) error {
 	case "p":
 		d.heading, d.started = 0, false
 	case "pStyle":
-		d.heading = headingLevel(attribute(t, "val"))
+		d.heading = headingLevel(xmlstream.Attribute(t, "val"))
 	case "tbl":
 		d.tables++
 	case "tab":
@@ -119,7 +120,7 @@ func (d *document) start(t xml.StartElement) error {
 		d.inText = true
 	case "Fallback", "delText", "instrText":
 		// The same once more, and what is not shown.
-		return d.xml.skip()
+		return d.xml.Skip()
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ const HeadSize = 1 << 20
 
 // Format is a kind of file.
 type Format struct {
-	// open, unless nil, gives the parts of a container, and nil for a file that is one
+	// open, unless nil, returns the parts of a container, and nil for a file that is one
 	// table.
 	open func(r *Reader, ctx context.Context, in Input) (*Container, error)
 	// Prose says that rows can be extracted from the text.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"parley/internal/domain"
+	"parley/internal/jsonscan"
 )
 
 // jsonParts unpacks an object of arrays: each array of objects is a table, and GeoJSON's
@@ -298,15 +299,25 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	var f struct {
 		Type       string
 		ID         json.RawMessage
-		Properties map[string]json.RawMessage
+		Properties json.RawMessage
 		Geometry   json.RawMessage
 	}
 	if !bytes.Contains(row, []byte(`"Feature"`)) || json.Unmarshal(row, &f) != nil || f.Type != "Feature" || f.Geometry == nil {
 		return row
 	}
-	taken := map[string]bool{}
-	for name := range f.Properties {
-		taken[domain.FoldColumn(name)] = true
+	var names []string
+	values, taken := map[string][]byte{}, map[string]bool{}
+	switch {
+	case bytes.HasPrefix(f.Properties, []byte("{")):
+		for key, value := range jsonscan.Members(f.Properties) {
+			name := string(key)
+			if values[name] == nil {
+				names = append(names, name)
+			}
+			values[name], taken[domain.FoldColumn(name)] = value, true
+		}
+	case f.Properties != nil && string(f.Properties) != "null":
+		return row
 	}
 	if j.geometry == "" {
 		j.geometry = "geometry"
@@ -319,33 +330,85 @@ func (j *jsonParts) feature(row json.RawMessage) json.RawMessage {
 	if f.ID != nil && !taken["id"] {
 		fmt.Fprintf(&out, `"id":%s,`, f.ID)
 	}
-	for _, name := range keysInOrder(row) {
+	for _, name := range names {
 		key, _ := json.Marshal(name)
-		fmt.Fprintf(&out, `%s:%s,`, key, f.Properties[name])
+		fmt.Fprintf(&out, `%s:%s,`, key, values[name])
 	}
 	fmt.Fprintf(&out, `%q:%s}`, j.geometry, f.Geometry)
 	return out.Bytes()
 }
 
-// keysInOrder returns the keys of a feature's properties in the order of the file.
-func keysInOrder(row json.RawMessage) (keys []string) {
-	var f struct{ Properties json.RawMessage }
-	if json.Unmarshal(row, &f) != nil || len(f.Properties) == 0 || f.Properties[0] != '{' {
+// jsonColumn is an array of an object of columns: its values as they are written.
+type jsonColumn struct {
+	key    []byte
+	values [][]byte
+}
+
+// openColumns returns the rows of an object whose values are arrays of scalars of one length: its
+// columns. It is nil for other files, and for those that are too large for one object.
+func (r *Reader) openColumns(in Input) (*Container, error) {
+	if info, err := os.Stat(in.Path); err != nil || info.Size() > MaxValue {
+		return nil, err
+	}
+	text, err := os.ReadFile(in.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open source: %w", err)
+	}
+	columns := readColumns(text)
+	if columns == nil {
+		return nil, nil
+	}
+	rows := len(columns[0].values)
+	j := &jsonParts{r: r, in: in}
+	j.found.Warnings = []domain.IngestWarning{{Message: fmt.Sprintf("%s: its arrays are read as columns of %s", in.Name, Count(rows, "row"))}}
+	limit := r.unpackLimit()
+	err = j.addPart("rows", func(out io.Writer) error {
+		limited := &limitedWriter{out: out, left: limit}
+		lines := bufio.NewWriter(limited)
+		for row := range rows {
+			for i, column := range columns {
+				_ = lines.WriteByte("{,"[min(i, 1)])
+				_, _ = lines.Write(column.key)
+				_ = lines.WriteByte(':')
+				_, _ = lines.Write(column.values[row])
+			}
+			if _, err := lines.WriteString("}\n"); err != nil {
+				return err
+			}
+		}
+		err := lines.Flush()
+		r.unpacked += limit - limited.left
+		return err
+	})
+	if errors.Is(err, errTooLarge) {
+		return nil, refuseTooLarge(in.Name, limit)
+	}
+	return &j.found, err
+}
+
+// readColumns returns the columns of an object of columns, nil for other text.
+func readColumns(text []byte) (columns []jsonColumn) {
+	if text = bytes.TrimLeft(text, " \t\r\n"); !json.Valid(text) || text[0] != '{' {
 		return nil
 	}
-	d := json.NewDecoder(bytes.NewReader(f.Properties))
-	_, _ = d.Token()
 	seen := map[string]bool{}
-	for d.More() {
-		key, _ := d.Token()
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return keys
+	for key, array := range jsonscan.Members(text) {
+		name, err := json.Marshal(string(key))
+		if err != nil || seen[string(key)] || len(columns) == domain.MaxColumns || array[0] != '[' {
+			return nil
 		}
-		if name, _ := key.(string); !seen[name] {
-			seen[name] = true
-			keys = append(keys, name)
+		seen[string(key)] = true
+		column := jsonColumn{key: name}
+		for value := range jsonscan.Elements(array) {
+			if value[0] == '[' || value[0] == '{' {
+				return nil
+			}
+			column.values = append(column.values, value)
 		}
+		if len(column.values) == 0 || len(columns) > 0 && len(column.values) != len(columns[0].values) {
+			return nil
+		}
+		columns = append(columns, column)
 	}
-	return keys
+	return columns
 }

@@ -19,10 +19,11 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 // MaxValue is the most bytes of a value or a row that is read into memory.
-const MaxValue = 16 << 20
+const MaxValue = xmlstream.MaxPart
 
 // Reader opens the files of one ingestion. It limits what they unpack to, all together.
 type Reader struct {

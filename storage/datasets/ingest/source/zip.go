@@ -67,7 +67,7 @@ func isKnown(extension string) bool {
 	return extensions[extension] != nil || archived[extension]
 }
 
-// openArchive unpacks the files whose names say that they can be read, and gives them and
+// openArchive unpacks the files whose names say that they can be read, and returns them and
 // the parts of those that are containers.
 func (r *Reader) openArchive(ctx context.Context, name string, files []*zip.File) (c *Container, err error) {
 	c = &Container{}

@@ -1,4 +1,4 @@
-package source
+package xlsx
 
 import (
 	"archive/zip"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 // numberKind says what a number is, by the format that shows it.
@@ -27,32 +29,32 @@ const (
 	elapsedNumber
 )
 
-// numberFormat is how a cell shows its number.
-type numberFormat struct {
+// Format is how a cell shows its number.
+type Format struct {
 	kind numberKind
-	// unit is an index of Units, and is set for plain numbers alone.
-	unit int
+	// Unit is one of domain.NumberUnits, and is set for plain numbers alone.
+	Unit string
 	// times100 says that the number is shown times 100.
 	times100 bool
-	// code is the part of the format for numbers from 0 on.
-	code string
+	// Code is the part of the format for numbers from 0 on.
+	Code string
 }
 
 // maxStyles is how many styles of a workbook are read: as many as there are marks.
 const maxStyles = 0xfffd
 
 // readStyles reads the formats of numbers, which cells name by their styles.
-func (w *workbook) readStyles(ctx context.Context, entry *zip.File) error {
-	codes, parsed := map[int]string{}, map[int]numberFormat{}
+func (w *Workbook) readStyles(ctx context.Context, entry *zip.File) error {
+	codes, parsed := map[int]string{}, map[int]Format{}
 	ofCells := false
 	return w.eachHeld(ctx, entry, func(t xml.StartElement) {
-		id, _ := strconv.Atoi(attribute(t, "numFmtId"))
+		id, _ := strconv.Atoi(xmlstream.Attribute(t, "numFmtId"))
 		switch name := t.Name.Local; {
 		case name == "numFmt":
-			codes[id] = attribute(t, "formatCode")
+			codes[id] = xmlstream.Attribute(t, "formatCode")
 		case name == "cellXfs", name == "cellStyleXfs":
 			ofCells = name == "cellXfs"
-		case name == "xf" && ofCells && len(w.formats) < maxStyles:
+		case name == "xf" && ofCells && len(w.Formats) < maxStyles:
 			f, known := parsed[id]
 			if !known {
 				code, own := codes[id]
@@ -62,7 +64,7 @@ func (w *workbook) readStyles(ctx context.Context, entry *zip.File) error {
 				f = parseFormat(code)
 				parsed[id] = f
 			}
-			w.formats = append(w.formats, f)
+			w.Formats = append(w.Formats, f)
 		}
 	})
 }
@@ -85,7 +87,7 @@ func builtInFormat(id int) string {
 }
 
 // parseFormat reads the code of a format.
-func parseFormat(code string) numberFormat {
+func parseFormat(code string) Format {
 	var shown strings.Builder
 	percents, rest := 0, code
 	for rest != "" && rest[0] != ';' {
@@ -116,7 +118,7 @@ func parseFormat(code string) numberFormat {
 			shown.WriteRune(c)
 		}
 	}
-	f := numberFormat{kind: formatKind(code), code: strings.TrimSpace(code[:len(code)-len(rest)])}
+	f := Format{kind: formatKind(code), Code: strings.TrimSpace(code[:len(code)-len(rest)])}
 	if f.kind == plainNumber {
 		f.setUnit(strings.Trim(shown.String(), " \u00a0\u202f()-+"), percents)
 	}
@@ -156,9 +158,9 @@ var timeLayouts = [...]string{dateNumber: time.DateOnly, instantNumber: time.Dat
 
 // read returns a number as it is stored in the way that it is meant, whatever it looks like on the
 // screen: dates and times in ISO form, and other numbers plainly. What is no number stays.
-func (f *numberFormat) read(stored string, date1904 bool) string {
+func (f *Format) read(stored string, date1904 bool) string {
 	stored = strings.TrimSpace(stored)
-	if !isDecimal(stored) {
+	if !IsDecimal(stored) {
 		return stored
 	}
 	number, err := strconv.ParseFloat(stored, 64)
@@ -176,7 +178,7 @@ func (f *numberFormat) read(stored string, date1904 bool) string {
 		}
 	case zeroPadded:
 		if number == math.Trunc(number) && !isLong(stored) {
-			return fmt.Sprintf("%s%0*.0f", sign(number), len(f.code), math.Abs(number))
+			return fmt.Sprintf("%s%0*.0f", sign(number), len(f.Code), math.Abs(number))
 		}
 	}
 	return formatNumber(stored, number)

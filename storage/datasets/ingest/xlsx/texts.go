@@ -1,4 +1,4 @@
-package source
+package xlsx
 
 import (
 	"bytes"
@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 const (
@@ -28,18 +30,18 @@ type sharedTexts struct {
 	ends []int64
 }
 
-// readTexts reads the texts of the workbook, once.
-func (w *workbook) readTexts(ctx context.Context) error {
+// ReadTexts reads the texts that cells refer to, once, before the first sheet is read.
+func (w *Workbook) ReadTexts(ctx context.Context) error {
 	if w.texts != nil {
 		return nil
 	}
 	texts := &sharedTexts{content: strings.NewReader("")}
 	if w.textsEntry != nil {
 		write := func(out io.Writer) error {
-			return readXML(ctx, w.textsEntry, func(x *xmlReader) error { return texts.copy(x, out) })
+			return xmlstream.ReadEntry(ctx, w.textsEntry, func(x *xmlstream.Reader) error { return texts.copy(x, out) })
 		}
 		if err := w.storeTexts(texts, write); err != nil {
-			return refuseXML(w.name, err)
+			return err
 		}
 	}
 	w.texts = texts
@@ -47,14 +49,14 @@ func (w *workbook) readTexts(ctx context.Context) error {
 }
 
 // storeTexts puts the texts that are written into memory, or into a file where they are many.
-func (w *workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) error {
+func (w *Workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) error {
 	if w.textsEntry.UncompressedSize64 <= textsInMemory {
 		var content bytes.Buffer
 		err := write(&content)
 		texts.content = bytes.NewReader(content.Bytes())
 		return err
 	}
-	name, err := w.r.WriteTemp(write)
+	name, err := w.writeTemp(write)
 	if err != nil {
 		return err
 	}
@@ -71,12 +73,12 @@ func (w *workbook) storeTexts(texts *sharedTexts, write func(io.Writer) error) e
 
 // copy writes the texts one after the other, those of rich text without their formats. Phonetic
 // guides are left out.
-func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
+func (s *sharedTexts) copy(x *xmlstream.Reader, out io.Writer) error {
 	var text []byte
 	var end int64
 	inText := false
 	for {
-		token, err := x.next()
+		token, err := x.Next()
 		if token == nil || err != nil {
 			return err
 		}
@@ -84,12 +86,12 @@ func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "si":
-				x.reset()
+				x.Reset()
 				text = text[:0]
 			case "t":
 				inText = true
 			case "rPh":
-				if err := x.skip(); err != nil {
+				if err := x.Skip(); err != nil {
 					return err
 				}
 			}
@@ -107,7 +109,7 @@ func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 					return err
 				}
 				if len(s.ends) == maxTexts {
-					return &xmlError{errors.New("too many texts")}
+					return &xmlstream.Error{Err: errors.New("too many texts")}
 				}
 				end += int64(n)
 				s.ends, text = append(s.ends, end), text[:0]
@@ -120,7 +122,7 @@ func (s *sharedTexts) copy(x *xmlReader, out io.Writer) error {
 func (s *sharedTexts) get(number string) (string, error) {
 	i, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || i < 0 || i >= len(s.ends) {
-		return "", &xmlError{fmt.Errorf("no text %s", number)}
+		return "", &xmlstream.Error{Err: fmt.Errorf("no text %s", number)}
 	}
 	start := int64(0)
 	if i > 0 {

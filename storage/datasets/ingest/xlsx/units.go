@@ -1,27 +1,24 @@
-package source
+package xlsx
 
 import (
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"parley/internal/domain"
 )
 
-// Units are what may stand before or after a number. The first is none; one that
-// begins another comes after it.
-var Units = []string{"", "%", "US$", "CA$", "AU$", "A$", "C$", "R$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "₫", "₴", "฿",
-	"CHF", "USD", "EUR", "GBP", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "kr", "zł", "Kč", "Ft"}
-
-// percent is the index of % among units.
-const percent = 1
+// Percent is the unit of numbers that are shown times 100.
+const Percent = "%"
 
 // setUnit sets the unit of a format that shows a text and so many signs of percent.
-func (f *numberFormat) setUnit(text string, percents int) {
+func (f *Format) setUnit(text string, percents int) {
 	switch {
 	case percents == 1:
-		f.unit, f.times100 = percent, true
-	case percents == 0 && text != "":
-		f.unit = max(0, slices.Index(Units, text))
+		f.Unit, f.times100 = Percent, true
+	case percents == 0 && slices.Contains(domain.NumberUnits, text):
+		f.Unit = text
 	}
 }
 
@@ -32,17 +29,18 @@ const styleMark = 0xf0000
 // markStyle puts the style of a number before it.
 func markStyle(style int, number string) string { return string(rune(styleMark+style)) + number }
 
-// cutStyle returns the number and the format of a cell with a mark.
-func (g *grid) cutStyle(cell string) (number string, f *numberFormat) {
+// CutStyle returns the number and the format of a cell with the mark of its style; nil for others.
+func CutStyle(cell string, formats []Format) (number string, f *Format) {
 	c, size := utf8.DecodeRuneInString(cell)
 	style := int(c) - styleMark
-	if style < 0 || style >= len(g.formats) || !isDecimal(cell[size:]) {
+	if style < 0 || style >= len(formats) || !IsDecimal(cell[size:]) {
 		return cell, nil
 	}
-	return cell[size:], &g.formats[style]
+	return cell[size:], &formats[style]
 }
 
-func isDecimal(cell string) bool {
+// IsDecimal reports whether a cell is a plain number.
+func IsDecimal(cell string) bool {
 	if cell == "" || strings.Trim(cell, "0123456789.+-eE") != "" {
 		return false
 	}
@@ -53,9 +51,9 @@ func isDecimal(cell string) bool {
 // maxDecimals limits the digits of a fraction: a longer cell is text.
 const maxDecimals = 32
 
-// show writes a number with its unit, without rounding.
-func (f *numberFormat) show(number string) string {
-	if f.unit == 0 {
+// Show writes a number with its unit, without rounding.
+func (f *Format) Show(number string) string {
+	if f.Unit == "" {
 		return number
 	}
 	number, negative := strings.CutPrefix(number, "-")
@@ -92,9 +90,9 @@ func (f *numberFormat) show(number string) string {
 	if fraction != "" {
 		b.WriteString("." + fraction)
 	}
-	if f.unit != percent {
+	if f.Unit != Percent {
 		b.WriteByte(' ')
 	}
-	b.WriteString(Units[f.unit])
+	b.WriteString(f.Unit)
 	return b.String()
 }

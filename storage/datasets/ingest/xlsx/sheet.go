@@ -1,18 +1,15 @@
-package source
+package xlsx
 
 import (
-	"archive/zip"
 	"context"
-	"encoding/csv"
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 
 	"parley/internal/domain"
+	"parley/storage/datasets/ingest/xmlstream"
 )
 
 const (
@@ -28,24 +25,39 @@ var errorValues = map[string]bool{
 	"#DIV/0!": true, "#N/A": true, "#NAME?": true, "#NULL!": true, "#NUM!": true, "#REF!": true, "#VALUE!": true, "#SPILL!": true, "#CALC!": true, "#GETTING_DATA": true,
 }
 
-// occurrences counts the cells or rows that a warning is about.
-type occurrences struct {
-	count int
-	// row is the first one's number, from 1.
-	row int
+// Content is what a sheet has besides its cells.
+type Content struct {
+	// Merges are ranges of merged cells: the first row and column, and the last, from 0.
+	Merges [][4]int
+	// HiddenColumns are the first and last of hidden columns, from 1.
+	HiddenColumns [][2]int
+	// Marked says that some numbers have the mark of their style.
+	Marked bool
+	// HiddenRows have values. Failed are cells with an error, and Unvalued formulas without a
+	// stored value, the first of which is at UnvaluedCell.
+	HiddenRows, Failed, Unvalued Occurrences
+	UnvaluedCell                 string
 }
 
-func (o *occurrences) add(row int) {
-	if o.count++; o.count == 1 {
-		o.row = row
+// Occurrences counts rows or cells.
+type Occurrences struct {
+	Count int
+	// Row is the first one's number, from 1.
+	Row int
+}
+
+func (o *Occurrences) add(row int) {
+	if o.Count++; o.Count == 1 {
+		o.Row = row
 	}
 }
 
-// sheetReader copies the rows of a sheet that have values.
+// sheetReader reads the rows of a sheet that have values.
 type sheetReader struct {
-	w   *workbook
-	g   *grid
-	out *csv.Writer
+	*Content
+	w    *Workbook
+	name string
+	each func(row int, cells []string) error
 	// row is the number of the row in work, from 1, and cells its values by column.
 	row       int
 	rowHidden bool
@@ -54,12 +66,7 @@ type sheetReader struct {
 	// inData and inRow say that the data and a row are open.
 	inData, inRow bool
 	cells         []string
-	record        []string
 	cell          sheetCell
-
-	failed, hidden, unvalued occurrences
-	// unvaluedCell is where the first formula without a stored value is.
-	unvaluedCell string
 }
 
 // sheetCell is the cell in work.
@@ -78,17 +85,11 @@ type sheetCell struct {
 	value   []byte
 }
 
-// copyCells writes the cells of rows with values, each after its number from 0, and counts them:
-// which columns there are is known at the end alone.
-func (w *workbook) copyCells(ctx context.Context, entry *zip.File, g *grid, out io.Writer) error {
-	g.merges, g.hidden, g.last = nil, nil, nil
-	s := &sheetReader{w: w, g: g, out: csv.NewWriter(&limitedWriter{out: out, left: w.r.unpackLimit()})}
-	if err := readXML(ctx, entry, s.read); err != nil {
-		return err
-	}
-	s.warn()
-	s.out.Flush()
-	return s.out.Error()
+// Read reads the rows with values, each with its number from 0. Cells are valid until the next row.
+// Numbers with a unit have the mark of their style: see [CutStyle]. Name is what messages call the sheet.
+func (s *Sheet) Read(ctx context.Context, name string, each func(row int, cells []string) error) (*Content, error) {
+	r := &sheetReader{Content: &Content{}, w: s.w, name: name, each: each}
+	return r.Content, xmlstream.ReadEntry(ctx, s.entry, r.read)
 }
 
 // The depths of elements in the XML of a sheet: the worksheet has the data, with rows of cells.
@@ -98,27 +99,27 @@ const (
 	valueDepth = 5
 )
 
-func (s *sheetReader) read(x *xmlReader) error {
+func (s *sheetReader) read(x *xmlstream.Reader) error {
 	for {
 		if !s.inRow {
-			x.reset()
+			x.Reset()
 		}
-		token, err := x.next()
+		token, err := x.Next()
 		if token == nil || err != nil {
 			return err
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
 			var known bool
-			if known, err = s.start(t, x.depth); err == nil && !known {
-				err = x.skip()
+			if known, err = s.start(t, x.Depth); err == nil && !known {
+				err = x.Skip()
 			}
 		case xml.CharData:
 			if s.cell.inValue {
 				s.cell.value = append(s.cell.value, t...)
 			}
 		case xml.EndElement:
-			err = s.end(x.depth + 1)
+			err = s.end(x.Depth + 1)
 		}
 		if err != nil {
 			return err
@@ -143,7 +144,7 @@ func (s *sheetReader) start(t xml.StartElement, depth int) (known bool, err erro
 	case name == "col":
 		s.addHidden(t)
 	case name == "mergeCell":
-		return true, s.addMerge(attribute(t, "ref"))
+		return true, s.addMerge(xmlstream.Attribute(t, "ref"))
 	}
 	return true, nil
 }
@@ -182,34 +183,34 @@ func (s *sheetReader) end(depth int) error {
 }
 
 func (s *sheetReader) addHidden(t xml.StartElement) {
-	least, err := strconv.Atoi(attribute(t, "min"))
-	most, err2 := strconv.Atoi(attribute(t, "max"))
-	if isSet(t, "hidden") && err == nil && err2 == nil && len(s.g.hidden) < maxSheetColumns {
-		s.g.hidden = append(s.g.hidden, [2]int{least, most})
+	least, err := strconv.Atoi(xmlstream.Attribute(t, "min"))
+	most, err2 := strconv.Atoi(xmlstream.Attribute(t, "max"))
+	if xmlstream.IsSet(t, "hidden") && err == nil && err2 == nil && len(s.HiddenColumns) < maxSheetColumns {
+		s.HiddenColumns = append(s.HiddenColumns, [2]int{least, most})
 	}
 }
 
 func (s *sheetReader) startRow(t xml.StartElement) error {
 	s.row++
-	if number := attribute(t, "r"); number != "" {
+	if number := xmlstream.Attribute(t, "r"); number != "" {
 		given, err := strconv.Atoi(number)
 		if err != nil || given < s.row {
-			return &xmlError{fmt.Errorf("row %s after row %d", Excerpt(number), s.row-1)}
+			return &xmlstream.Error{Err: fmt.Errorf("row %s after row %d", excerpt(number), s.row-1)}
 		}
 		s.row = given
 	}
 	if s.row > maxSheetRows {
-		return refuse("%s has rows beyond number %d, which a workbook cannot have", s.g.name, maxSheetRows)
+		return refuse("%s has rows beyond number %d, which a workbook cannot have", s.name, maxSheetRows)
 	}
-	s.inRow, s.rowHidden, s.rowSize = true, isSet(t, "hidden"), 0
+	s.inRow, s.rowHidden, s.rowSize = true, xmlstream.IsSet(t, "hidden"), 0
 	s.cells, s.cell = s.cells[:0], sheetCell{value: s.cell.value}
 	return nil
 }
 
 func (s *sheetReader) startCell(t xml.StartElement) error {
 	column := s.cell.column + 1
-	s.cell = sheetCell{open: true, name: attribute(t, "r"), kind: attribute(t, "t"), value: s.cell.value[:0]}
-	s.cell.style, _ = strconv.Atoi(attribute(t, "s"))
+	s.cell = sheetCell{open: true, name: xmlstream.Attribute(t, "r"), kind: xmlstream.Attribute(t, "t"), value: s.cell.value[:0]}
+	s.cell.style, _ = strconv.Atoi(xmlstream.Attribute(t, "s"))
 	if s.cell.name != "" {
 		var err error
 		if column, _, err = parseCellName(s.cell.name); err != nil {
@@ -228,9 +229,9 @@ func (s *sheetReader) endCell() error {
 		return err
 	}
 	if s.cell.formula && value == "" && (s.cell.kind != "str" || !s.cell.stored) {
-		if s.unvalued.add(s.row); s.unvalued.count == 1 {
-			if s.unvaluedCell = fmt.Sprintf("row %d", s.row); s.cell.name != "" {
-				s.unvaluedCell = "cell " + s.cell.name
+		if s.Unvalued.add(s.row); s.Unvalued.Count == 1 {
+			if s.UnvaluedCell = fmt.Sprintf("row %d", s.row); s.cell.name != "" {
+				s.UnvaluedCell = "cell " + s.cell.name
 			}
 		}
 	}
@@ -238,15 +239,15 @@ func (s *sheetReader) endCell() error {
 		return nil
 	}
 	if s.cell.kind == "e" || errorValues[value] {
-		s.failed.add(s.row)
+		s.Failed.add(s.row)
 		return nil
 	}
 	// Cells can refer to the same long text.
-	if s.rowSize += len(value); s.rowSize > MaxValue {
-		return &xmlError{errLongElement}
+	if s.rowSize += len(value); s.rowSize > xmlstream.MaxPart {
+		return &xmlstream.Error{Err: xmlstream.ErrLong}
 	}
 	if s.cell.column > 2*domain.MaxColumns {
-		return refuse("%s has more than %d columns", s.g.name, domain.MaxColumns)
+		return refuse("%s has more than %d columns", s.name, domain.MaxColumns)
 	}
 	for len(s.cells) < s.cell.column {
 		s.cells = append(s.cells, "")
@@ -278,29 +279,27 @@ func (s *sheetReader) value() (string, error) {
 	default: // an error, a date in ISO form
 		return text, nil
 	}
-	var format numberFormat
-	if s.cell.style >= 0 && s.cell.style < len(s.w.formats) {
-		format = s.w.formats[s.cell.style]
+	var format Format
+	if s.cell.style >= 0 && s.cell.style < len(s.w.Formats) {
+		format = s.w.Formats[s.cell.style]
 	}
 	number := format.read(text, s.w.date1904)
-	if format.unit > 0 && isDecimal(number) {
-		s.g.marked = true
+	if format.Unit != "" && IsDecimal(number) {
+		s.Marked = true
 		number = markStyle(s.cell.style, number)
 	}
 	return number, nil
 }
 
-// endRow copies the row if it has values.
+// endRow ends a row, which counts if it has values.
 func (s *sheetReader) endRow() error {
 	if len(s.cells) == 0 {
 		return nil
 	}
 	if s.rowHidden {
-		s.hidden.add(s.row)
+		s.HiddenRows.add(s.row)
 	}
-	s.g.count(s.row-1, s.cells)
-	s.record = append(append(s.record[:0], strconv.Itoa(s.row-1)), s.cells...)
-	return s.out.Write(s.record)
+	return s.each(s.row-1, s.cells)
 }
 
 func (s *sheetReader) addMerge(ref string) error {
@@ -313,8 +312,8 @@ func (s *sheetReader) addMerge(ref string) error {
 	if err != nil {
 		return err
 	}
-	if s.g.merges = append(s.g.merges, merge{top - 1, left - 1, bottom - 1, right - 1}); len(s.g.merges) > maxMerges {
-		return &xmlError{errors.New("too many merged cells")}
+	if s.Merges = append(s.Merges, [4]int{top - 1, left - 1, bottom - 1, right - 1}); len(s.Merges) > maxMerges {
+		return &xmlstream.Error{Err: errors.New("too many merged cells")}
 	}
 	return nil
 }
@@ -325,58 +324,12 @@ func parseCellName(name string) (column, row int, err error) {
 	letters := strings.TrimRight(name, "0123456789")
 	for _, c := range []byte(strings.ToUpper(letters)) {
 		if column = column*26 + int(c-'A') + 1; c < 'A' || c > 'Z' || column > maxSheetColumns {
-			return 0, 0, &xmlError{fmt.Errorf("no column of that name: %s", Excerpt(name))}
+			return 0, 0, &xmlstream.Error{Err: fmt.Errorf("no column of that name: %s", excerpt(name))}
 		}
 	}
 	row, err = strconv.Atoi(name[len(letters):])
 	if err != nil || column == 0 || row < 1 {
-		return 0, 0, &xmlError{fmt.Errorf("no cell of that name: %s", Excerpt(name))}
+		return 0, 0, &xmlstream.Error{Err: fmt.Errorf("no cell of that name: %s", excerpt(name))}
 	}
 	return column, row, nil
-}
-
-// warn says what was read otherwise than it may be meant.
-func (s *sheetReader) warn() {
-	warn := func(row int, message string) {
-		s.w.r.Warnings = append(s.w.r.Warnings, domain.IngestWarning{Line: int64(row), Message: s.g.name + ": " + message})
-	}
-	if s.hidden.count > 0 {
-		warn(s.hidden.row, Count(s.hidden.count, "hidden or filtered row")+" read too; to leave them out, delete them from the file")
-	}
-	if s.failed.count > 0 {
-		warn(s.failed.row, fmt.Sprintf("%d cells hold an error of a formula, such as #N/A; they are read as missing", s.failed.count))
-	}
-	if s.unvalued.count > 0 {
-		warn(s.unvalued.row, fmt.Sprintf("%s without a stored value, the first in %s, read as missing; open the file in Excel, save it and send that",
-			Count(s.unvalued.count, "formula"), s.unvaluedCell))
-	}
-}
-
-// eachCopied returns the rows that copyCells wrote.
-func eachCopied(ctx context.Context, path string, give func(int, []string) error) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("open temporary file: %w", err)
-	}
-	defer file.Close()
-	rows := csv.NewReader(file)
-	rows.FieldsPerRecord, rows.ReuseRecord = -1, true
-	for {
-		record, err := rows.Read()
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return fmt.Errorf("read temporary file: %w", err)
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		number, err := strconv.Atoi(record[0])
-		if err != nil {
-			return fmt.Errorf("read temporary file: %w", err)
-		}
-		if err := give(number, record[1:]); err != nil {
-			return err
-		}
-	}
 }
