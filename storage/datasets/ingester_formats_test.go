@@ -14,8 +14,10 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"parley/cmd/parley/e2e/helpers/benchtest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
+	"parley/storage/datasets/ingest/source"
 )
 
 // Containers are unpacked by a worker within its sandbox and its limits.
@@ -55,13 +57,13 @@ func TestCompiledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := ingest.Source{Path: filepath.Join(t.TempDir(), "text.pdf"), Name: "text.pdf"}
-	if err := os.WriteFile(source.Path, []byte(textPDF), 0o600); err != nil {
+	file := ingest.Source{Path: filepath.Join(t.TempDir(), "text.pdf"), Name: "text.pdf"}
+	if err := os.WriteFile(file.Path, []byte(textPDF), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	read := func(ingester *Ingester) {
 		t.Helper()
-		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, source, domain.IngestOptions{}, t.TempDir(), 1000)
+		text, ok, err := ingester.Text(t.Context(), Admission{User: "alice"}, file, domain.IngestOptions{}, t.TempDir(), 1000)
 		if err != nil || !ok || strings.TrimSpace(text) != "Hello world." {
 			t.Fatalf("%q, %v, %v", text, ok, err)
 		}
@@ -92,7 +94,12 @@ func TestCompiledOnce(t *testing.T) {
 		t.Error("compiled again")
 	}
 	damaged := damagedPrograms(t, ingester, name)
-	read(damaged)
+	if err := source.Compile(*damaged.programs.Load()); err == nil {
+		t.Error("a damaged program is loaded")
+	}
+	if fulltest.Full() { // its worker compiles again
+		read(damaged)
+	}
 	damaged.Close()
 	if left, err := os.ReadDir(damaged.config.Dir); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)

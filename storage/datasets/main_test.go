@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/internal/domain"
 	"parley/internal/sqltext"
 	"parley/storage/datasets/engine"
@@ -211,8 +211,8 @@ func parquetTable(t testing.TB, dir, name, query string) sandbox.Table {
 	if err := e.Exec(fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet)", query, sqltext.Text(file))); err != nil {
 		t.Fatal(err)
 	}
-	rows := datasetstest.Run(t, e, "SELECT * FROM read_parquet("+sqltext.Text(file)+")", 1)
-	count := datasetstest.Run(t, e, "SELECT count(*) AS n FROM read_parquet("+sqltext.Text(file)+")", 1)
+	rows := enginetest.Run(t, e, "SELECT * FROM read_parquet("+sqltext.Text(file)+")", 1)
+	count := enginetest.Run(t, e, "SELECT count(*) AS n FROM read_parquet("+sqltext.Text(file)+")", 1)
 	var row struct{ N int64 }
 	if err := json.Unmarshal(count.Rows[0], &row); err != nil {
 		t.Fatal(err)

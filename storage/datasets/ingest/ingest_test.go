@@ -21,24 +21,13 @@ import (
 	"parley/storage/datasets/sandbox"
 )
 
-// programs names the folder in which a process of the tests finds PDFium compiled.
-const programs = "INGEST_PROGRAMS"
-
-// TestMain has the processes of the tests share compiled PDFium: to compile it takes seconds.
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	dir := os.Getenv(programs)
-	if dir == "" {
-		var err error
-		if dir, err = os.MkdirTemp("", "parley-ingest-"); err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(dir)
-		must(os.Setenv(programs, dir))
+// TestMain has the processes of the tests share compiled PDFium, from one run to the next: to
+// compile it takes seconds. Where there is no folder for it, each compiles it.
+func TestMain(m *testing.M) {
+	if cache, err := os.UserCacheDir(); err == nil {
+		source.UseCompiled(filepath.Join(cache, "parley-test", "pdfium"))
 	}
-	source.UseCompiled(dir)
-	return m.Run()
+	os.Exit(m.Run())
 }
 
 // setting is a folder and an engine for one test.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 )
@@ -76,6 +77,9 @@ func TestOneOddValue(t *testing.T) {
 			"strewn": func(i int) int { return (i*997 + n/2) % n },
 		} {
 			for name, comma := range map[string]rune{"x.csv": ',', "x.tsv": '\t', "x.csv.gz": ';'} {
+				if n > 2000 && name != "x.csv" && place != "strewn" && !fulltest.Full() {
+					continue // by then all formats are the same
+				}
 				t.Run(fmt.Sprintf("%s, %d rows, %s", name, n, place), func(t *testing.T) {
 					t.Parallel()
 					l := setup(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
 	"parley/storage/datasets/joinguard"
@@ -92,7 +93,7 @@ func TestWrongTrees(t *testing.T) {
 		{Name: "orders", Columns: []domain.Column{{Name: "id"}, {Name: "customer"}, {Name: "total"}}},
 		{Name: "items", Columns: []domain.Column{{Name: "order_id"}, {Name: "quantity"}}},
 	}
-	l := wrongTrees{repeatingJoins{engine{Parser: datasetstest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
+	l := wrongTrees{repeatingJoins{engine{Parser: enginetest.NewParser(t), tables: tables}}, nil, map[string][]byte{}}
 	for _, sql := range []string{
 		`SELECT customer, sum(total) AS s FROM orders JOIN items ON order_id = id GROUP BY 1`,
 		`WITH x AS (SELECT id, total FROM orders), y AS (SELECT * FROM items) SELECT sum(x.total) FILTER (WHERE id > 1), quantity FROM x LEFT JOIN y ON order_id = id GROUP BY quantity`,
@@ -138,7 +139,7 @@ func FuzzStatement(f *testing.F) {
 	}) {
 		f.Add(sql)
 	}
-	p := repeatingJoins{engine{Parser: datasetstest.NewParser(f)}}
+	p := repeatingJoins{engine{Parser: enginetest.NewParser(f)}}
 	for name, columns := range map[string][]string{
 		"orders": {"id", "customer", "total", "day"}, "order-items.v2": {"order_id", "quantity"}, "notes": {"document", "passage", "text"},
 	} {

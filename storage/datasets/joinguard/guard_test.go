@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/internal/domain"
 	"parley/storage/datasets/joinguard"
 	"parley/storage/datasets/sqlcheck"
@@ -37,7 +37,7 @@ func (e *countingEngine) Query(ctx context.Context, sql string, lasting bool) (j
 // shop has three orders of two customers. The first order has two items, the last one none.
 func shop(t *testing.T) engine {
 	t.Helper()
-	e := engine{Parser: datasetstest.NewParser(t)}
+	e := engine{Parser: enginetest.NewParser(t)}
 	for _, table := range []struct{ name, columns, rows string }{
 		{"customers", "id, city", "(1, 'Bonn'), (2, 'Kiel')"},
 		{"orders", "id, customer_id, total", "(11, 1, 30), (12, 1, 20), (13, 2, 70)"},

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
 	"parley/internal/sqltext"
@@ -22,7 +22,7 @@ import (
 
 // engine is DuckDB in this process.
 type engine struct {
-	*datasetstest.Parser
+	*enginetest.Parser
 	tables []sqlcheck.Table
 }
 
@@ -272,7 +272,7 @@ func same(a, b map[string][]float64) bool {
 // rows whose key groups them is left alone: it can only mean the rows of the join.
 func TestRandomJoins(t *testing.T) {
 	t.Parallel()
-	e := engine{Parser: datasetstest.NewParser(t)}
+	e := engine{Parser: enginetest.NewParser(t)}
 	columns := func(names ...string) (all []domain.Column) {
 		for _, name := range names {
 			all = append(all, domain.Column{Name: name, Type: "INTEGER"})

@@ -4,14 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/internal/domain"
 )
 
 // parser parses and checks statements in this process.
-type parser struct{ *datasetstest.Parser }
+type parser struct{ *enginetest.Parser }
 
-func newParser(t testing.TB) *parser { return &parser{datasetstest.NewParser(t)} }
+func newParser(t testing.TB) *parser { return &parser{enginetest.NewParser(t)} }
 
 func (p *parser) check(sql string, tables []Table) (Checked, error) {
 	if err := CheckRequest(sql, tables); err != nil {

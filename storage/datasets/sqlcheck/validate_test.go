@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/datasetstest"
+	"parley/cmd/parley/e2e/helpers/enginetest"
 	"parley/internal/domain"
 )
 
@@ -99,9 +100,9 @@ func TestReasonIsClean(t *testing.T) {
 // was checked against; and the worst are not on it.
 func TestFunctionList(t *testing.T) {
 	t.Parallel()
-	e := datasetstest.NewParser(t).Engine
-	out := datasetstest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions()", 1e4)
-	named := datasetstest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions() WHERE list_contains(parameters, 'function_name')", 1e4)
+	e := enginetest.NewParser(t).Engine
+	out := enginetest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions()", 1e4)
+	named := enginetest.Run(t, e, "SELECT DISTINCT lower(function_name) AS n FROM duckdb_functions() WHERE list_contains(parameters, 'function_name')", 1e4)
 	if len(named.Rows) != len(byName) {
 		t.Errorf("functions that take the name of another are %s", named.Rows)
 	}

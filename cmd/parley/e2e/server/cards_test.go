@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -8,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -227,19 +230,35 @@ func TestJavaScriptVerifiesCards(t *testing.T) {
 	for _, agent := range []string{"nl2ql", "assistant"} {
 		documents["extended "+agent] = extendedCard(t, c.Process, agent)
 	}
-	script := nodetest.Script(t, packages, "testdata/js/verify.mjs")
-	verify := func(card string) string {
-		cmd := exec.CommandContext(t.Context(), "node", script)
-		cmd.Stdin = strings.NewReader(card)
-		output, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, output)
+	verifier := exec.CommandContext(t.Context(), "node", nodetest.Script(t, packages, "testdata/js/verify.mjs"))
+	verifier.Stderr = t.Output()
+	stdin, err := verifier.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := verifier.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := verifier.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stdin.Close(); _ = verifier.Wait() })
+	lines := bufio.NewScanner(stdout)
+	verify := func(card []byte) string {
+		t.Helper()
+		var line bytes.Buffer
+		if err := json.Compact(&line, card); err != nil {
+			t.Fatal(err)
 		}
-		return strings.TrimSpace(string(output))
+		if _, err := fmt.Fprintln(stdin, line.String()); err != nil || !lines.Scan() {
+			t.Fatal(err, lines.Err())
+		}
+		return lines.Text()
 	}
 	const verified, refused = "verified", "No valid signatures found on agent card."
 	for name, card := range documents {
-		if got := verify(string(card)); got != verified {
+		if got := verify(card); got != verified {
 			t.Errorf("%s: %s\n%s", name, got, card)
 		}
 	}
@@ -262,7 +281,7 @@ func TestJavaScriptVerifiesCards(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := verify(string(text)); got != refused {
+			if got := verify(text); got != refused {
 				t.Errorf("with %s %q: %s", field, other, got)
 			}
 			if signed, err := cards.ReadSigned(text); err != nil {

@@ -1,3 +1,5 @@
+// Package datasetstest has the statements that tests of several packages try. It does not import
+// DuckDB, which takes seconds to link.
 package datasetstest
 
 import (

@@ -1,6 +1,6 @@
-// Verifies the card on standard input with @a2a-js/sdk, for cards_test.go, and prints what
-// came of it.
-import { readFileSync } from 'node:fs';
+// Verifies the cards on standard input, one a line, with @a2a-js/sdk, for cards_test.go, and
+// prints what came of each.
+import { createInterface } from 'node:readline';
 import { verifyAgentCardSignature } from '@a2a-js/sdk';
 import { importJWK } from 'jose';
 
@@ -12,9 +12,11 @@ const verify = verifyAgentCardSignature(async (kid, jku) => {
   return importJWK(key, key.alg);
 });
 
-try {
-  await verify(JSON.parse(readFileSync(0, 'utf8')));
-  console.log('verified');
-} catch (error) {
-  console.log(error.message);
+for await (const card of createInterface({ input: process.stdin })) {
+  try {
+    await verify(JSON.parse(card));
+    console.log('verified');
+  } catch (error) {
+    console.log(error.message);
+  }
 }

@@ -1,6 +1,5 @@
-// Package datasetstest has what tests of the packages of datasets share: trees of statements, and the
-// statements that are tried.
-package datasetstest
+// Package enginetest runs and parses statements in the process of a test.
+package enginetest
 
 import (
 	"sync"
