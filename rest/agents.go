@@ -24,14 +24,11 @@ type Agents interface {
 	// OpenStream counts a stream of the caller until close is called. ErrTooMany when the
 	// caller has too many.
 	OpenStream(caller domain.Caller) (closeStream func(), err error)
-	// Call answers a JSON-RPC request and sets its write deadlines. It returns an error only
+	// Call answers a JSON-RPC request and sets its write deadlines. path is what follows the agent:
+	// "", a namespace as "owner/name", or "v0.3" for A2A 0.3. It returns an error only
 	// for an aborted response and for what is answered without JSON-RPC, such as ErrNotFound
 	// for an unknown agent.
-	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-	// CallNamespace is Call below the path of a namespace, "owner/name".
-	CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error
-	// CallLegacy is Call for A2A 0.3.
-	CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
+	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
 	// CallHTTP is Call for the HTTP+JSON binding. path is what follows the agent in the
 	// request's path; ErrNotFound for an unknown one.
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
@@ -86,16 +83,6 @@ func (s *Server) getLegacyCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeLegacyCard(c.Writer, c.Request, agent)
 }
 
-func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.Call) }
-
-// callNamespace is callAgent for a namespace in the path.
-func (s *Server) callNamespace(r *request) error {
-	namespace := pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
-	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller domain.Caller, agent string, body []byte) error {
-		return s.cfg.Agents.CallNamespace(w, h, caller, agent, namespace, body)
-	})
-}
-
 // getNamespaceCard serves the card of an agent for a namespace.
 func (s *Server) getNamespaceCard(r *request) error {
 	namespace := domain.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
@@ -105,19 +92,25 @@ func (s *Server) getNamespaceCard(r *request) error {
 	return s.cfg.Agents.ServeNamespaceCard(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), namespace)
 }
 
-func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
-
-type agentCall func(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-
-func (s *Server) callJSONRPC(r *request, call agentCall) error {
+func (s *Server) callAgent(r *request) error {
+	path := ""
+	switch {
+	case r.Param("owner") != "":
+		path = pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
+	case strings.HasSuffix(strings.TrimSuffix(r.FullPath(), "/"), legacyPath):
+		path = legacyPath[1:]
+	}
 	defer s.queueBody(r.Context, r.caller.Username)()
 	body, err := readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON)
 	if err != nil {
 		return err
 	}
 	defer s.extendDeadlines(r.Context)()
-	return call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
+	return s.cfg.Agents.Call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), path, body)
 }
+
+// legacyPath is what follows an agent for A2A 0.3.
+const legacyPath = "/v0.3"
 
 // httpBinding are the paths of A2A's HTTP+JSON binding below an agent. The last segments
 // of a task hold a verb, which the agents' host reads.
