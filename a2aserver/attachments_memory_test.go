@@ -88,16 +88,16 @@ func TestAttachmentsLeaveMemory(t *testing.T) {
 	// Without clients, whose copies would count.
 	for name, send := range map[string]func(id string) error{
 		"JSON-RPC": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "SendMessage", message(id))))
+			return h.Call(httptest.NewRecorder(), post(), alice, "echo", "", []byte(rpc("1", "SendMessage", message(id))))
 		},
 		"JSON-RPC stream": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "SendStreamingMessage", message(id))))
+			return h.Call(httptest.NewRecorder(), post(), alice, "echo", "", []byte(rpc("1", "SendStreamingMessage", message(id))))
 		},
 		"HTTP+JSON": func(id string) error {
 			return h.CallHTTP(httptest.NewRecorder(), post(), alice, "echo", "message:send", []byte(message(id)))
 		},
 		"0.3": func(id string) error {
-			return h.Call(httptest.NewRecorder(), post(), alice, "echo", []byte(rpc("1", "message/send", `{"message":{"kind":"message","messageId":"`+id+
+			return h.Call(httptest.NewRecorder(), post(), alice, "echo", "", []byte(rpc("1", "message/send", `{"message":{"kind":"message","messageId":"`+id+
 				`","role":"user","metadata":{"namespace":"shop"},"parts":[{"kind":"text","text":"?"},{"kind":"file","file":{"name":"a.csv","bytes":"`+
 				base64.StdEncoding.EncodeToString(make([]byte, size))+`"}}]}}`)))
 		},

@@ -178,7 +178,7 @@ func serveHost(t testing.TB, h *Host) *httptest.Server {
 			if below {
 				err = h.CallHTTP(w, r, who, agent, path, body)
 			} else {
-				err = h.Call(w, r, who, agent, body)
+				err = h.Call(w, r, who, agent, "", body)
 			}
 		}
 		if err != nil {

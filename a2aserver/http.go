@@ -14,36 +14,27 @@ import (
 	"parley/internal/jsontext"
 )
 
-// Call answers a JSON-RPC request, or a batch, for an agent. The caller is authenticated
-// and the body read. It writes every answer except for an unknown agent, which is
+// Call answers a JSON-RPC request, or a batch, for an agent. path is what follows the agent in the
+// request's path: "", "owner/name" for a namespace, which questions that name none are about, or the
+// version of clients that speak A2A 0.3 alone, for whom errors are as 0.3 has them. The caller is
+// authenticated and the body read. It writes every answer except for an unknown agent, which is
 // ErrNotFound.
 //
 // It leaves a write deadline of Config.WriteTimeout on the connection, which a server
 // with a WriteTimeout replaces for the next request.
-func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
-	return h.call(w, r, caller, agent, false, body)
-}
-
-func (h *Host) call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, legacy bool, body []byte) error {
+func (h *Host) Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error {
 	s, ok := h.services[agent]
 	if !ok {
 		return noAgent(agent)
 	}
 	s.setExtensions(w, r)
-	transport{Config: &h.cfg, agent: s, legacy: legacy}.serve(w, r.WithContext(auth.WithCaller(r.Context(), caller)), body)
+	ctx := auth.WithCaller(r.Context(), caller)
+	legacy := path == "v"+legacyVersion
+	if !legacy {
+		ctx = withPathTenant(ctx, path)
+	}
+	transport{Config: &h.cfg, agent: s, legacy: legacy}.serve(w, r.WithContext(ctx), body)
 	return nil
-}
-
-// CallNamespace is Call below the path of a namespace, "owner/name", which questions that
-// name none are about.
-func (h *Host) CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error {
-	return h.Call(w, r.WithContext(withPathTenant(r.Context(), namespace)), caller, agent, body)
-}
-
-// CallLegacy is Call for clients that speak A2A 0.3 alone. Call understands them too; but
-// what it cannot read it answers as 1.0 has it.
-func (h *Host) CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
-	return h.call(w, r, caller, agent, true, body)
 }
 
 // ServeCatalog serves the list of agents.

@@ -67,7 +67,7 @@ func TestIdleServer(t *testing.T) {
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = h.Call(w, r, domain.Caller{Username: "alice"}, "echo", body)
+			err = h.Call(w, r, domain.Caller{Username: "alice"}, "echo", "", body)
 		}
 		if err != nil {
 			t.Error(err)

@@ -350,7 +350,7 @@ func TestBindingsIsolateNamespaces(t *testing.T) {
 				var answers [2]string
 				for i, path := range []string{"alice/shop", "alice/nowhere"} {
 					w := httptest.NewRecorder()
-					if err := h.CallNamespace(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), who, "echo", path, []byte(body)); err != nil {
+					if err := h.Call(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), who, "echo", path, []byte(body)); err != nil {
 						t.Fatal(err)
 					}
 					answers[i] = string(golden.Scrub(w.Body.Bytes()))

@@ -211,7 +211,7 @@ func FuzzStoredTask(f *testing.F) {
 	h := newHost(f, store, fourEvents, func(cfg *Config) { cfg.Logger = quiet() })
 	call := func(body string) []byte {
 		w := httptest.NewRecorder()
-		if err := h.Call(w, httptest.NewRequest(http.MethodPost, "/", nil), alice, "echo", []byte(body)); err != nil {
+		if err := h.Call(w, httptest.NewRequest(http.MethodPost, "/", nil), alice, "echo", "", []byte(body)); err != nil {
 			panic(err)
 		}
 		return w.Body.Bytes()

@@ -50,7 +50,7 @@ func TestRevokedDuringRequest(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err == nil {
-				err = h.Call(w, r.WithContext(ctx), alice, "echo", body)
+				err = h.Call(w, r.WithContext(ctx), alice, "echo", "", body)
 			}
 			if err != nil {
 				t.Error(err)

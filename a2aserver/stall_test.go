@@ -47,7 +47,7 @@ func countHandlers(t *testing.T, h *Host) (*httptest.Server, *atomic.Int64) {
 		defer active.Add(-1)
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = h.Call(w, r, alice, "echo", body)
+			err = h.Call(w, r, alice, "echo", "", body)
 		}
 		if err != nil {
 			t.Error(err)

@@ -186,7 +186,7 @@ func hostOf(t *testing.T, caller domain.Caller, executor a2asrv.AgentExecutor, o
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = host.Call(w, r, caller, "agent", body)
+			err = host.Call(w, r, caller, "agent", "", body)
 		}
 		if err != nil {
 			t.Error(err)

@@ -22,9 +22,8 @@ const (
 type Agents interface {
 	mcp.Agents
 	OpenStream(caller domain.Caller) (closeStream func(), err error)
-	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-	CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error
-	CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
+	// path is what follows the agent: "", a namespace as "owner/name", or "v0.3" for A2A 0.3.
+	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
 	CallHTTP(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error
 	RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, message string)
 	ServeGRPC(w http.ResponseWriter, r *http.Request, session auth.Session, refused error)
@@ -67,16 +66,6 @@ func (s *Server) getLegacyCard(c *gin.Context) error {
 	return s.cfg.Agents.ServeLegacyCard(c.Writer, c.Request, agent)
 }
 
-func (s *Server) callAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.Call) }
-
-// callNamespace is callAgent for a namespace in the path.
-func (s *Server) callNamespace(r *request) error {
-	namespace := pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
-	return s.callJSONRPC(r, func(w http.ResponseWriter, h *http.Request, caller domain.Caller, agent string, body []byte) error {
-		return s.cfg.Agents.CallNamespace(w, h, caller, agent, namespace, body)
-	})
-}
-
 // getNamespaceCard serves the card of an agent for a namespace.
 func (s *Server) getNamespaceCard(r *request) error {
 	namespace := domain.NamespaceRef{Owner: r.pathUser("owner"), Name: r.pathName("namespace")}
@@ -86,19 +75,25 @@ func (s *Server) getNamespaceCard(r *request) error {
 	return s.cfg.Agents.ServeNamespaceCard(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), namespace)
 }
 
-func (s *Server) callLegacyAgent(r *request) error { return s.callJSONRPC(r, s.cfg.Agents.CallLegacy) }
-
-type agentCall func(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error
-
-func (s *Server) callJSONRPC(r *request, call agentCall) error {
+func (s *Server) callAgent(r *request) error {
+	path := ""
+	switch {
+	case r.Param("owner") != "":
+		path = pathValue(r.Context, "owner") + "/" + pathValue(r.Context, "namespace")
+	case strings.HasSuffix(strings.TrimSuffix(r.FullPath(), "/"), legacyPath):
+		path = legacyPath[1:]
+	}
 	defer s.queueBody(r.Context, r.caller.Username)()
 	body, err := readBytes(r.Context, s.cfg.MaxAgentBody, mediaJSON)
 	if err != nil {
 		return err
 	}
 	defer s.extendDeadlines(r.Context)()
-	return call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), body)
+	return s.cfg.Agents.Call(r.Writer, r.Request, r.caller, pathValue(r.Context, "agent"), path, body)
 }
+
+// legacyPath is what follows an agent for A2A 0.3.
+const legacyPath = "/v0.3"
 
 // httpBinding are the paths of A2A's HTTP+JSON binding below an agent. The last segments
 // of a task hold a verb, which the agents' host reads.

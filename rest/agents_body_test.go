@@ -24,7 +24,7 @@ type heldAgents struct {
 	release, answer chan struct{}
 }
 
-func (a *heldAgents) Call(w http.ResponseWriter, r *http.Request, _ domain.Caller, _ string, _ []byte) error {
+func (a *heldAgents) Call(w http.ResponseWriter, r *http.Request, _ domain.Caller, _, _ string, _ []byte) error {
 	a.called.Add(1)
 	<-a.release
 	fair.Release(r.Context())

@@ -196,18 +196,16 @@ func (a *scriptedAgents) Follow(ctx context.Context, _ domain.Caller, runID stri
 	}
 }
 
-func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent string, body []byte) error {
+func (a *scriptedAgents) Call(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent, path string, body []byte) error {
 	if agent != "nl2ql" && agent != "assistant" {
 		return domain.ErrNotFound
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if strings.Contains(path, "/") {
+		w.Header().Set("X-Namespace", path)
+	}
 	return json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": nil, "result": map[string]any{
 		"agent": agent, "caller": caller.Username, "restricted": caller.Restricted(), "body": body}})
-}
-
-func (a *scriptedAgents) CallNamespace(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, namespace string, body []byte) error {
-	w.Header().Set("X-Namespace", namespace)
-	return a.Call(w, r, caller, agent, body)
 }
 
 func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent string, namespace domain.NamespaceRef) error {
@@ -217,10 +215,6 @@ func (a *scriptedAgents) ServeNamespaceCard(w http.ResponseWriter, _ *http.Reque
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(map[string]any{
 		"name": agent, "namespace": namespace.String(), "caller": caller.Username, "restricted": caller.Restricted()})
-}
-
-func (a *scriptedAgents) CallLegacy(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent string, body []byte) error {
-	return a.Call(w, r, caller, agent, body)
 }
 
 func (a *scriptedAgents) CallHTTP(w http.ResponseWriter, _ *http.Request, caller domain.Caller, agent, path string, body []byte) error {
