@@ -25,8 +25,9 @@ type ChatConfig struct {
 	Concurrency int
 	// Observe is called after every job.
 	Observe func(JobDone)
-	// Catalog says what datasets hold; nil when that is not known.
-	Catalog Catalog
+	// Facts describes the values of datasets, which it reads from data; nil when they are not
+	// known. Datasets that cannot be read before ctx ends have no facts.
+	Facts func(ctx context.Context, data Data, datasets []Dataset) Facts
 }
 
 // JobDone describes a job that ended.
@@ -53,7 +54,7 @@ type Chat struct {
 	// plainUntil says until when a job is requested without stream and shape.
 	plainUntil sync.Map
 	observe    func(JobDone)
-	catalog    Catalog
+	readFacts  func(ctx context.Context, data Data, datasets []Dataset) Facts
 }
 
 var (
@@ -68,9 +69,9 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 		cfg.Observe = func(JobDone) {}
 	}
 	return &Chat{
-		idle:    cmp.Or(cfg.Idle, time.Minute),
-		observe: cfg.Observe,
-		catalog: cfg.Catalog,
+		idle:      cmp.Or(cfg.Idle, time.Minute),
+		observe:   cfg.Observe,
+		readFacts: cfg.Facts,
 		caller: caller{
 			model:   model,
 			timeout: cmp.Or(cfg.Timeout, 2*time.Minute),

@@ -18,8 +18,8 @@ func (c *Chat) SetPause(pause func(context.Context, time.Duration) error) {
 func (c *Chat) SetTries(tries int) { c.caller.retry.Tries = tries }
 
 // SchemaText returns what is said about a task's datasets.
-func SchemaText(ctx context.Context, task Task, catalog Catalog) string {
-	return (&Chat{catalog: catalog}).viewOf(ctx, task).Schema
+func SchemaText(ctx context.Context, task Task, facts func(context.Context, Data, []Dataset) Facts) string {
+	return (&Chat{readFacts: facts}).viewOf(ctx, task).Schema
 }
 
 // GenerateContent calls the model, without a stream or a shape.

@@ -1,20 +1,12 @@
 package llm
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"parley/internal/sqltext"
 )
-
-// Catalog describes the values of datasets.
-type Catalog interface {
-	// Facts describes datasets, which it reads from data. Those that cannot be read before
-	// ctx ends have no facts.
-	Facts(ctx context.Context, data Data, datasets []Dataset) Facts
-}
 
 // Facts describe the values of some datasets.
 type Facts struct {

@@ -19,7 +19,7 @@ import (
 func prompted(t *testing.T, task llm.QueryTask) request {
 	t.Helper()
 	s := saying(t, "openai", queryJSON)
-	chat, _ := s.chat(llm.ChatConfig{Catalog: profile.NewCache(1 << 20)})
+	chat, _ := s.chat(llm.ChatConfig{Facts: profile.NewCache(1 << 20).Facts})
 	if _, err := chat.WriteQuery(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}

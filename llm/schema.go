@@ -64,7 +64,7 @@ func (c *Chat) schemaText(ctx context.Context, task Task, texts ...string) strin
 
 // facts describes the values of the likeliest datasets, as far as they can be read in time.
 func (c *Chat) facts(ctx context.Context, data Data, ranked []ranking) Facts {
-	if c.catalog == nil || data == nil || len(ranked) == 0 {
+	if c.readFacts == nil || data == nil || len(ranked) == 0 {
 		return Facts{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
@@ -73,7 +73,7 @@ func (c *Chat) facts(ctx context.Context, data Data, ranked []ranking) Facts {
 	for i, r := range ranked {
 		datasets[i] = r.dataset
 	}
-	return c.catalog.Facts(ctx, data, datasets)
+	return c.readFacts(ctx, data, datasets)
 }
 
 func restText(rest []ranking) string {

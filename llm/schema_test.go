@@ -63,7 +63,7 @@ func TestPromptTellsWhatDatasetsHold(t *testing.T) {
 	cache := profile.NewCache(1 << 20)
 	task := llm.Task{Question: "Who are the best customers by orders?", Datasets: datasets, Data: d}
 	for range 2 {
-		if got := llm.SchemaText(t.Context(), task, cache); got != shopText {
+		if got := llm.SchemaText(t.Context(), task, cache.Facts); got != shopText {
 			t.Errorf("got\n%s", got)
 		}
 		if n := d.Queries.Load(); n != int64(len(datasets)) {
@@ -93,7 +93,7 @@ func TestPromptTellsOfLinks(t *testing.T) {
   "visits"."visit" refers to "customers"."id"
   ("orders"."status", "orders"."gift") has the values of ("visits"."page", "visits"."visit"), each in several rows of both: join no sums or counts by it
 `
-	if got := llm.SchemaText(t.Context(), task, profile.NewCache(1<<20)); !strings.HasSuffix(got, want) {
+	if got := llm.SchemaText(t.Context(), task, profile.NewCache(1<<20).Facts); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s", got)
 	}
 	task.Data = nil
@@ -114,7 +114,7 @@ func TestPromptWithoutFacts(t *testing.T) {
 	for name, data := range map[string]llm.Data{"none": nil, "away": data{}, "slow": hanging{}} {
 		task := llm.Task{Question: "How many orders?", Datasets: datasets, Data: data}
 		synctest.Test(t, func(t *testing.T) {
-			got := llm.SchemaText(t.Context(), task, cache)
+			got := llm.SchemaText(t.Context(), task, cache.Facts)
 			if !strings.Contains(got, "  \"status\" VARCHAR: how far it is\n") || strings.Contains(got, "'Customer 1'") != (data != nil) {
 				t.Errorf("%s:\n%s", name, got)
 			}
@@ -137,7 +137,7 @@ func TestFactsAreBounded(t *testing.T) {
 	d := ducktest.New(t)
 	d.Exec("CREATE TABLE parcels AS SELECT " + wideColumns(60) + " FROM range(20) AS r(i)")
 	datasets := append([]llm.Dataset{d.Dataset("parcels")}, wide(100, 50)...)
-	got := llm.SchemaText(t.Context(), llm.Task{Question: "How heavy are parcels?", Datasets: datasets, Data: d}, profile.NewCache(1<<20))
+	got := llm.SchemaText(t.Context(), llm.Task{Question: "How heavy are parcels?", Datasets: datasets, Data: d}, profile.NewCache(1<<20).Facts)
 	block, _, _ := strings.Cut(got, "\ndataset ")
 	if len(block) > 8<<10 || !strings.Contains(block, "(such as '0 ") || !strings.Contains(block, "\n  \"c59\" VARCHAR") {
 		t.Errorf("%d bytes:\n%s", len(block), block)

@@ -50,7 +50,7 @@ type placed struct {
 // Run asks all questions of a suite, some in parallel, and calls each with the outcomes,
 // one at a time and in the order of the suite. It ends early when ctx ends, or with an
 // asker's error that wraps [ErrStop]; each then gets the outcomes so far.
-func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func(Outcome)) error {
+func Run(ctx context.Context, ask Asker, suite *Suite, parallel int, each func(Outcome)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	outcomes := make(chan placed)
@@ -64,7 +64,7 @@ func Run(ctx context.Context, asker Asker, suite *Suite, parallel int, each func
 					if ctx.Err() != nil {
 						break
 					}
-					outcome := Ask(ctx, asker, p.space, question)
+					outcome := Ask(ctx, ask, p.space, question)
 					if errors.Is(outcome.err, ErrStop) {
 						cancel(outcome.err)
 					}

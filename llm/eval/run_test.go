@@ -14,11 +14,9 @@ import (
 	"parley/llm"
 )
 
-// askerFunc answers by question id.
-type askerFunc func(ctx context.Context, id string) (Reply, error)
-
-func (f askerFunc) Ask(ctx context.Context, _ Namespace, q Question) (Reply, error) {
-	return f(ctx, q.ID)
+// byID answers by question id.
+func byID(answer func(ctx context.Context, id string) (Reply, error)) Asker {
+	return func(ctx context.Context, _ Namespace, q Question) (Reply, error) { return answer(ctx, q.ID) }
 }
 
 // numbered is a suite of two namespaces with questions 0, 1, 2, …
@@ -40,7 +38,7 @@ func TestRunKeepsTheOrder(t *testing.T) {
 	var asked sync.WaitGroup
 	asked.Add(parallel - 1)
 	var once [questions]sync.Once
-	ask := askerFunc(func(_ context.Context, id string) (Reply, error) {
+	ask := byID(func(_ context.Context, id string) (Reply, error) {
 		var i int
 		if _, err := fmt.Sscan(id, &i); err != nil {
 			return Reply{}, err
@@ -101,7 +99,7 @@ func TestRunEndsEarly(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			first := make(chan struct{})
-			ask := askerFunc(func(ctx context.Context, id string) (Reply, error) {
+			ask := byID(func(ctx context.Context, id string) (Reply, error) {
 				switch id {
 				case "0":
 					close(first)
@@ -153,14 +151,14 @@ func TestReport(t *testing.T) {
 func TestWriteResult(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
-	for _, ask := range []askerFunc{
+	for _, ask := range []func(context.Context, string) (Reply, error){
 		func(context.Context, string) (Reply, error) {
 			return Reply{Query: "a < b", Rows: row(`{"b":"<x>","a":null}`), Confidence: 0.5}, nil
 		},
 		func(context.Context, string) (Reply, error) { return Reply{Query: "none"}, nil },
 		func(context.Context, string) (Reply, error) { return Reply{Rows: row(`{}`)}, Unanswered("") },
 	} {
-		o := Ask(t.Context(), ask, Namespace{Name: "space"}, Question{ID: "1"})
+		o := Ask(t.Context(), byID(ask), Namespace{Name: "space"}, Question{ID: "1"})
 		o.MS = 1.5
 		if err := WriteResult(&text, o); err != nil {
 			t.Fatal(err)

@@ -15,11 +15,8 @@ import (
 	"parley/llm"
 )
 
-// Asker answers the questions of a suite.
-type Asker interface {
-	// Ask answers a question about a namespace.
-	Ask(ctx context.Context, namespace Namespace, question Question) (Reply, error)
-}
+// Asker answers a question of a suite about a namespace.
+type Asker func(ctx context.Context, namespace Namespace, question Question) (Reply, error)
 
 // Reply is the answer to a question.
 type Reply struct {
@@ -53,9 +50,9 @@ type Outcome struct {
 }
 
 // Ask asks one question and compares the answer.
-func Ask(ctx context.Context, asker Asker, space Namespace, q Question) Outcome {
+func Ask(ctx context.Context, ask Asker, space Namespace, q Question) Outcome {
 	start := time.Now()
-	reply, err := asker.Ask(ctx, space, q)
+	reply, err := ask(ctx, space, q)
 	out := Outcome{ID: q.ID, Namespace: space.Name, Query: reply.Query, Confidence: reply.Confidence, Question: q,
 		MS: float64(time.Since(start).Microseconds()) / 1000}
 	if err == nil {

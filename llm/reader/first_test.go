@@ -26,7 +26,7 @@ func TestReaderFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reader.New()
-	first := reader.NewFirst(r, llm.NewChat(model, llm.ChatConfig{Catalog: r.Catalog()}))
+	first := reader.NewFirst(r, llm.NewChat(model, llm.ChatConfig{Facts: r.Facts}))
 	d, datasets := sweets(t)
 	task := step(d, datasets, "How many orders are there?")
 	task.Question = task.Instruction

@@ -60,8 +60,10 @@ func New() *Reader {
 	}
 }
 
-// Catalog returns the reader's cache of what datasets hold.
-func (r *Reader) Catalog() llm.Catalog { return r.cache }
+// Facts describes the values of datasets, from the reader's cache.
+func (r *Reader) Facts(ctx context.Context, data llm.Data, datasets []llm.Dataset) llm.Facts {
+	return r.cache.Facts(ctx, data, datasets)
+}
 
 // source makes the catalog of datasets, with the values that phrases of the questions name.
 func (r *Reader) source(ctx context.Context, task llm.Task, datasets []llm.Dataset, questions []string) (*source, error) {

@@ -50,7 +50,7 @@ type asker struct {
 	datasets []llm.Dataset
 }
 
-func (a asker) Ask(ctx context.Context, _ eval.Namespace, q eval.Question) (eval.Reply, error) {
+func (a asker) ask(ctx context.Context, _ eval.Namespace, q eval.Question) (eval.Reply, error) {
 	query, err := a.reader.WriteQuery(ctx, step(a.duck, a.datasets, q.Question))
 	var unanswerable *llm.UnanswerableError
 	if errors.As(err, &unanswerable) {
@@ -84,7 +84,7 @@ func TestQuestionSuites(t *testing.T) {
 					if i%questionStep != 0 {
 						continue
 					}
-					o := eval.Ask(t.Context(), asker{r, d, datasets}, space, q)
+					o := eval.Ask(t.Context(), asker{r, d, datasets}.ask, space, q)
 					mu.Lock()
 					asked++
 					switch {

@@ -21,9 +21,8 @@ const (
 	shortValue    = 60
 )
 
-var _ llm.Catalog = (*Cache)(nil)
-
-// Facts implements [llm.Catalog].
+// Facts describes the values of datasets, which it reads from data. Datasets that cannot be read
+// before ctx ends have no facts.
 func (c *Cache) Facts(ctx context.Context, data llm.Data, datasets []llm.Dataset) llm.Facts {
 	facts := llm.Facts{Datasets: make([]llm.DatasetFacts, len(datasets))}
 	var parts []*catalog.Part

@@ -92,19 +92,16 @@ func (c *connection) PrepareContext(ctx context.Context, query string) (driver.S
 	if err != nil {
 		return nil, err
 	}
-	return sessionStmt{stmt.(pqStmt)}, nil
-}
-
-// pqStmt has the interfaces of a statement of lib/pq.
-type pqStmt interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
+	return sessionStmt{stmt, stmt.(driver.StmtExecContext), stmt.(driver.StmtQueryContext)}, nil
 }
 
 // sessionStmt is a statement that the server releases with its session. Close does not
 // release it, nor wait for the server: there are few.
-type sessionStmt struct{ pqStmt }
+type sessionStmt struct {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
 
 // Close implements driver.Stmt.
 func (sessionStmt) Close() error { return nil }

@@ -21,11 +21,9 @@ type client struct {
 	minConfidence *float64
 }
 
-var _ eval.Asker = (*client)(nil)
-
-// Ask implements eval.Asker: it sends the questions before it and the question. Only an
+// ask is an eval.Asker: it sends the questions before it and the question. Only an
 // unavailable server stops the evaluation.
-func (c *client) Ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
+func (c *client) ask(ctx context.Context, space eval.Namespace, question eval.Question) (eval.Reply, error) {
 	conversation := ""
 	for _, before := range question.After {
 		task, err := c.send(ctx, space, before, conversation)

@@ -134,7 +134,7 @@ func (m *measurement) run(ctx context.Context) error {
 	}
 	start = time.Now()
 	var writing error
-	err = eval.Run(ctx, m.client, m.suite, m.parallel, func(o eval.Outcome) {
+	err = eval.Run(ctx, m.client.ask, m.suite, m.parallel, func(o eval.Outcome) {
 		m.report.Add(o)
 		if writing == nil {
 			writing = eval.WriteResult(m.results, o)

@@ -86,7 +86,7 @@ func openModels(ctx context.Context, cfg ModelSettings, observe func(llm.JobDone
 	models, builtIn := &llm.Models{}, reader.New()
 	chat := llm.ChatConfig{
 		Timeout: cfg.LLMTimeout, Idle: min(cfg.LLMTimeout, maxIdle), Concurrency: cfg.LLMConcurrency,
-		Catalog: builtIn.Catalog(), Observe: observe,
+		Facts: builtIn.Facts, Observe: observe,
 	}
 	for _, text := range cfg.LLM {
 		model, err := openModel(text)
