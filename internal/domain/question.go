@@ -47,7 +47,7 @@ type Question struct {
 	// nil for nowhere. Its RunID is not used.
 	Push *PushConfig
 	// NamespaceID and ConversationExists say where the run is created: see
-	// Tasks.ResolveRun.
+	// sqlstore.Store.ResolveRun.
 	NamespaceID        string
 	ConversationExists bool
 	// Message is the message that asks; zero when the client gave it no id.

@@ -67,7 +67,7 @@ var program = sync.OnceValues(func() (string, error) {
 	if err := noteSources(root); err != nil {
 		return "", err
 	}
-	// Without data for debuggers and symbols it is linked in half the time, and half as long:
+	// Without data for debuggers and symbols it is linked faster and is smaller:
 	// each package has go build look whether it is up to date.
 	flags := []string{"-tags", "parleytest", "-ldflags=-s -w"}
 	if RaceDetector {
