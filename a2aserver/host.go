@@ -189,7 +189,7 @@ type Host struct {
 }
 
 // queuedPerSlot is how many runs of a user may be queued for each that may execute.
-const queuedPerSlot = 4
+const queuedPerSlot = 32
 
 // Causes that end the execution of a run.
 var (

@@ -37,7 +37,7 @@ func TestTurns(t *testing.T) {
 		}
 		fourEvents(ctx, request, yield)
 	})
-	h := newHost(t, store, agent, func(cfg *Config) { cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 20, 4, 1 })
+	h := newHost(t, store, agent, func(cfg *Config) { cfg.MaxRuns, cfg.MaxWorking, cfg.UserRuns = 4+2*queuedPerSlot, 4, 1 })
 	server := serveHost(t, h)
 	s := h.service("echo")
 	begin := func() *a2a.Task {

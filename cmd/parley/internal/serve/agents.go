@@ -90,7 +90,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 		MaxStructure: int(limits.MaxBody),
 		MaxRuns:      maxRuns,
 		MaxWorking:   maxWorking,
-		UserRuns:     limits.UserRuns,
+		UserRuns:     max(limits.UserRuns, s.LLMConcurrency),
 		UserStreams:  userStreams,
 		WriteTimeout: streamWrite,
 		KeepAlive:    keepAlive,

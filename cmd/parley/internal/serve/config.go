@@ -123,13 +123,15 @@ var limits = struct {
 	// MaxBody is the largest JSON body, MaxRowsBody one with rows, and MaxAttachment the
 	// total size of the files of a question over A2A, in bytes.
 	MaxBody, MaxRowsBody, MaxAttachment int64
-	// UserRuns is how many questions of one user are answered at once.
+	// UserRuns is how many questions of one user are answered at once. They share the
+	// processors, the memory and the calls of the model with those of others, so more would
+	// only delay others.
 	UserRuns int
 	// RequestTimeout is how long handling a request may take, without its query.
 	RequestTimeout time.Duration
 	// HostLease is how long the runs of a dead process wait for another one.
 	HostLease time.Duration
-}{MaxBody: 1 << 20, MaxRowsBody: 16 << 20, MaxAttachment: 8 << 20, UserRuns: 64, RequestTimeout: 30 * time.Second, HostLease: 15 * time.Second}
+}{MaxBody: 1 << 20, MaxRowsBody: 16 << 20, MaxAttachment: 8 << 20, UserRuns: 8, RequestTimeout: 30 * time.Second, HostLease: 15 * time.Second}
 
 const (
 	// maxQueryTimeout is well below the time for which unused files stay.
