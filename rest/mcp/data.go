@@ -279,7 +279,9 @@ func (s *Server) previewRows(ctx context.Context, caller domain.Caller, _ *sdk.C
 		return nil, table{}, err
 	}
 	limit := cmp.Or(in.Limit, defaultPreview)
-	result, err := s.cfg.Data.Rows(ctx, caller, ref, domain.RowPage{Limit: int64(limit), Offset: int64(in.Offset), Sort: in.Sort, Descending: in.Descending})
+	// One row more shows whether there are more.
+	result, err := s.cfg.Data.Rows(ctx, caller, ref, domain.RowPage{Limit: int64(limit) + 1, Offset: int64(in.Offset), Sort: in.Sort, Descending: in.Descending})
+	result.Truncated = result.Truncated || len(result.Rows) > int(limit)
 	bytes := maxBytes
 	out := newTable(result, columnNames(result.Columns), int(limit), &bytes)
 	return shortText(out.text()), out, err
