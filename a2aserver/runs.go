@@ -58,7 +58,7 @@ func (h *Host) newRun(agent *Agent, question domain.Question, message *a2a.Messa
 		broadcaster: h.broadcasters.acquire(question.RunID), pending: make(chan struct{}, pendingEvents),
 		committed: make(chan struct{}), ended: make(chan struct{}),
 	}
-	r.ctx, r.stop = context.WithCancelCause(h.ctx)
+	r.ctx, r.stop = context.WithCancelCause(fair.WithUser(h.ctx, question.Caller.Username))
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"parley/internal/fair"
 	"parley/internal/retry"
 )
 
@@ -27,7 +28,7 @@ const (
 type caller struct {
 	model   *Model
 	timeout time.Duration
-	slots   chan struct{}
+	slots   *fair.Queue
 	breaker breaker
 	retry   retry.Policy
 }
@@ -52,12 +53,11 @@ func (c *caller) call(ctx context.Context, want callOptions, messages []llms.Mes
 }
 
 func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.MessageContent) (reply, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
+	release, err := c.slots.Take(ctx)
+	if err != nil {
 		return reply{}, fmt.Errorf("wait for model %s: %w", c.model, ctx.Err())
 	}
+	defer release()
 	record, err := c.breaker.allow()
 	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)

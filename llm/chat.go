@@ -12,6 +12,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"parley/internal/fair"
 	"parley/internal/retry"
 )
 
@@ -68,6 +69,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 	if cfg.Observe == nil {
 		cfg.Observe = func(JobDone) {}
 	}
+	concurrency := cmp.Or(cfg.Concurrency, 8)
 	return &Chat{
 		idle:      cmp.Or(cfg.Idle, time.Minute),
 		observe:   cfg.Observe,
@@ -75,7 +77,7 @@ func NewChat(model *Model, cfg ChatConfig) *Chat {
 		caller: caller{
 			model:   model,
 			timeout: cmp.Or(cfg.Timeout, 2*time.Minute),
-			slots:   make(chan struct{}, cmp.Or(cfg.Concurrency, 8)),
+			slots:   fair.New(fair.Config{Slots: concurrency, SlotsPerUser: concurrency}),
 			retry:   retry.Policy{Initial: initialBackoff, Max: maxBackoff, Jitter: true, Tries: tries, Retryable: isRetryable, After: retryAfter},
 		},
 	}

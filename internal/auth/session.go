@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 // revocationPoll is the interval of queries for revoked tokens among those in use.
@@ -45,8 +46,10 @@ func (a *Authenticator) Session(ctx context.Context, token string) (Session, err
 
 // Context returns a context that also ends when a user's own token is revoked or expires;
 // its cause is then ErrUnauthorized. The tokens of an authority are valid until their
-// request ends. The function releases the context.
+// request ends. The work of the context is done for the caller: see fair.User. The function
+// releases the context.
 func (s Session) Context(ctx context.Context) (context.Context, func()) {
+	ctx = fair.WithUser(ctx, s.Caller.Username)
 	if s.tokenID == "" {
 		return ctx, func() {}
 	}

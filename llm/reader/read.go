@@ -75,12 +75,11 @@ func (r *Reader) read(ctx context.Context, question string, s *source, earlier *
 // generate calls [generate] when a slot is free. More at a time would take longer and use
 // more memory.
 func (r *Reader) generate(ctx context.Context, question string, s *source, earlier *link.EarlierQuery) (*candidateSet, error) {
-	select {
-	case r.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	release, err := r.slots.Take(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { <-r.slots }()
+	defer release()
 	return generate(question, s.Catalog, earlier, s.now)
 }
 

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"sync"
 
+	"parley/internal/fair"
 	"parley/internal/lru"
 	"parley/llm"
 	"parley/llm/reader/catalog"
@@ -47,7 +48,7 @@ type Reader struct {
 	names  *lru.Cache[profile.Key, *names]
 	recent *lru.Cache[[sha256.Size]byte, readResult]
 	// slots limits how many questions the network processes at a time.
-	slots chan struct{}
+	slots *fair.Queue
 }
 
 // New returns a [Reader] with empty caches.
@@ -56,7 +57,7 @@ func New() *Reader {
 		cache:  profile.NewCache(cacheBytes),
 		names:  lru.New[profile.Key, *names](nameBytes),
 		recent: lru.New[[sha256.Size]byte, readResult](recentBytes),
-		slots:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		slots:  fair.New(fair.Config{Slots: runtime.GOMAXPROCS(0), SlotsPerUser: runtime.GOMAXPROCS(0)}),
 	}
 }
 

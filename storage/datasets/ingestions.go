@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 	"parley/internal/jobs"
 	"parley/storage/datasets/ingest"
 )
@@ -97,6 +98,7 @@ func (d *Datasets) ingestNext(ctx context.Context, short bool) bool {
 		return false
 	}
 	defer done()
+	ctx = fair.WithUser(ctx, job.Caller.Username)
 	log := d.config.Log.With("ingestion", job.ID)
 	start := time.Now()
 	retrying := d.retrying(log)

@@ -1,8 +1,10 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,7 +13,9 @@ import (
 	"github.com/google/uuid"
 
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
+	"parley/internal/fair"
 	"parley/storage/sqlstore"
 )
 
@@ -49,6 +53,42 @@ func TestOneOfManyCreatesADataset(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWritesTakeTurns queues many changes of one user before one of another, who waits for about one
+// of them. Work for nobody in particular waits for none.
+func TestWritesTakeTurns(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	of := func(name string) context.Context { return fair.WithUser(t.Context(), name) }
+	release := store.HoldWriter(of("mallory"), t)
+	var mu sync.Mutex
+	var order []string
+	var done sync.WaitGroup
+	create := func(name, dataset string) {
+		waiting := store.WaitingWrites()
+		done.Go(func() {
+			err := store.CreateDataset(of(name), user(name), "ns", dataset, domain.Definition{})
+			mu.Lock()
+			defer mu.Unlock()
+			if order = append(order, name); err != nil {
+				t.Error(err)
+			}
+		})
+		waittest.Until(t, "the change waits", func() bool { return store.WaitingWrites() == waiting+1 })
+	}
+	for i := range 20 {
+		create("mallory", fmt.Sprint("d", i))
+	}
+	create("bob", "d")
+	if err := store.CreateDataset(t.Context(), user("carol"), "ns", "d", domain.Definition{}); err != nil {
+		t.Error(err)
+	}
+	release()
+	done.Wait()
+	if at := slices.Index(order, "bob"); at > 5 { // they note their ends in any order
+		t.Errorf("bob waited for %d changes of mallory", at)
+	}
 }
 
 func TestParallelGrantsAreOne(t *testing.T) {

@@ -39,10 +39,6 @@ func (s *Store) SentRunPlan(ctx context.Context) (steps []string, err error) {
 // HoldReaders takes every connection that reads go through, until the test ends.
 func (s *Store) HoldReaders(t *testing.T) {
 	t.Helper()
-	for range cap(s.readers) {
-		s.readers <- struct{}{}
-		t.Cleanup(func() { <-s.readers })
-	}
 	for range s.read.Stats().MaxOpenConnections {
 		conn, err := s.read.Conn(context.WithoutCancel(t.Context()))
 		if err != nil {
@@ -50,4 +46,17 @@ func (s *Store) HoldReaders(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 	}
+}
+
+// WaitingWrites returns how many users' transactions wait for a connection.
+func (s *Store) WaitingWrites() int { return s.writes.Stats().Waiting }
+
+// HoldWriter takes a slot of writes for the user of a context, until release is called.
+func (s *Store) HoldWriter(ctx context.Context, t *testing.T) (release func()) {
+	t.Helper()
+	release, err := s.writes.Take(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return release
 }

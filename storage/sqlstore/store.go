@@ -18,6 +18,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/internal/domain"
+	"parley/internal/fair"
 )
 
 const (
@@ -55,11 +56,13 @@ type Store struct {
 	leases  *sqlx.DB
 	// prepared has the read statements by their text.
 	prepared sync.Map
-	// readers has a slot for each read connection of the embedded database.
-	readers  chan struct{}
-	now      func() time.Time
-	clock    *serverClock // nil for the embedded database
-	observer Observer
+	// reads and writes have a slot for each connection, so that users have equal shares of them;
+	// for a server they are the same. Work for nobody in particular takes none, such as the
+	// checking of tokens.
+	reads, writes *fair.Queue
+	now           func() time.Time
+	clock         *serverClock // nil for the embedded database
+	observer      Observer
 
 	log *eventLog
 	// batches is the connection of the log, and logStatements are its statements: only its
@@ -89,9 +92,12 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.dialect = postgresDialect
 		s.read, s.batches, s.control, err = openPostgres(ctx, cfg.DatabaseURL)
 		s.write, s.leases = s.read, s.control
+		s.reads = fair.New(fair.Config{Slots: postgresConnections, SlotsPerUser: postgresConnections / 2})
+		s.writes = s.reads
 	} else {
 		s.dialect, s.path = sqliteDialect, cfg.Path
-		s.readers = make(chan struct{}, sqliteReaders)
+		s.reads = fair.New(fair.Config{Slots: sqliteReaders, SlotsPerUser: sqliteReaders / 2})
+		s.writes = fair.New(fair.Config{Slots: 1, SlotsPerUser: 1})
 		s.read, s.write, s.control, err = openSQLite(ctx, cfg.Path)
 		s.batches, s.leases = s.write, s.write
 		if err == nil {
@@ -183,20 +189,19 @@ func (s *Store) prepare(ctx context.Context, query string) (*sqlx.Stmt, error) {
 }
 
 // reading runs a read of a constant query. In the embedded database, a read takes less time
-// than starting goroutines that wait for the end of its context: there, only the wait for a
-// connection ends with the context.
+// than starting goroutines that wait for the end of its context: there, only the wait of a user
+// for a slot ends with the context.
 func (s *Store) reading(ctx context.Context, query string, read func(ctx context.Context, stmt *sqlx.Stmt) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationRead, start, err) }(time.Now())
 	ctx, done := s.withTimeout(ctx)
 	defer done()
-	if s.readers != nil {
-		select {
-		case s.readers <- struct{}{}:
-			defer func() { <-s.readers }()
-			ctx = context.WithoutCancel(ctx)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	release, err := slot(ctx, s.reads)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if s.embedded() && fair.User(ctx) != "" {
+		ctx = context.WithoutCancel(ctx)
 	}
 	stmt, err := s.prepare(ctx, query)
 	if err != nil {
@@ -208,10 +213,25 @@ func (s *Store) reading(ctx context.Context, query string, read func(ctx context
 // withTimeout limits the time of an operation on a server. The embedded database always
 // answers.
 func (s *Store) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if s.readers != nil {
+	if s.embedded() {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, statementTimeout)
+}
+
+// embedded reports whether the database is a file of ours.
+func (s *Store) embedded() bool { return s.path != "" }
+
+// slot waits for a connection for the user of a context.
+func slot(ctx context.Context, queue *fair.Queue) (release func(), err error) {
+	if fair.User(ctx) == "" {
+		return func() {}, nil
+	}
+	release, err = queue.Take(ctx)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	return release, nil
 }
 
 // errEnough ends the reading of rows.
@@ -257,6 +277,11 @@ const txTries = 4
 // inTx runs fn in a transaction, which it commits when fn returns nil. It repeats a
 // transaction that the database rolled back. attempt describes it in errors.
 func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+	release, err := slot(ctx, s.writes)
+	if err != nil {
+		return wrap(attempt, err)
+	}
+	defer release()
 	return s.inTxOn(ctx, s.write, attempt, fn)
 }
 
