@@ -4,5 +4,5 @@ package reader_test
 
 import "parley/cmd/parley/e2e/helpers/fulltest"
 
-// questionStep is 1 to ask all questions of a suite. Usual runs ask a third.
-var questionStep = fulltest.Count(3, 1)
+// questionStep is 1 to ask all questions of a suite. Usual runs ask a sixth.
+var questionStep = fulltest.Count(6, 1)

@@ -96,7 +96,7 @@ const (
 // memory is measured.
 func TestMutatedFiles(t *testing.T) {
 	t.Parallel()
-	count := raced(fulltest.Count(50, 150))
+	count := raced(fulltest.Count(25, 150))
 	if name := os.Getenv(mutatedFiles); name != "" {
 		readMutations(t, name, samples(t)[name], count)
 		return

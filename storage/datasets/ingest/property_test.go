@@ -51,7 +51,7 @@ func table(r *rand.Rand) (header []string, rows [][]string) {
 func TestCSVRoundTrip(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	for seed := range uint64(raced(fulltest.Count(50, 100))) {
+	for seed := range uint64(raced(fulltest.Count(25, 100))) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		header, rows := table(r)
 		var content strings.Builder
@@ -142,7 +142,7 @@ func (l *setting) cast(text, typ string) (out sql.NullString) {
 func TestJSONRoundTrip(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	for seed := range uint64(raced(fulltest.Count(50, 100))) {
+	for seed := range uint64(raced(fulltest.Count(25, 100))) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var rows []map[string]any
 		for range 1 + r.IntN(20) {

@@ -287,7 +287,7 @@ func TestRandomJoins(t *testing.T) {
 		e.tables = append(e.tables, sqlcheck.Table{Name: x.name, Columns: columns("id", refers, "grp", "val")})
 	}
 	counts := map[string]int{}
-	seeds := fulltest.Count(20, 60)
+	seeds := fulltest.Count(10, 60)
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var tables [][]row

@@ -191,9 +191,9 @@ func TestPromptInjection(t *testing.T) {
 	var names []string
 	for carrier := range carriers {
 		for name := range orders {
-			// All orders by the two ways that others have into what alice reads most, in
-			// usual runs by one; some by the rest.
-			if carrier == "row" || carrier == "share" && fulltest.Full() || slices.Contains([]string{"theft-00", "theft-11", "leak-00", "leak-05", "leak-decline", "leak-name", "leak-built"}, name) {
+			// In full runs all orders by the two ways that others have into what alice reads
+			// most; some by the rest.
+			if (carrier == "row" || carrier == "share") && fulltest.Full() || carrier == "row" && strings.HasPrefix(name, "leak-") || slices.Contains([]string{"theft-00", "theft-11", "leak-00", "leak-05", "leak-decline", "leak-name", "leak-built"}, name) {
 				names = append(names, name+"/"+carrier)
 			}
 		}

@@ -48,7 +48,7 @@ func TestPromptSize(t *testing.T) {
 		}
 		group.Wait()
 	}
-	sizes := []int{1, 10, fulltest.Count(30, 60)}
+	sizes := []int{1, 10, fulltest.Count(16, 60)}
 	if e2etest.RaceDetector {
 		sizes = sizes[:2]
 	}

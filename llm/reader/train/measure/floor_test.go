@@ -18,7 +18,7 @@ import (
 )
 
 // questionsEach is how many questions are asked about each database.
-var questionsEach = fulltest.Count(4, 8)
+var questionsEach = fulltest.Count(3, 8)
 
 const (
 	// mostAsked is how many questions the asker may be asked to choose a reading of, in
