@@ -327,8 +327,7 @@ func TestCSRF(t *testing.T) {
 	b.headers = good
 	b.want("afterwards", http.StatusOK)
 
-	cookie := b.cookie()
-	if cookie = readSetCookie(t, b); !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure {
+	if cookie := readSetCookie(t, b); !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure {
 		t.Errorf("the cookie is %+v", cookie)
 	}
 	// A bearer token counts alone, and a wrong one is not replaced by the cookie.
@@ -349,26 +348,14 @@ func readSetCookie(t *testing.T, b *browser) *http.Cookie {
 	return cookies[0]
 }
 
-// TestCookieOfAnotherHost has a server with two names.
+// TestCookieOfAnotherHost sends a cookie to a server with another name.
 func TestCookieOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	idp := startDex(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	b := newBrowser(t, s)
 	b.signIn(idp, "carol", "")
-	request := func(base string, tls bool) int {
-		cfg := s
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/schema/datasets/all", nil)
-		r.Header.Set("X-Requested-With", "parley")
-		r.AddCookie(b.cookie())
-		w := httptest.NewRecorder()
-		cfg.rest.ServeHTTP(w, r)
-		_ = tls
-		return w.Code
-	}
-	if got := request(site, false); got != http.StatusOK {
-		t.Errorf("on its host: %d", got)
-	}
+	b.want("on its host", http.StatusOK)
 	elsewhere := newSignInAt(t, s.store, idp, "https://other.test")
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://other.test/api/v1/schema/datasets/all", nil)
 	r.Header.Set("X-Requested-With", "parley")
