@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/gin-gonic/gin"
@@ -110,7 +111,7 @@ func writeError(c *gin.Context, err error) {
 	status, body := toErrorResponse(err)
 	switch status {
 	case http.StatusUnauthorized:
-		c.Header("WWW-Authenticate", challenge(c.Request.Header))
+		c.Header("WWW-Authenticate", challenge(c))
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		c.Header("Retry-After", "2")
 	}
@@ -130,11 +131,16 @@ func writeError(c *gin.Context, err error) {
 // challenge is the WWW-Authenticate of a refused request. It names an error only where a
 // token was sent, as RFC 6750 asks: clients then get a new one instead of asking for a
 // first one.
-func challenge(h http.Header) string {
-	if auth.TokenSent(h) {
-		return `Bearer error="invalid_token"`
+// With an identity provider it names the metadata of RFC 9728.
+func challenge(c *gin.Context) string {
+	var params []string
+	if auth.TokenSent(c.Request.Header) {
+		params = append(params, `error="invalid_token"`)
 	}
-	return "Bearer"
+	if address := c.GetString(metadataKey); address != "" {
+		params = append(params, `resource_metadata="`+address+`"`)
+	}
+	return strings.TrimSpace("Bearer " + strings.Join(params, ", "))
 }
 
 func toErrorResponse(err error) (int, errorResponse) {

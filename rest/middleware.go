@@ -80,6 +80,7 @@ func (s *Server) setContext(c *gin.Context) {
 		return
 	}
 	c.Request = c.Request.WithContext(locale.With(s.withBaseURL(c.Request), c.GetHeader("Accept-Language")))
+	s.setMetadata(c)
 	c.Next()
 }
 

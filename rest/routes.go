@@ -143,7 +143,8 @@ func (s *Server) routes() {
 	s.stream(http.MethodPost, "/a2a/:agent"+legacyPath+"/", s.callAgent)
 	s.routeHTTPBinding()
 	s.public(http.MethodPost, grpcPath, s.callGRPC)
-	s.engine.Handle(http.MethodPost, "/mcp", s.answer(func(c *gin.Context) error { return s.authenticated(c, s.callMCP) }))
+	s.routeSignIn()
+	s.engine.Handle(http.MethodPost, mcpPath, s.answer(func(c *gin.Context) error { return s.authenticated(c, s.callMCP) }))
 
 	s.handle(http.MethodPost, "/user/token", http.StatusOK, s.createToken)
 	s.handle(http.MethodGet, "/user/tokens", http.StatusOK, s.getTokens)
@@ -241,14 +242,17 @@ func (s *Server) authenticated(c *gin.Context, run func(r *request) error) error
 	return err
 }
 
-// session verifies the token of a request.
+// session verifies the token of a request; without one, the cookie of a browser.
 func (s *Server) session(c *gin.Context) (auth.Session, error) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+	defer cancel()
+	if cookie := readCookie(c, sessionCookie); cookie != "" && s.cfg.Auth.SignsIn() && len(c.Request.Header.Values("Authorization")) == 0 {
+		return s.browserSession(ctx, c, cookie)
+	}
 	token, err := auth.Bearer(c.Request.Header)
 	if err != nil {
 		return auth.Session{}, err
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
-	defer cancel()
 	session, err := s.cfg.Auth.Session(ctx, token)
 	if err == nil {
 		middleware.SetUser(c, session.Caller.Username)

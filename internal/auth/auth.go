@@ -3,7 +3,7 @@
 //
 // Tokens come from one authority, set by configuration: an identity provider with published
 // keys, a shared secret, or a local key in the data folder. Users' own tokens are accepted
-// in addition to these. Each kind of token has fixed algorithms and keys: nothing that a
+// in addition to these. With an identity provider, browsers can sign in and have a session. Each kind of token has fixed algorithms and keys: nothing that a
 // token says about itself widens what is accepted.
 //
 // The store decides what a user may do, and has the records of users' own tokens. An error
@@ -42,6 +42,11 @@ type Config struct {
 	Secret []byte
 	// LocalKey is the key of the data folder, see LoadLocalKey.
 	LocalKey []byte
+	// ClientID is what Parley is called by the identity provider; with it and an Issuer,
+	// browsers can sign in. ClientSecret is "" for a public client.
+	ClientID, ClientSecret string
+	// Sessions has the sessions of these browsers.
+	Sessions Sessions
 	// Tokens has the records of users' own tokens. Required.
 	Tokens Tokens
 	// HTTPClient calls the identity provider; nil for a plain one.
@@ -76,6 +81,7 @@ type verified struct {
 type Authenticator struct {
 	authority authority
 	own       *ownTokens
+	signIn    *signIn // nil where browsers cannot sign in
 	// verified has tokens by their hash: to verify one takes longer than most operations.
 	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string
@@ -105,6 +111,9 @@ func New(cfg Config) (*Authenticator, error) {
 		p := newProvider(ctx, cfg)
 		a.authority = p
 		a.background.Go(p.run)
+		if cfg.SignsIn() {
+			a.signIn = newSignIn(p, cfg)
+		}
 	} else {
 		a.authority = newSharedKey(cfg)
 	}

@@ -59,6 +59,9 @@ func (c Config) check() error {
 // provider reports whether an identity provider is the authority.
 func (c Config) provider() bool { return len(c.Secret) == 0 && len(c.LocalKey) == 0 }
 
+// SignsIn reports whether browsers can sign in with the identity provider.
+func (c Config) SignsIn() bool { return c.provider() && webAddress(c.Issuer) && c.ClientID != "" }
+
 // sharedKey is the key of the other two authorities.
 func (c Config) sharedKey() []byte {
 	if len(c.Secret) > 0 {

@@ -23,10 +23,11 @@ func (p *provider) fetch(ctx context.Context) (*keySet, error) {
 	defer cancel()
 	address := p.jwksURL
 	if address == "" {
-		var err error
-		if address, err = p.discover(ctx); err != nil {
-			return nil, fmt.Errorf("discover the identity provider: %w", err)
+		found, err := p.discover(ctx)
+		if err != nil {
+			return nil, err
 		}
+		address = found.JWKSURI
 	}
 	document, err := p.get(ctx, address)
 	if err != nil {
@@ -39,26 +40,43 @@ func (p *provider) fetch(ctx context.Context) (*keySet, error) {
 	return keys, nil
 }
 
-// discover gets the URL of the issuer's keys.
-func (p *provider) discover(ctx context.Context) (string, error) {
+// discovery is what Parley uses of a provider's discovery document.
+type discovery struct {
+	Issuer      string   `json:"issuer"`
+	JWKSURI     string   `json:"jwks_uri"`
+	AuthURL     string   `json:"authorization_endpoint"`
+	TokenURL    string   `json:"token_endpoint"`
+	EndSession  string   `json:"end_session_endpoint"`
+	Scopes      []string `json:"scopes_supported"`
+	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+}
+
+// discover gets the issuer's discovery document.
+func (p *provider) discover(ctx context.Context) (*discovery, error) {
+	found, err := p.getDiscovery(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("discover the identity provider: %w", err)
+	}
+	p.discovered.Store(found)
+	return found, nil
+}
+
+func (p *provider) getDiscovery(ctx context.Context) (*discovery, error) {
 	document, err := p.get(ctx, strings.TrimSuffix(p.issuer, "/")+"/.well-known/openid-configuration")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var found struct {
-		Issuer  string `json:"issuer"`
-		JWKSURI string `json:"jwks_uri"`
-	}
-	if err := json.Unmarshal(document, &found); err != nil {
-		return "", fmt.Errorf("decode the discovery document: %w", err)
+	found := &discovery{}
+	if err := json.Unmarshal(document, found); err != nil {
+		return nil, fmt.Errorf("decode the discovery document: %w", err)
 	}
 	if found.Issuer != p.issuer {
-		return "", fmt.Errorf("it calls itself %.200q, not %q", found.Issuer, p.issuer)
+		return nil, fmt.Errorf("it calls itself %.200q, not %q", found.Issuer, p.issuer)
 	}
 	if !webAddress(found.JWKSURI) {
-		return "", fmt.Errorf("the address of its keys is not an http(s) URL: %.200q", found.JWKSURI)
+		return nil, fmt.Errorf("the address of its keys is not an http(s) URL: %.200q", found.JWKSURI)
 	}
-	return found.JWKSURI, nil
+	return found, nil
 }
 
 func (p *provider) get(ctx context.Context, address string) ([]byte, error) {

@@ -39,7 +39,9 @@ type provider struct {
 	ctx      context.Context // ends run
 	// fetched has the last valid keys, nil before the first.
 	fetched atomic.Pointer[keySet]
-	wake    chan struct{} // starts a refresh before its time
+	// discovered is the last discovery document, nil before the first.
+	discovered atomic.Pointer[discovery]
+	wake       chan struct{} // starts a refresh before its time
 
 	mu sync.Mutex
 	// pending is closed when the current or requested refresh ends; nil when there is none.
@@ -64,11 +66,16 @@ func newProvider(ctx context.Context, cfg Config) *provider {
 func (p *provider) keys() any { return p.fetched.Load() }
 
 func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any, error) {
+	return p.verify(ctx, p.verifier, t)
+}
+
+// verify is claims with the rules of another kind of token.
+func (p *provider) verify(ctx context.Context, rules verifier, t unverified) (jwt.MapClaims, any, error) {
 	keys, unreachable := p.newer(ctx, nil)
 	if unreachable != nil {
 		return nil, nil, unreachable
 	}
-	claims, err := p.verifier.verify(t, keys.keyfunc)
+	claims, err := rules.verify(t, keys.keyfunc)
 	if err != nil && newKeyMightHelp(t, err) {
 		fresh, unreachable := p.newer(ctx, keys)
 		if unreachable != nil {
@@ -76,7 +83,7 @@ func (p *provider) claims(ctx context.Context, t unverified) (jwt.MapClaims, any
 		}
 		if fresh != keys {
 			keys = fresh
-			claims, err = p.verifier.verify(t, keys.keyfunc)
+			claims, err = rules.verify(t, keys.keyfunc)
 		}
 	}
 	if err != nil {

@@ -35,6 +35,8 @@ var dist embed.FS
 type Config struct {
 	// AuthURL is the identity provider's authorization endpoint; "" for none.
 	AuthURL string `json:"authURL"`
+	// SignsIn says that the server signs browsers in. Otherwise the page can, at AuthURL.
+	SignsIn bool `json:"signsIn"`
 	// ClientID is the client id of the page at the identity provider.
 	ClientID string `json:"clientID"`
 	// UsernameClaim is the claim with a token's username; "" for the default.

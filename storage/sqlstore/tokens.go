@@ -44,12 +44,7 @@ func (s *Store) CreateToken(ctx context.Context, caller domain.Caller, token dom
 		if err != nil {
 			return err
 		}
-		_, err = exec(ctx, tx, `
-INSERT INTO tokens (id, owner, name, hash, restricted, access, created_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			token.ID, caller.Username, token.Name, hex.EncodeToString(token.Hash), token.Restricted, token.Access,
-			token.CreatedAt.UnixMilli(), token.ExpiresAt.UnixMilli())
-		if err != nil {
+		if err := insertToken(ctx, tx, caller.Username, token); err != nil {
 			return err
 		}
 		for i, target := range targets {
@@ -62,6 +57,15 @@ VALUES ($1, $2, $3, $4)`, token.ID, i, target.namespaceID, target.datasetID)
 		}
 		return nil
 	})
+}
+
+func insertToken(ctx context.Context, tx *sqlx.Tx, owner string, token domain.NewToken) error {
+	_, err := exec(ctx, tx, `
+INSERT INTO tokens (id, owner, name, hash, restricted, access, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		token.ID, owner, token.Name, hex.EncodeToString(token.Hash), token.Restricted, token.Access,
+		token.CreatedAt.UnixMilli(), token.ExpiresAt.UnixMilli())
+	return err
 }
 
 // tokenTarget is what a scope means: a namespace, or a dataset in it.

@@ -1,6 +1,6 @@
 // The REST interface, as far as the page uses it.
 import { noAnswer } from './connection';
-import { refused, token } from './session';
+import { credentials, refused, token } from './session';
 
 /** Refusal is an answer that is not what was asked for. status is 0 when there was none. */
 export class Refusal extends Error {
@@ -33,7 +33,7 @@ export function path(texts: TemplateStringsArray, ...names: string[]): string {
 export async function send(address: URL | string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   const used = token.peek();
-  headers.set('Authorization', `Bearer ${used}`);
+  for (const [name, value] of Object.entries(credentials(used))) headers.set(name, value);
   let response: Response;
   try {
     response = await fetch(address, { ...init, headers });

@@ -91,6 +91,56 @@ test('no link signs anybody out', async () => {
   }
 });
 
+describe('the session of a cookie', () => {
+  const withProvider = async (answers: Record<string, unknown>, hash = '#/carol/shop') => {
+    const requests: { path: string; headers: Headers }[] = [];
+    vi.stubGlobal('document', { baseURI: 'http://localhost/', querySelector: () => ({ content: '{"signsIn":true}' }) });
+    vi.stubGlobal('fetch', async (address: URL, init: RequestInit) => {
+      const { pathname } = new URL(address);
+      requests.push({ path: pathname, headers: new Headers(init.headers) });
+      const status = pathname in answers ? 200 : 401;
+      return new Response(JSON.stringify(answers[pathname] ?? {}), { status });
+    });
+    const p = await page(hash);
+    await p.restore();
+    return { p, requests };
+  };
+  test('signs in without a token, and is named by a header', async () => {
+    const { p, requests } = await withProvider({ '/auth/session': { username: 'carol' } });
+    expect([p.user.value, sessionStorage.getItem('parley.token')]).toEqual(['carol', null]);
+    const { send } = await import('./api');
+    await send('http://localhost/api/v1/x').catch(() => undefined);
+    expect(requests.map((r) => [r.path, r.headers.get('X-Requested-With'), r.headers.get('Authorization')])).toEqual([
+      ['/auth/session', 'parley', null],
+      ['/api/v1/x', 'parley', null],
+    ]);
+    expect([p.user.value, p.notice.value]).toEqual(['', 'Your session has ended. Sign in again.']);
+  });
+  test('ends at the server and at the provider', async () => {
+    const { p, requests } = await withProvider({ '/auth/session': { username: 'carol' }, '/auth/logout': { location: 'https://id.example/logout' } });
+    const assign = vi.fn();
+    Object.assign(location, { assign });
+    await p.endSession();
+    expect([p.user.value, requests.at(-1)!.path, assign.mock.calls]).toEqual(['', '/auth/logout', [['https://id.example/logout']]]);
+  });
+  test('stays when the server cannot end it', async () => {
+    const { p } = await withProvider({ '/auth/session': { username: 'carol' } });
+    await p.endSession();
+    expect([p.user.value, p.notice.value !== '']).toEqual(['carol', true]);
+  });
+  test('begins at the server, which sends the browser back', async () => {
+    const { p } = await withProvider({ '/auth/session': { username: null } });
+    const assign = vi.fn();
+    Object.assign(location, { assign });
+    p.toProvider();
+    expect([p.user.value, assign.mock.calls]).toEqual(['', [['auth/login?return_to=%23%2Fcarol%2Fshop']]]);
+    p.open('#sign_in=denied');
+    expect([p.notice.value, p.address()]).toEqual(['The identity provider did not sign you in.', '']);
+    p.open('#sign_in=<b>');
+    expect(p.notice.value).toContain('did not succeed');
+  });
+});
+
 describe('what comes after signing out', () => {
   test('is not shown to the next user', async () => {
     const requests = held();

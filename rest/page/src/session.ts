@@ -1,4 +1,5 @@
-// Who uses the page: a token, kept for as long as the tab is open.
+// Who uses the page: a token, kept for as long as the tab is open, or the session of a cookie
+// that the server set, which scripts cannot read.
 import { computed, signal } from '@preact/signals';
 import { uuid } from './names';
 import { forgetPlace, leave } from './place';
@@ -9,13 +10,22 @@ const tokenKey = 'parley.token';
 const stateKey = 'parley.state';
 const backKey = 'parley.back';
 
+/** What stands in place of a token for the session of a cookie, before the name of its user. */
+const cookieMark = 'cookie:';
+
+/** token is the token, or who is signed in by a cookie; '' for nobody. */
 export const token = signal(sessionStorage.getItem(tokenKey) ?? '');
+
+/** credentials are the headers that show a server who uses the page. */
+export const credentials = (used: string): Record<string, string> =>
+  used.startsWith(cookieMark) ? { 'X-Requested-With': 'parley' } : { Authorization: `Bearer ${used}` };
 
 /** notice says why one has to sign in again; '' when there is no reason. */
 export const notice = signal('');
 
 /** user is whom the token speaks for, as far as it says so itself. */
-export const user = computed(() => usernameOf(token.value, settings.usernameClaim));
+export const user = computed(() =>
+  token.value.startsWith(cookieMark) ? token.value.slice(cookieMark.length) : usernameOf(token.value, settings.usernameClaim));
 
 export function usernameOf(jwt: string, claim: string): string {
   const claims = claimsOf(jwt);
@@ -77,11 +87,43 @@ export function signOut(why = ''): void {
 
 /** refused is called when the server does not take a token. */
 export function refused(used: string): void {
-  if (used && used === token.value) signOut('The server does not accept this token: it is wrong, or has expired. Sign in again.');
+  if (!used || used !== token.value) return;
+  signOut(used.startsWith(cookieMark) ? 'Your session has ended. Sign in again.' : 'The server does not accept this token: it is wrong, or has expired. Sign in again.');
+}
+
+const auth = (method: string, path: string) =>
+  fetch(new URL(`auth/${path}`, document.baseURI), { method, headers: credentials(cookieMark) });
+
+/** restore signs in by the cookie of a session, if there is one. */
+export async function restore(): Promise<void> {
+  if (token.value || !settings.signsIn) return;
+  try {
+    const { username } = await (await auth('GET', 'session')).json();
+    if (username) token.value = cookieMark + username;
+  } catch {
+    // Signing in shows what is wrong.
+  }
+}
+
+/** endSession signs out; of the session of a cookie also at the server and at the identity provider. */
+export async function endSession(): Promise<void> {
+  const used = token.value;
+  signOut();
+  if (!used.startsWith(cookieMark)) return;
+  try {
+    const response = await auth('POST', 'logout');
+    if (!response.ok) throw new Error(response.statusText);
+    const { location: next } = await response.json();
+    if (next) location.assign(next);
+  } catch {
+    notice.value = 'The server cannot be reached, so your session has not ended. Try again.';
+    token.value = used;
+  }
 }
 
 /** toProvider leaves for the identity provider, which sends the browser back here. */
 export function toProvider(): void {
+  if (settings.signsIn) return location.assign(`auth/login?return_to=${encodeURIComponent(location.hash)}`);
   const state = uuid();
   sessionStorage.setItem(stateKey, state);
   sessionStorage.setItem(backKey, location.hash);
@@ -106,12 +148,25 @@ export function takeFragment(before: string): void {
   if (location.hash === '' || location.hash.startsWith('#/')) return;
   const params = new URLSearchParams(location.hash.slice(1));
   const given = params.get('token');
+  const failed = params.get('sign_in');
+  if (failed !== null) {
+    clean(token.value ? before : '');
+    if (!token.value) notice.value = problems[failed] ?? problems.failed!;
+    return;
+  }
   if (params.has('access_token') || params.has('error')) return takeAnswer(params, before);
   if (given === null) return;
   clean(token.value ? before : '');
   if (!token.value) signIn(given);
   else if (given && given !== token.value) offered.value = given;
 }
+
+/** What the server says of a sign-in that failed. */
+const problems: Record<string, string> = {
+  failed: 'The sign-in did not succeed, or took too long. Sign in again.',
+  denied: 'The identity provider did not sign you in.',
+  unavailable: 'The identity provider cannot be reached. Try again later.',
+};
 
 function takeAnswer(params: URLSearchParams, before: string): void {
   const state = sessionStorage.getItem(stateKey);

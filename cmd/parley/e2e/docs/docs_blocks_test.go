@@ -96,6 +96,7 @@ var documented = map[string][]block{
 		{begins: "export PARLEY_DATABASE_URL=", serves: true, elsewhere: true, then: takesOrders},
 		{begins: "# with AWS_ACCESS_KEY_ID", serves: true, elsewhere: true, then: takesOrders},
 		{begins: "parley serve --auth-issuer", serves: true, elsewhere: true},
+		{begins: "OIDC_CLIENT_SECRET=… parley serve", serves: true, elsewhere: true},
 		{begins: "OPENAI_API_KEY=", serves: true, elsewhere: true},
 		{begins: "export LANGFUSE_HOST=", serves: true, elsewhere: true},
 		{begins: "parley serve --trusted-proxies", serves: true, elsewhere: true},

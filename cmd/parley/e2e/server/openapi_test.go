@@ -46,6 +46,9 @@ func TestOpenAPI(t *testing.T) {
 	d.withoutTracing()
 
 	for _, id := range d.order {
+		if tag := d.operations[id].at("tags").list()[0].value; tag == "Sign-in" {
+			continue // the tests of rest have a provider for these
+		}
 		for _, status := range d.operations[id].at("responses").keys() {
 			code, err := strconv.Atoi(status)
 			if err != nil {

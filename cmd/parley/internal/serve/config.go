@@ -87,8 +87,14 @@ type AuthSettings struct {
 }
 
 type signInSettings struct {
-	AuthURL      string `placeholder:"URL" help:"The identity provider's authorization endpoint, for sign-in on the page."`
-	AuthClientID string `default:"parley" placeholder:"TEXT" help:"The page's client id at the identity provider (${default})."`
+	AuthClientID string `placeholder:"TEXT" help:"The client id at the identity provider of --auth-issuer, for sign-in on the page. A client secret is in the variable OIDC_CLIENT_SECRET."`
+	AuthURL      string `placeholder:"URL" help:"The identity provider's authorization endpoint for the implicit flow: in the OpenAPI document, and on the page if --auth-issuer or --auth-client-id is not set."`
+}
+
+// config adds the settings to those of tokens.
+func (s signInSettings) config(cfg auth.Config) auth.Config {
+	cfg.ClientID, cfg.ClientSecret = s.AuthClientID, os.Getenv("OIDC_CLIENT_SECRET")
+	return cfg
 }
 
 type a2aSettings struct {

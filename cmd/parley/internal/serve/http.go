@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -43,7 +44,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		CORSOrigins:    s.CORSOrigins,
 		Version:        s.version,
 		Page: page.Config{
-			AuthURL: s.AuthURL, ClientID: s.AuthClientID,
+			AuthURL: s.AuthURL, ClientID: cmp.Or(s.AuthClientID, "parley"), SignsIn: s.auth.SignsIn(),
 			UsernameClaim: s.AuthUsernameClaim, UploadOrigin: s.data.objects.origin,
 		},
 	})

@@ -124,7 +124,8 @@ func (s *server) serve(ctx context.Context, options Options) (err error) {
 	if err != nil {
 		return err
 	}
-	identity.Tokens, identity.Log, identity.Now = s.store, s.log, now
+	identity = s.signInSettings.config(identity)
+	identity.Tokens, identity.Sessions, identity.Log, identity.Now = s.store, s.store, s.log, now
 	if s.auth, err = auth.New(identity); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { go, here, hrefOf, leave, place } from '../place';
 import { mayAdd, mayWrite, rights } from '../rights';
-import { signOut, user } from '../session';
+import { endSession, user } from '../session';
 import { draft, mine, namespaces, refresh, shortcuts } from '../store';
 import { Conversations } from './Conversations';
 import { Icon, IconButton } from './Icon';
@@ -51,7 +51,7 @@ export function Sidebar({ onUpload, onLeave }: { onUpload: () => void; onLeave: 
       <div class="sidebar-user">
         <span title={user.value}>{user.value || 'signed in'}{rights.value?.restricted && (mayWrite.value ? ' (restricted)' : ' (read-only)')}</span>
         <IconButton icon="keyboard" label="Keyboard shortcuts" onClick={() => (shortcuts.value = true)} />
-        <IconButton icon="leave" label="Sign out" onClick={() => { leave(); signOut(); draft.value = { user: '', text: '' }; }} />
+        <IconButton icon="leave" label="Sign out" onClick={() => { leave(); void endSession(); draft.value = { user: '', text: '' }; }} />
       </div>
     </nav>
   );

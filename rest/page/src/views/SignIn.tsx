@@ -5,6 +5,8 @@ import { settings } from '../settings';
 import { Problem } from './Dialog';
 import { Brand } from './Sidebar';
 
+const provider = settings.signsIn || settings.authURL !== '';
+
 export function SignIn(): VNode {
   const [text, setText] = useState('');
   const field = useRef<HTMLInputElement>(null);
@@ -19,7 +21,7 @@ export function SignIn(): VNode {
         <Brand />
         <h1>Ask your own data</h1>
         <Problem text={notice.value} />
-        {settings.authURL && (
+        {provider && (
           <>
             <button type="button" class="primary wide" onClick={toProvider}>Sign in with your identity provider</button>
             <p class="or">or with a token</p>
@@ -29,7 +31,7 @@ export function SignIn(): VNode {
           <label for="token">Token</label>
           <input id="token" ref={field} type="password" autocomplete="off" spellcheck={false} required value={text} placeholder="eyJhbGciOi…"
             onInput={(event) => setText(event.currentTarget.value)} />
-          <button class={settings.authURL ? 'wide' : 'primary wide'}>Sign in</button>
+          <button class={provider ? 'wide' : 'primary wide'}>Sign in</button>
         </form>
         <p class="hint">
           Where the server runs, <code>parley token alice</code> prints one. It is kept until you close this tab.

@@ -9,7 +9,6 @@ package s3test
 
 import (
 	"crypto/rand"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,8 +21,11 @@ import (
 // Region is the server's region.
 const Region = "us-east-1"
 
-// errNoServer says that there is no program to run, for which a test may be skipped.
-var errNoServer = errors.New("s3test: no S3 server")
+// program is the server.
+var program = servertest.Program{
+	Name: "versitygw", Version: "v1.8.0", Variable: "PARLEY_TEST_VERSITYGW",
+	Steps: [][]string{{"install", "-trimpath", "-ldflags=-s -w", "github.com/versity/versitygw/cmd/versitygw@v1.8.0"}},
+}
 
 // Server returns the address of this process's S3 server, such as http://127.0.0.1:9000,
 // and the keys of an account with all rights. Without a server's program the test is
@@ -54,7 +56,7 @@ func Bucket(t testing.TB) string {
 
 // shared is the server of this process. It keeps the lifeline open.
 var shared = sync.OnceValues(func() (*server, error) {
-	binary, err := program()
+	binary, err := program.Path()
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +66,6 @@ var shared = sync.OnceValues(func() (*server, error) {
 func get(t testing.TB) *server {
 	t.Helper()
 	srv, err := shared()
-	servertest.Require(t, err, errNoServer)
+	servertest.Require(t, err, servertest.ErrNoProgram)
 	return srv
 }

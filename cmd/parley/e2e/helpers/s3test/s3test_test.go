@@ -55,27 +55,6 @@ func TestFailedStartShowsTheLog(t *testing.T) {
 	}
 }
 
-func TestBuildFolder(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatalf("open the folder to all: %v", err)
-	}
-	if path, err := programIn(dir); err == nil {
-		t.Errorf("a program that anybody may have put there was taken: %s", path)
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatalf("close the folder: %v", err)
-	}
-	want := filepath.Join(dir, "versitygw")
-	if err := os.WriteFile(want, nil, 0o700); err != nil {
-		t.Fatalf("write a program: %v", err)
-	}
-	if got, err := programIn(dir); got != want || err != nil {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-}
-
 func standIn(t *testing.T, script string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "versitygw")

@@ -1,7 +1,8 @@
-package s3test
+package servertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,36 +14,43 @@ import (
 	"github.com/gofrs/flock"
 )
 
-const (
-	module  = "github.com/versity/versitygw"
-	command = module + "/cmd/versitygw"
-	version = "v1.8.0"
+// buildTimeout leaves some of go test's ten minutes to the tests.
+const buildTimeout = 8 * time.Minute
 
-	// buildTimeout leaves some of go test's ten minutes to the tests.
-	buildTimeout = 8 * time.Minute
-)
+// ErrNoProgram says that there is no program to run, for which a test may be skipped.
+var ErrNoProgram = errors.New("servertest: no program")
 
-// program returns the path of the server's program and builds it if necessary.
-func program() (string, error) {
-	if path := os.Getenv("PARLEY_TEST_VERSITYGW"); path != "" {
+// Program is a server that tests build from the Go module proxy.
+type Program struct {
+	Name, Version string
+	// Variable, where set, has the path of another program to use.
+	Variable string
+	// Steps are the calls of go, in an empty folder, that put the program there by its name.
+	Steps [][]string
+}
+
+// Path returns the path of the program, which is built when it is first needed, and stored in
+// the user's cache folder.
+func (p Program) Path() (string, error) {
+	if path := os.Getenv(p.Variable); path != "" {
 		return path, nil
 	}
 	var failures []string
-	for _, dir := range buildFolders() {
-		path, err := programIn(dir)
+	for _, dir := range p.folders() {
+		path, err := p.in(dir)
 		if err == nil {
 			return path, nil
 		}
 		failures = append(failures, fmt.Sprintf("in %s: %v", dir, err))
 	}
-	return "", fmt.Errorf("%w: versitygw %s cannot be built; set PARLEY_TEST_VERSITYGW to a program of it, or let go reach a module proxy\n%s",
-		errNoServer, version, strings.Join(failures, "\n"))
+	return "", fmt.Errorf("%w: %s %s cannot be built; set %s to a program of it, or let go reach a module proxy\n%s",
+		ErrNoProgram, p.Name, p.Version, p.Variable, strings.Join(failures, "\n"))
 }
 
-// buildFolders names the folders for the program, best first.
-func buildFolders() []string {
+// folders names the folders for the program, best first.
+func (p Program) folders() []string {
 	var dirs []string
-	name := fmt.Sprintf("versitygw-%s-%s-%s", version, runtime.GOOS, runtime.GOARCH)
+	name := fmt.Sprintf("%s-%s-%s-%s", p.Name, p.Version, runtime.GOOS, runtime.GOARCH)
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(cache, "parley-test", name))
 	}
@@ -50,16 +58,16 @@ func buildFolders() []string {
 	return append(dirs, filepath.Join(os.TempDir(), fmt.Sprintf("parley-test-%d-%s", os.Getuid(), name)))
 }
 
-// programIn returns the path of the program in a folder that only this user can write
+// in returns the path of the program in a folder that only this user can write
 // to. One of the processes that ask at the same time builds it.
-func programIn(dir string) (string, error) {
+func (p Program) in(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	if err := claim(dir); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "versitygw")
+	path := filepath.Join(dir, p.Name)
 	if isProgram(path) {
 		return path, nil
 	}
@@ -71,11 +79,11 @@ func programIn(dir string) (string, error) {
 	if isProgram(path) {
 		return path, nil
 	}
-	return path, build(dir, path)
+	return path, p.build(dir, path)
 }
 
 // build puts the program at path, by a rename.
-func build(dir, path string) error {
+func (p Program) build(dir, path string) error {
 	tmp, err := os.MkdirTemp(dir, "build-")
 	if err != nil {
 		return err
@@ -84,13 +92,15 @@ func build(dir, path string) error {
 
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, goCommand(), "install", "-trimpath", "-ldflags=-s -w", command+"@"+version)
-	cmd.Dir = tmp // outside any module
-	cmd.Env = buildEnv(tmp)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go install %s@%s: %w\n%s", command, version, err, output)
+	for _, step := range p.Steps {
+		cmd := exec.CommandContext(ctx, goCommand(), step...)
+		cmd.Dir = tmp // outside any module
+		cmd.Env = buildEnv(tmp)
+		if output, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go %s: %w\n%s", strings.Join(step, " "), err, output)
+		}
 	}
-	return os.Rename(filepath.Join(tmp, "versitygw"), path)
+	return os.Rename(filepath.Join(tmp, p.Name), path)
 }
 
 // buildEnv is this process's environment with settings for this machine. Of a variable

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package s3test
-
-func claim(string) error { return errNoServer }

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package servertest
+
+func claim(string) error { return ErrNoProgram }

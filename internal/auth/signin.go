@@ -1,0 +1,372 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+	"golang.org/x/oauth2"
+
+	"parley/internal/domain"
+	"parley/internal/seal"
+)
+
+const (
+	// sessionTTL limits a session, however often it is refreshed.
+	sessionTTL = 30 * 24 * time.Hour
+	// refreshLease is how long one process refreshes a session, at most; others look for the
+	// result at intervals of refreshPoll.
+	refreshLease = 3 * fetchTimeout
+	refreshPoll  = 100 * time.Millisecond
+	// sessionName is the name of sessions among a user's tokens.
+	sessionName = "Sign-in on the page"
+)
+
+// Sessions has the sessions of browsers. Package sqlstore describes the methods.
+type Sessions interface {
+	CreateWebSession(ctx context.Context, session domain.WebSession) error
+	WebSession(ctx context.Context, id string, hash []byte) (domain.WebSession, error)
+	ClaimRefresh(ctx context.Context, session domain.WebSession, lease time.Duration) (bool, error)
+	RefreshWebSession(ctx context.Context, session domain.WebSession) error
+	DeleteToken(ctx context.Context, caller domain.Caller, id string) error
+}
+
+// signIn signs browsers in by the authorization code flow with PKCE. A cookie is the id of a
+// session and a random text, of which the database has a hash. The provider's tokens are in
+// the database, encrypted with a key from the cookie: only a request with the cookie can
+// read them, on any replica.
+type signIn struct {
+	provider *provider
+	idTokens verifier
+	sessions Sessions
+	client   oauth2.Config
+	claim    string // with the username
+	now      func() time.Time
+}
+
+// secrets are the tokens of a provider in a session.
+type secrets struct {
+	Refresh string `json:"refresh,omitempty"`
+	ID      string `json:"id"`
+}
+
+func newSignIn(p *provider, cfg Config) *signIn {
+	return &signIn{
+		provider: p, idTokens: newVerifier(publicAlgorithms, cfg.Issuer, cfg.ClientID, cfg.Now), sessions: cfg.Sessions,
+		client: oauth2.Config{ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret}, claim: cfg.UsernameClaim, now: cfg.Now,
+	}
+}
+
+// Issuer is the identity provider that tokens come from; "" for none.
+func (a *Authenticator) Issuer() string {
+	if p, ok := a.authority.(*provider); ok && webAddress(p.issuer) {
+		return p.issuer
+	}
+	return ""
+}
+
+// SignsIn reports whether browsers can sign in.
+func (a *Authenticator) SignsIn() bool { return a.signIn != nil }
+
+// SignInRequest is what the browser that signs in must bring back.
+type SignInRequest struct{ State, Nonce, Verifier string }
+
+// BeginSignIn returns the provider's address to which a browser is sent. The provider sends
+// it to the redirect address.
+func (a *Authenticator) BeginSignIn(ctx context.Context, redirect string) (address string, r SignInRequest, err error) {
+	ctx, cancel := a.signIn.context(ctx)
+	defer cancel()
+	client, found, err := a.signIn.config(ctx, redirect)
+	if err != nil {
+		return "", r, err
+	}
+	client.Scopes = []string{"openid"}
+	for _, scope := range []string{"profile", "email", "offline_access"} {
+		if slices.Contains(found.Scopes, scope) {
+			client.Scopes = append(client.Scopes, scope)
+		}
+	}
+	r = SignInRequest{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	return client.AuthCodeURL(r.State, oauth2.S256ChallengeOption(r.Verifier), oauth2.SetAuthURLParam("nonce", r.Nonce)), r, nil
+}
+
+// FinishSignIn exchanges a code for a session, and returns its cookie and when it ends. The
+// caller has compared the state.
+func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r SignInRequest, code string) (cookie string, expires time.Time, err error) {
+	s := a.signIn
+	ctx, cancel := s.context(ctx)
+	defer cancel()
+	client, _, err := s.config(ctx, redirect)
+	if err != nil {
+		return "", expires, err
+	}
+	token, err := client.Exchange(ctx, code, oauth2.VerifierOption(r.Verifier))
+	if err != nil {
+		return "", expires, exchangeError("the identity provider does not accept this sign-in", err)
+	}
+	text, _ := token.Extra("id_token").(string)
+	claims, err := s.idToken(ctx, text)
+	if err != nil {
+		return "", expires, err
+	}
+	if nonce, _ := claims["nonce"].(string); subtle.ConstantTimeCompare([]byte(nonce), []byte(r.Nonce)) != 1 {
+		return "", expires, unauthorized("the identity provider's answer belongs to another sign-in", errors.New("nonce differs"))
+	}
+	name, err := username(claims, s.claim)
+	if err != nil {
+		return "", expires, err
+	}
+
+	now := s.now().UTC()
+	session := domain.WebSession{Owner: name, RefreshAt: refreshAt(token, claims)}
+	session.ID, session.Name, session.Access, session.CreatedAt = domain.NewID(), sessionName, domain.WriteAccess, now
+	session.ExpiresAt = session.RefreshAt
+	if token.RefreshToken != "" {
+		session.ExpiresAt = now.Add(sessionTTL)
+	}
+	cookie = session.ID + "." + rand.Text()
+	hash := sha256.Sum256([]byte(cookie))
+	session.Hash = hash[:]
+	if session.Secrets, err = sealSecrets(cookie, secrets{token.RefreshToken, text}); err != nil {
+		return "", expires, err
+	}
+	return cookie, session.ExpiresAt, s.sessions.CreateWebSession(ctx, session)
+}
+
+// BrowserSession is Session for the cookie of a browser. It refreshes a session whose tokens
+// have expired.
+func (a *Authenticator) BrowserSession(ctx context.Context, cookie string) (Session, error) {
+	s := a.signIn
+	for {
+		record, err := s.read(ctx, cookie)
+		if err != nil {
+			return Session{}, err
+		}
+		if s.now().Before(record.RefreshAt) {
+			return Session{Caller: domain.Caller{Username: record.Owner}, auth: a, tokenID: record.ID, expires: record.ExpiresAt}, nil
+		}
+		claimed, err := s.sessions.ClaimRefresh(ctx, record, refreshLease)
+		if err != nil {
+			return Session{}, fmt.Errorf("claim the refresh of a session: %w", err)
+		}
+		if claimed {
+			// A refresh token works once: the refresh does not end with the request.
+			err := s.refresh(context.WithoutCancel(ctx), cookie, record)
+			if err != nil && !errors.Is(err, domain.ErrNotFound) { // it has ended meanwhile
+				return Session{}, err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return Session{}, fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
+		case <-time.After(refreshPoll):
+		}
+	}
+}
+
+// SignOut ends the session of a cookie. It returns the address where the browser signs out
+// at the provider, which sends it back; "" where there is none.
+func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (address string, err error) {
+	s := a.signIn
+	record, err := s.read(ctx, cookie)
+	if err != nil {
+		return "", err
+	}
+	if err := s.end(ctx, record); err != nil {
+		return "", err
+	}
+	a.EndRequests(record.ID)
+	held, err := openSecrets(cookie, record)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := s.context(ctx)
+	defer cancel()
+	_, found, err := s.config(ctx, "")
+	if err != nil || !webAddress(found.EndSession) {
+		return "", nil //nolint:nilerr // the session has ended here
+	}
+	u, err := url.Parse(found.EndSession)
+	if err != nil {
+		return "", err
+	}
+	query := u.Query()
+	query.Set("id_token_hint", held.ID)
+	query.Set("client_id", s.client.ClientID)
+	query.Set("post_logout_redirect_uri", back)
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}
+
+// context limits calls of the provider.
+func (s *signIn) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, s.provider.client), fetchTimeout)
+}
+
+// config returns the client with the provider's endpoints.
+func (s *signIn) config(ctx context.Context, redirect string) (*oauth2.Config, *discovery, error) {
+	found := s.provider.discovered.Load()
+	if found == nil {
+		var err error
+		if found, err = s.provider.discover(ctx); err != nil {
+			return nil, nil, unavailable(err)
+		}
+	}
+	if !webAddress(found.AuthURL) || !webAddress(found.TokenURL) {
+		return nil, nil, unavailable(errors.New("the discovery document has no authorization or token endpoint"))
+	}
+	client := s.client
+	client.RedirectURL = redirect
+	client.Endpoint = oauth2.Endpoint{AuthURL: found.AuthURL, TokenURL: found.TokenURL, AuthStyle: oauth2.AuthStyleInParams}
+	// Without a list, the standard says client_secret_basic.
+	if client.ClientSecret != "" && (len(found.AuthMethods) == 0 || slices.Contains(found.AuthMethods, "client_secret_basic")) {
+		client.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
+	}
+	return &client, found, nil
+}
+
+// idToken returns the claims of a valid ID token for this client.
+func (s *signIn) idToken(ctx context.Context, text string) (jwt.MapClaims, error) {
+	t, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	claims, _, err := s.provider.verify(ctx, s.idTokens, t)
+	if err != nil {
+		return nil, err
+	}
+	if party, ok := claims["azp"]; ok && party != any(s.client.ClientID) {
+		return nil, unauthorized("the token is meant for another client", fmt.Errorf("azp is %.64q", party))
+	}
+	return claims, nil
+}
+
+// refreshAt is when the tokens of a provider expire.
+func refreshAt(token *oauth2.Token, claims jwt.MapClaims) time.Time {
+	if token.Expiry.IsZero() {
+		return expiry(claims).UTC()
+	}
+	return token.Expiry.UTC()
+}
+
+// read returns the session of a cookie.
+func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, error) {
+	text, _, _ := strings.Cut(cookie, ".")
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return domain.WebSession{}, unauthorized("the session has ended", fmt.Errorf("read the id of a session: %w", err))
+	}
+	hash := sha256.Sum256([]byte(cookie))
+	record, err := s.sessions.WebSession(ctx, id.String(), hash[:])
+	switch {
+	case errors.Is(err, domain.ErrNotFound):
+		return record, unauthorized("the session has ended", err)
+	case err != nil:
+		return record, fmt.Errorf("look up a session: %w", err)
+	}
+	return record, nil
+}
+
+// refresh gets new tokens for a session that this process has claimed. When the provider
+// refuses it, the session ends.
+func (s *signIn) refresh(ctx context.Context, cookie string, record domain.WebSession) error {
+	ctx, cancel := s.context(ctx)
+	defer cancel()
+	next, err := s.renew(ctx, cookie, record)
+	switch {
+	case err == nil:
+		record = next
+	case errors.Is(err, domain.ErrUnauthorized):
+		return cmp.Or(s.end(ctx, record), err)
+	}
+	// Also after a failure, so that the next request tries again.
+	return cmp.Or(err, s.sessions.RefreshWebSession(context.WithoutCancel(ctx), record))
+}
+
+func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSession) (domain.WebSession, error) {
+	held, err := openSecrets(cookie, record)
+	if err != nil {
+		return record, err
+	}
+	if held.Refresh == "" {
+		return record, unauthorized("the session has ended", errors.New("there is no refresh token"))
+	}
+	client, _, err := s.config(ctx, "")
+	if err != nil {
+		return record, err
+	}
+	token, err := client.TokenSource(ctx, &oauth2.Token{RefreshToken: held.Refresh}).Token()
+	if err != nil {
+		return record, exchangeError("the session has ended", err)
+	}
+	claims := jwt.MapClaims{}
+	if text, ok := token.Extra("id_token").(string); ok {
+		if claims, err = s.idToken(ctx, text); err != nil {
+			return record, err
+		}
+		if name, err := username(claims, s.claim); err != nil || name != record.Owner {
+			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
+		}
+		held.ID = text
+	}
+	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
+	if record.RefreshAt = refreshAt(token, claims); !s.now().Before(record.RefreshAt) {
+		return record, unavailable(errors.New("the refreshed tokens have already expired"))
+	}
+	record.Secrets, err = sealSecrets(cookie, held)
+	return record, err
+}
+
+// end deletes a session.
+func (s *signIn) end(ctx context.Context, record domain.WebSession) error {
+	err := s.sessions.DeleteToken(ctx, domain.Caller{Username: record.Owner}, record.ID)
+	if err != nil && !errors.Is(err, domain.ErrNotFound) {
+		return fmt.Errorf("end a session: %w", err)
+	}
+	return nil
+}
+
+// exchangeError is the error of the token endpoint: it refuses the request or is unavailable.
+func exchangeError(message string, err error) error {
+	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refusal.Response.StatusCode == http.StatusBadRequest {
+		return unauthorized(message, fmt.Errorf("the identity provider answered %.64q", refusal.ErrorCode))
+	}
+	return unavailable(err)
+}
+
+func sealSecrets(cookie string, s secrets) ([]byte, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	box, err := seal.New("web session", []byte(cookie))
+	if err != nil {
+		return nil, err
+	}
+	return box.Seal(text, nil), nil
+}
+
+func openSecrets(cookie string, session domain.WebSession) (s secrets, err error) {
+	box, err := seal.New("web session", []byte(cookie))
+	if err != nil {
+		return s, err
+	}
+	text, err := box.Open(session.Secrets, nil)
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	return s, err
+}

@@ -1,0 +1,182 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/internal/auth"
+	"parley/internal/domain"
+)
+
+// memorySessions has one session at a time.
+type memorySessions struct {
+	*tokenStore
+	mu      sync.Mutex
+	session domain.WebSession
+}
+
+func (m *memorySessions) CreateWebSession(_ context.Context, session domain.WebSession) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.session = session
+	return nil
+}
+
+func (m *memorySessions) WebSession(_ context.Context, id string, hash []byte) (domain.WebSession, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session.ID != id || !bytes.Equal(m.session.Hash, hash) {
+		return domain.WebSession{}, domain.ErrNotFound
+	}
+	return m.session, nil
+}
+
+func (m *memorySessions) ClaimRefresh(context.Context, domain.WebSession, time.Duration) (bool, error) {
+	return true, nil
+}
+
+func (m *memorySessions) RefreshWebSession(ctx context.Context, session domain.WebSession) error {
+	return m.CreateWebSession(ctx, session)
+}
+
+func (m *memorySessions) DeleteToken(ctx context.Context, _ domain.Caller, _ string) error {
+	return m.CreateWebSession(ctx, domain.WebSession{})
+}
+
+// signInProvider answers the token endpoint with what a test sets.
+type signInProvider struct {
+	*idp
+	status int
+	answer map[string]any
+	asked  url.Values
+}
+
+func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySessions) {
+	t.Helper()
+	p := &signInProvider{idp: startIDP(t, two().jwk()), status: http.StatusOK}
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm()
+		p.asked = r.PostForm
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(p.status)
+		_ = json.NewEncoder(w).Encode(p.answer)
+	}))
+	t.Cleanup(tokens.Close)
+	p.discovery = func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, map[string]string{"issuer": p.issuer, "jwks_uri": p.issuer + "/keys", "authorization_endpoint": p.issuer + "/auth", "token_endpoint": tokens.URL})
+	}
+	sessions := &memorySessions{tokenStore: newTokenStore()}
+	return p, open(t, auth.Config{Issuer: p.issuer, ClientID: "page", Tokens: sessions, Sessions: sessions}), sessions
+}
+
+// tokens sets the answer of the token endpoint: an ID token with changed claims.
+func (p *signInProvider) tokens(nonce string, changed map[string]any) {
+	claims := map[string]any{"iss": p.issuer, "aud": "page", "sub": "carol", "nonce": nonce, "exp": time.Now().Add(time.Hour).Unix()}
+	maps.Copy(claims, changed)
+	p.answer = map[string]any{"access_token": "opaque", "token_type": "Bearer", "expires_in": 60, "refresh_token": "next", "id_token": two().token(claims)}
+}
+
+// TestSignInRefusesIDTokens has a provider answer with ID tokens that are not for this sign-in.
+func TestSignInRefusesIDTokens(t *testing.T) {
+	t.Parallel()
+	p, a, sessions := startSignIn(t)
+	for name, changed := range map[string]map[string]any{
+		"another audience": {"aud": "other"},
+		"another party":    {"aud": []string{"page", "other"}, "azp": "other"},
+		"another issuer":   {"iss": "https://evil.example"},
+		"another nonce":    {"nonce": "stolen"},
+		"no nonce":         {"nonce": nil},
+		"expired":          {"exp": time.Now().Add(-time.Minute).Unix()},
+		"no user":          {"sub": ""},
+	} {
+		_, request, err := a.BeginSignIn(t.Context(), "http://parley.test/auth/callback")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.tokens(request.Nonce, changed)
+		if _, _, err := a.FinishSignIn(t.Context(), "http://parley.test/auth/callback", request, "code"); !errors.Is(err, domain.ErrUnauthorized) || sessions.session.ID != "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if p.asked.Get("code_verifier") != request.Verifier || p.asked.Get("client_id") != "page" || p.asked.Has("client_secret") {
+			t.Errorf("the provider is asked for tokens with %v", p.asked)
+		}
+	}
+	p.answer = map[string]any{"access_token": "opaque", "token_type": "Bearer"}
+	if _, _, err := a.FinishSignIn(t.Context(), "", auth.SignInRequest{}, "code"); !errors.Is(err, domain.ErrUnauthorized) {
+		t.Errorf("no ID token: %v", err)
+	}
+}
+
+// TestRefreshOfSession has the provider refresh a session, or not.
+func TestRefreshOfSession(t *testing.T) {
+	t.Parallel()
+	invalid := map[string]any{"error": "invalid_grant"}
+	for name, test := range map[string]struct {
+		status  int
+		answer  map[string]any
+		changed map[string]any
+		want    error // nil when the session continues
+		ended   bool
+	}{
+		"new tokens":         {status: 200},
+		"no ID token":        {status: 200, answer: map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": 60}},
+		"refused":            {status: 400, answer: invalid, want: domain.ErrUnauthorized, ended: true},
+		"another user":       {status: 200, changed: map[string]any{"sub": "dave"}, want: domain.ErrUnauthorized, ended: true},
+		"wrong token":        {status: 200, changed: map[string]any{"aud": "other"}, want: domain.ErrUnauthorized, ended: true},
+		"unavailable":        {status: 503, answer: map[string]any{}, want: domain.ErrUnavailable},
+		"no such client":     {status: 401, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
+		"tokens of the past": {status: 200, answer: map[string]any{"access_token": "x", "token_type": "Bearer"}, want: domain.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, a, sessions := startSignIn(t)
+			_, request, err := a.BeginSignIn(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.tokens(request.Nonce, nil)
+			cookie, _, err := a.FinishSignIn(t.Context(), "", request, "code")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(sessions.session.Secrets, []byte("next")) || bytes.Contains(sessions.session.Hash, []byte(cookie)) {
+				t.Error("the store can read the session")
+			}
+			sessions.session.RefreshAt = time.Now().Add(-time.Second)
+			p.status = test.status
+			if p.tokens("", test.changed); test.answer != nil {
+				p.answer = test.answer
+			}
+			session, err := a.BrowserSession(t.Context(), cookie)
+			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || (sessions.session.ID == "") != test.ended || err == nil && session.Caller.Username != "carol" {
+				t.Errorf("%+v, %v, ended %v", session.Caller, err, sessions.session.ID == "")
+			}
+			if got := p.asked; got.Get("grant_type") != "refresh_token" || got.Get("refresh_token") != "next" {
+				t.Errorf("the provider is asked with %v", got)
+			}
+			if test.want == nil || test.ended {
+				return
+			}
+			p.status = http.StatusOK
+			p.tokens("", nil)
+			if _, err := a.BrowserSession(t.Context(), cookie); err != nil {
+				t.Errorf("the next request: %v", err)
+			}
+		})
+	}
+	_, a, _ := startSignIn(t)
+	for _, wrong := range []string{"", ".", "x.y", domain.NewID(), domain.NewID() + ".x"} {
+		if _, err := a.BrowserSession(t.Context(), wrong); !errors.Is(err, domain.ErrUnauthorized) {
+			t.Errorf("the cookie %q: %v", wrong, err)
+		}
+	}
+}

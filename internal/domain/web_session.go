@@ -1,0 +1,13 @@
+package domain
+
+import "time"
+
+// WebSession is the session of a browser: a token of its user, whose text is the cookie.
+type WebSession struct {
+	NewToken
+	Owner string
+	// Secrets are the provider's tokens, encrypted.
+	Secrets []byte
+	// RefreshAt is when the session must be refreshed with the provider.
+	RefreshAt time.Time
+}

@@ -1,0 +1,94 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/internal/domain"
+)
+
+// CreateWebSession stores a session with its token, and removes the user's expired ones.
+func (s *Store) CreateWebSession(ctx context.Context, session domain.WebSession) error {
+	return s.inTx(ctx, "create web session", func(tx *sqlx.Tx) error {
+		_, err := exec(ctx, tx, `
+DELETE FROM tokens
+WHERE owner = $1
+	AND expires_at <= $2
+	AND id IN (SELECT token_id FROM web_sessions)`, session.Owner, s.millis())
+		if err == nil {
+			err = insertToken(ctx, tx, session.Owner, session.NewToken)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO web_sessions (token_id, secrets, refresh_at)
+VALUES ($1, $2, $3)`, session.ID, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli())
+		return err
+	})
+}
+
+func encodeSecrets(secrets []byte) string { return base64.StdEncoding.EncodeToString(secrets) }
+
+// WebSession returns the session of a cookie with this hash. ErrNotFound when it was revoked
+// or has expired.
+func (s *Store) WebSession(ctx context.Context, id string, hash []byte) (domain.WebSession, error) {
+	var row struct {
+		Owner, Hash, Secrets string
+		ExpiresAt, RefreshAt int64
+	}
+	err := s.GetContext(ctx, &row, `
+SELECT t.owner, t.hash, t.expires_at, w.secrets, w.refresh_at
+FROM web_sessions w
+JOIN tokens t ON t.id = w.token_id
+WHERE t.id = $1
+	AND t.expires_at > $2`, id, s.millis())
+	if err != nil {
+		return domain.WebSession{}, wrap("read web session", err)
+	}
+	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
+		return domain.WebSession{}, domain.ErrNotFound
+	}
+	session := domain.WebSession{Owner: row.Owner, RefreshAt: fromMillis(row.RefreshAt)}
+	session.ID, session.Hash, session.ExpiresAt = id, hash, fromMillis(row.ExpiresAt)
+	if session.Secrets, err = base64.StdEncoding.DecodeString(row.Secrets); err != nil {
+		return session, fmt.Errorf("decode the secrets of a web session: %w", err)
+	}
+	return session, nil
+}
+
+// ClaimRefresh reports whether this process is to refresh a session that was read, for at most
+// as long as lease. One process does at a time.
+func (s *Store) ClaimRefresh(ctx context.Context, session domain.WebSession, lease time.Duration) (claimed bool, err error) {
+	now := s.now()
+	err = s.inTx(ctx, "claim the refresh of a web session", func(tx *sqlx.Tx) error {
+		n, err := exec(ctx, tx, `
+UPDATE web_sessions
+SET refreshing_until = $1
+WHERE token_id = $2
+	AND refresh_at = $3
+	AND refreshing_until <= $4`, now.Add(lease).UnixMilli(), session.ID, session.RefreshAt.UnixMilli(), now.UnixMilli())
+		claimed = n > 0
+		return err
+	})
+	return claimed, err
+}
+
+// RefreshWebSession stores new secrets, or the same ones when the refresh failed, and ends the
+// claim.
+func (s *Store) RefreshWebSession(ctx context.Context, session domain.WebSession) error {
+	return s.inTx(ctx, "refresh web session", func(tx *sqlx.Tx) error {
+		return execOne(ctx, tx, `
+UPDATE web_sessions
+SET secrets = $1,
+	refresh_at = $2,
+	refreshing_until = 0
+WHERE token_id = $3`, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli(), session.ID)
+	})
+}

@@ -1,0 +1,80 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parley/cmd/parley/e2e/helpers/sqlstoretest"
+	"parley/internal/domain"
+	"parley/storage/sqlstore"
+)
+
+func newWebSession(owner string, expires time.Time) domain.WebSession {
+	session := domain.WebSession{Owner: owner, Secrets: []byte("secret"), RefreshAt: time.UnixMilli(5000).UTC()}
+	session.ID, session.Name, session.Access, session.Hash = uuid.NewString(), "a browser", domain.WriteAccess, []byte("hash")
+	session.CreatedAt, session.ExpiresAt = time.UnixMilli(1000).UTC(), expires.UTC().Truncate(time.Millisecond)
+	return session
+}
+
+func TestWebSessions(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		ctx, w := t.Context(), world{store, t}
+		session, expired := newWebSession("alice", time.Now().Add(time.Hour)), newWebSession("alice", time.Now().Add(-time.Second))
+		w.must(store.CreateWebSession(ctx, expired))
+		w.must(store.CreateWebSession(ctx, session))
+		read, err := store.WebSession(ctx, session.ID, session.Hash)
+		if err != nil || read.Owner != "alice" || !read.RefreshAt.Equal(session.RefreshAt) || !read.ExpiresAt.Equal(session.ExpiresAt) || !bytes.Equal(read.Secrets, session.Secrets) {
+			t.Errorf("read %+v, %v", read, err)
+		}
+		if tokens, err := store.Tokens(ctx, user("alice")); err != nil || len(tokens) != 1 || tokens[0].ID != session.ID {
+			t.Errorf("tokens: %+v, %v", tokens, err)
+		}
+
+		var claims atomic.Int32
+		var group sync.WaitGroup
+		for range 8 {
+			group.Go(func() {
+				if claimed, err := store.ClaimRefresh(ctx, read, time.Minute); err != nil {
+					t.Error(err)
+				} else if claimed {
+					claims.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		if claims.Load() != 1 {
+			t.Errorf("%d claims", claims.Load())
+		}
+		next := read
+		next.Secrets, next.RefreshAt = []byte("newer"), time.UnixMilli(9000).UTC()
+		w.must(store.RefreshWebSession(ctx, next))
+		if claimed, err := store.ClaimRefresh(ctx, read, time.Minute); claimed || err != nil {
+			t.Errorf("claimed as it was before: %v, %v", claimed, err)
+		}
+		if claimed, err := store.ClaimRefresh(ctx, next, -time.Second); !claimed || err != nil {
+			t.Errorf("not claimed: %v, %v", claimed, err)
+		}
+		if claimed, err := store.ClaimRefresh(ctx, next, time.Minute); !claimed || err != nil {
+			t.Errorf("not claimed after the claim has expired: %v, %v", claimed, err)
+		}
+
+		w.must(store.DeleteToken(ctx, user("alice"), session.ID))
+		for name, found := range map[string]func() error{
+			"revoked":      func() error { _, err := store.WebSession(ctx, session.ID, session.Hash); return err },
+			"another text": func() error { _, err := store.WebSession(ctx, session.ID, []byte("other")); return err },
+			"expired":      func() error { _, err := store.WebSession(ctx, expired.ID, expired.Hash); return err },
+			"refreshed":    func() error { return store.RefreshWebSession(ctx, next) },
+		} {
+			if err := found(); !errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
