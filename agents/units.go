@@ -134,7 +134,7 @@ var ofColumn = []string{"sum", "total", "avg", "average", "mean", "median", "min
 // sourceColumns returns the columns of datasets that a column of a result may have its unit
 // from, in lower case.
 func sourceColumns(name string) []string {
-	name = strings.ToLower(strings.Trim(name, "_"))
+	name = strings.ToLower(name)
 	if function, argument, ok := strings.Cut(name, "("); ok {
 		if !slices.Contains(ofColumn, function) || !strings.HasSuffix(argument, ")") {
 			return nil

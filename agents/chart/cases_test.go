@@ -11,6 +11,7 @@ import (
 // example is a result. Its columns are "name TYPE unit", separated by semicolons.
 type example struct {
 	name, question, columns string
+	measure                 string
 	rows                    []string
 	truncated               bool
 	// shows are texts of the chart: of its axes, its legend and its labels. Those after a !
@@ -19,7 +20,7 @@ type example struct {
 }
 
 func (e example) result() chart.Result {
-	r := chart.Result{Question: e.question, Truncated: e.truncated}
+	r := chart.Result{Question: e.question, Measure: e.measure, Truncated: e.truncated}
 	for _, text := range strings.Split(e.columns, "; ") {
 		fields := strings.Split(text, "|")
 		c := chart.Column{Name: unescape(fields[0]), Type: fields[1]}
@@ -78,7 +79,7 @@ var examples = append(hostile(), []example{
 	{name: "bars-share", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.613`, `"shop"|0.25`, `"phone"|0.137`}, shows: "60%|Share"},
 	{name: "bars-percent", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: []string{`"web"|61.3`, `"shop"|25`, `"phone"|13.7`}, shows: "Share percent (%)"},
 	{name: "bars-ascending", question: "Which five products are cheapest?", columns: "name|VARCHAR; price|DOUBLE|€", rows: []string{`"Cup"|3.5`, `"Plate"|5`, `"Bowl"|7`}, shows: "Price (€)|Cup"},
-	{name: "bars-hidden-measure", question: "Which customers spent the most?", columns: "name|VARCHAR; __total_amount|DOUBLE|€", rows: []string{`"Ada"|50.5`, `"Bob"|20`, `"Eve"|10`}, shows: "Total amount by name|Total amount (€)|Ada|!__"},
+	{name: "bars-selected", question: "Prices of the 3 products with the highest sales", columns: "name|VARCHAR; price|DOUBLE|€; total_amount|DOUBLE|€; __x|DOUBLE", measure: "total_amount", rows: []string{`"Cup"|5|50.5|1`, `"Mug"|7|20|2`, `"Bowl"|6|10|3`}, shows: "Total amount by name|Total amount (€)|Cup|!__"},
 	{name: "bars-by-id", columns: "customer_id|BIGINT; orders|BIGINT", rows: []string{`17|10`, `23|3`, `42|7`}, shows: "Customer id|17"},
 	{name: "bars-with-id", columns: "customer_id|BIGINT; name|VARCHAR; orders|BIGINT", rows: []string{`17|"Ada"|10`, `23|"Bob"|3`, `42|"Eve"|7`}, shows: "Ada|!Customer id"},
 	{name: "bars-top-20-other", columns: "city|VARCHAR; orders|BIGINT", rows: times(57, func(i int) string { return fmt.Sprintf(`"City %02d"|%d`, i, 500-i*7) }), shows: "Other|20 of 57|City 19|!City 20"},

@@ -65,7 +65,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, err
 	}
 	result.numbers = locale.NumbersFor(ctx)
-	result.addKeys()
+	result.addColumns()
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	minConfidence := llm.SureConfidence
 	if task.MinConfidence != nil {
@@ -167,12 +167,12 @@ func (f *interpretation) query(question string, isAnswer bool) llm.Query {
 	if f.followUp {
 		words = "with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: f.readAs(words) + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
+	q := llm.Query{SQL: best.SQL, Measure: best.Measure, Reasoning: f.readAs(words) + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
 	if isAnswer {
 		q.Readings, q.Others = f.sameSchemaReadings(question), f.others()
 	} else {
 		other := f.alternative()
-		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
+		q.Readings = []llm.Reading{f.option(best), f.option(other)}
 	}
 	return q
 }
@@ -195,11 +195,16 @@ func (f *interpretation) others() []llm.Reading {
 	known := []string{f.describe(&f.readings[0])}
 	for i := range f.readings {
 		x := &f.readings[i]
-		if words := f.describe(x); len(found) < maxOthers && !x.Empty && x.Unreadable < 0 && !slices.Contains(known, words) {
-			found, known = append(found, llm.Reading{SQL: x.SQL, Words: words}), append(known, words)
+		if option := f.option(x); len(found) < maxOthers && !x.Empty && x.Unreadable < 0 && !slices.Contains(known, option.Words) {
+			found, known = append(found, option), append(known, option.Words)
 		}
 	}
 	return found
+}
+
+// option returns a reading to choose.
+func (f *interpretation) option(x *rank.Reading) llm.Reading {
+	return llm.Reading{SQL: x.SQL, Measure: x.Measure, Words: f.describe(x)}
 }
 
 // alternative returns a reading that is about as likely as the best one; nil for none.

@@ -100,7 +100,7 @@ func columnName(name string) string { return escapeCell(catalog.DisplayName(name
 // sentence formats one row. What it was selected by follows what it shows.
 func (r answerResult) sentence() string {
 	shown, with := r.columns, ""
-	if last := r.columns[len(r.columns)-1]; last.internal {
+	if last := r.columns[len(r.columns)-1]; last.added {
 		shown, with = r.columns[:len(r.columns)-1], withMeasure(last)
 	}
 	switch {
@@ -176,7 +176,7 @@ func (r answerResult) list() string {
 	return "There are " + count + " " + catalog.Plural(c.name) + such + enumerate(named)
 }
 
-// rowTexts returns the columns and values of a result as texts, without internal columns.
+// rowTexts returns the columns and values of a result as texts, without columns whose name starts with __.
 func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {

@@ -25,6 +25,12 @@ func unit(unit, column string, rows llm.Rows) llm.Rows {
 	return rows
 }
 
+// by returns rows that were selected by their last column.
+func by(rows llm.Rows) llm.Rows {
+	rows.Measure = rows.Columns[len(rows.Columns)-1]
+	return rows
+}
+
 // many returns many names.
 func many(n int, truncated bool) llm.Rows {
 	rows := llm.Rows{Columns: []string{"name"}, Truncated: truncated}
@@ -59,14 +65,13 @@ func TestAnswer(t *testing.T) {
 		{"a failure", llm.Step{Instruction: "Why?", Failure: "No."}, "“Why?” could not be answered: No. [step 1]"},
 		{"a link", llm.Step{Rows: rowsOf([]string{"n"}, `{"n": "![x](http://evil.example/?q=1) <img src=x>"}`)},
 			`The n is **\!\[x\](http:\//evil.example/?q=1) &lt;img src=x&gt;**. [step 1]`},
-		{"a measure", llm.Step{Rows: rowsOf([]string{"name", "__total_amount"}, `{"name": "Ada Lovelace", "__total_amount": 1234.5, "__metadata": {"score": 1}}`)},
+		{"a measure", llm.Step{Rows: by(rowsOf([]string{"name", "total_amount"}, `{"name": "Ada Lovelace", "total_amount": 1234.5, "__metadata": {"score": 1}}`))},
 			"**Ada Lovelace**, with a total amount of **1,234.5**. [step 1]"},
-		{"a measure whose column is not listed", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__average_amount": 3}`)}, "**Ada**, with an average amount of **3**. [step 1]"},
-		{"a date as a measure", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__birth_date": "1815-12-10"}`)}, "**Ada**, with birth date **10 December 1815**. [step 1]"},
-		{"a measure that is missing", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "Ada", "__score_": null}`)}, "The name is **Ada**. [step 1]"},
-		{"values with a measure", llm.Step{Rows: rowsOf([]string{"name"}, `{"name": "A", "__score_": 2}`, `{"name": "B", "__score_": 1}`)},
+		{"a date as a measure", llm.Step{Rows: by(rowsOf([]string{"name", "birth_date"}, `{"name": "Ada", "birth_date": "1815-12-10"}`))}, "**Ada**, with birth date **10 December 1815**. [step 1]"},
+		{"a measure that is missing", llm.Step{Rows: by(rowsOf([]string{"name", "score"}, `{"name": "Ada", "score": null}`))}, "The name is **Ada**. [step 1]"},
+		{"values with a measure", llm.Step{Rows: by(rowsOf([]string{"name", "score"}, `{"name": "A", "score": 2}`, `{"name": "B", "score": 1}`))},
 			"**A** has the highest score: **2**, followed by B (1). [step 1]"},
-		{"rows with a measure", llm.Step{Rows: rowsOf([]string{"n", "m"}, `{"n": 1, "m": "a", "__count": 7}`, `{"n": 2, "m": "b", "__count": 5}`)},
+		{"rows with a measure", llm.Step{Rows: by(rowsOf([]string{"n", "m", "count"}, `{"n": 1, "m": "a", "count": 7}`, `{"n": 2, "m": "b", "count": 5}`))},
 			"**a** has the highest count: **7**, followed by b (5). [step 1]"},
 		{"rows", llm.Step{Rows: rowsOf([]string{"n", "m"}, `{"n": 1, "m": "a|b"}`, `{"n": 2, "m": null}`)},
 			"**not recorded** has the highest n: **2**, followed by a\\|b (1). [step 1]"},
@@ -94,8 +99,8 @@ func TestAnswer(t *testing.T) {
 		{"all equal", llm.Step{Rows: rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`)}, "The count is the same for all 2 cities: **2**. [step 1]"},
 		{"two keys", llm.Step{Rows: rowsOf([]string{"month", "channel", "total"}, `{"month": "2025-05-01", "channel": "web", "total": 1}`, `{"month": "2025-05-01", "channel": "app", "total": 1234567}`)},
 			"The total is highest for **May 2025, app**: **1,234,567**. [step 1]"},
-		{"a tie", llm.Step{Rows: rowsOf([]string{"city"}, `{"city": "Rome", "__count": 2}`, `{"city": "Bern", "__count": 2}`)}, "**Rome** and **Bern** tie, with a count of **2**. [step 1]"},
-		{"the lowest first", llm.Step{Rows: unit("kg", "__weight", rowsOf([]string{"name"}, `{"name": "A", "__weight": 1.5}`, `{"name": "B", "__weight": 2}`))}, "**A** has the lowest weight: **1.5 kg**, followed by B (2 kg). [step 1]"},
+		{"a tie", llm.Step{Rows: by(rowsOf([]string{"city", "count"}, `{"city": "Rome", "count": 2}`, `{"city": "Bern", "count": 2}`))}, "**Rome** and **Bern** tie, with a count of **2**. [step 1]"},
+		{"the lowest first", llm.Step{Rows: unit("kg", "weight", by(rowsOf([]string{"name", "weight"}, `{"name": "A", "weight": 1.5}`, `{"name": "B", "weight": 2}`)))}, "**A** has the lowest weight: **1.5 kg**, followed by B (2 kg). [step 1]"},
 		{"many values", llm.Step{Rows: many(248, false)}, "There are 248 names, such as **N0**, **N1** and **N2**. [step 1]"},
 		{"more values", llm.Step{Rows: many(1000, true)}, "There are more than 1,000 names, such as **N0**, **N1** and **N2**. [step 1]"},
 		{"a list of things", llm.Step{Rows: rowsOf([]string{"name", "city"}, `{"name": "A", "city": "Rome"}`, `{"name": "B", "city": "Bern"}`)}, "There are **2** rows, with name and city. [step 1]"},

@@ -15,7 +15,7 @@ import (
 // lowest value, or the change from one period to the next; "" for other results.
 func (r answerResult) finding() string {
 	groups, measure := r.groups()
-	if measure == nil || r.truncated && !measure.internal {
+	if measure == nil || r.truncated && !measure.added {
 		return ""
 	}
 	g := grouped{measure: *measure, groups: groups}
@@ -27,9 +27,9 @@ func (r answerResult) finding() string {
 	switch {
 	case len(g.rows) < 2:
 		return ""
-	case measure.internal && g.allEqual() && len(g.rows) <= maxAnswerRows:
+	case measure.added && g.allEqual() && len(g.rows) <= maxAnswerRows:
 		return enumerate(g.names(0, len(g.rows), true)) + " tie" + withMeasure(*measure)
-	case measure.internal && g.allEqual():
+	case measure.added && g.allEqual():
 		return g.countGroups() + " tie" + withMeasure(*measure)
 	case g.value(0) == g.value(len(g.rows)-1) && g.allEqual():
 		return fmt.Sprintf("The %s is the same for all %s: **%s**", g.measure.name, g.countGroups(), g.text(0))
@@ -49,7 +49,7 @@ func (r answerResult) groups() (groups []answerColumn, measure *answerColumn) {
 		switch {
 		case c.numbers == nil:
 			groups = append(groups, c)
-		case measure == nil || c.internal:
+		case measure == nil || c.added:
 			measure = &r.columns[i]
 		}
 	}
@@ -189,11 +189,11 @@ func (g grouped) ranking() string {
 		return fmt.Sprintf("%s have the %s %s: **%s**", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
 	}
 	last, named := len(g.rows)-1, maxNamed
-	if g.measure.internal {
+	if g.measure.added {
 		named = maxAnswerRows
 	}
 	text := fmt.Sprintf("**%s** has the %s %s: **%s**, followed by %s", g.label(0), word, g.measure.name, g.text(0), enumerate(g.names(1, min(named, last+1), false)))
-	if last >= named && !g.measure.internal {
+	if last >= named && !g.measure.added {
 		text += fmt.Sprintf("; %s has the %s (%s)", g.label(last), other, g.text(last))
 	}
 	return text
@@ -213,5 +213,5 @@ func (g grouped) names(from, to int, bold bool) (names []string) {
 
 // ascends reports whether the rows were selected with the lowest first.
 func (g grouped) ascends() bool {
-	return g.measure.internal && g.value(0) < g.value(len(g.rows)-1)
+	return g.measure.added && g.value(0) < g.value(len(g.rows)-1)
 }

@@ -27,8 +27,8 @@ type answerColumn struct {
 	// layout formats its dates; "" if there are none.
 	layout string
 	format locale.Numbers
-	// internal says that rows were selected by it, and the result does not show it.
-	internal bool
+	// added says that rows were selected by it, and it was not asked for.
+	added bool
 }
 
 // answerResult is a result of a step.
@@ -48,13 +48,8 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	rows := rowMembers(s.Rows)
 	r.rows = len(rows)
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
-	if r.rows > 0 {
-		if measure := measureName(rows[0]); measure != "" {
-			names = append(names, measure)
-		}
-	}
 	for _, name := range names {
-		c := answerColumn{format: numbers, name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
+		c := answerColumn{format: numbers, name: columnName(name), unit: s.Rows.Units[name], added: name == s.Rows.Measure}
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -83,20 +78,6 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 	return all
 }
 
-// measureName returns the first internal column of a row that is a measure.
-func measureName(row map[string]json.RawMessage) string {
-	var names []string
-	for key := range row {
-		if strings.HasPrefix(key, "__") && key != "__metadata" && key != "__score" {
-			names = append(names, key)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return slices.Min(names)
-}
-
 var counted = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
 
 // countName says what a count counts, from the reading of the question.
@@ -111,7 +92,7 @@ var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][
 
 // readNumbers returns the values of a measure; nil for other columns.
 func readNumbers(name string, values []json.RawMessage) []float64 {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
 	if !catalog.IsQuantity(words) {
 		return nil
 	}
@@ -139,7 +120,7 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 
 // areYears reports whether the numbers of a column with such a name can be years, or averages of them.
 func areYears(name string, numbers []float64) bool {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
 	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < catalog.FirstYear || n > catalog.LastYear })
 }
 
