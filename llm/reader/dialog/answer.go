@@ -24,11 +24,15 @@ const (
 
 // Answer formats the results of the steps as sentences: the finding, and not the rows, which
 // stand beside the answer. Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
-// a link, an image or HTML. Numbers have the separators of the reader.
-func Answer(task llm.AnswerTask, numbers locale.Numbers) llm.Answer {
+// a link, an image or HTML. Numbers have the separators of the reader. An overview ends with
+// examples of questions.
+func Answer(task llm.AnswerTask, numbers locale.Numbers, examples func() []string) llm.Answer {
 	var parts []string
 	for i, s := range task.Steps {
 		text := answerStep(s, i+1, numbers)
+		if s.Failure == "" && isOverview(s.Rows.Columns) {
+			text += canAsk(examples())
+		}
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = escapeCell(s.Instruction) + " " + text
 		}
@@ -49,6 +53,8 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 	switch {
 	case r.rows == 0 || len(r.columns) == 0:
 		return none(s.Reasoning) + " " + cite
+	case isOverview(s.Rows.Columns):
+		return r.overview() + cite
 	case holdsPassages(s.Rows.Columns):
 		columns, rows := rowTexts(s.Rows, jsonText)
 		return passagesAnswer(columns, rows, cite)

@@ -114,7 +114,7 @@ func TestAnswer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf("")).Markdown; got != test.want {
+			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(""), nil).Markdown; got != test.want {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -140,7 +140,7 @@ func TestAnswerLocales(t *testing.T) {
 		{"de", row, "The year is **2025**, the order id is **12345**, the latitude is **47,5** and the weight is **1.234,5**. [step 1]"},
 		{"de", llm.Step{Rows: many(1000, true)}, "There are more than 1.000 names, such as **N0**, **N1** and **N2**. [step 1]"},
 	} {
-		if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(test.locale)).Markdown; got != test.want {
+		if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(test.locale), nil).Markdown; got != test.want {
 			t.Errorf("%s: got %q", test.locale, got)
 		}
 	}
@@ -151,12 +151,12 @@ func TestAnswerOfSeveralSteps(t *testing.T) {
 	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{
 		{Instruction: "How many dogs are there?", Rows: rowsOf([]string{"count"}, `{"count": 3}`)},
 		{Instruction: "Who owns <Rex>?", Failure: "Not understood: “owns”."},
-	}}, locale.NumbersOf("")).Markdown
+	}}, locale.NumbersOf(""), nil).Markdown
 	const want = "How many dogs are there? The count is **3**. [step 1]\n\n“Who owns &lt;Rex&gt;?” could not be answered: Not understood: “owns”. [step 2]"
 	if got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := dialog.Answer(llm.AnswerTask{}, locale.NumbersOf("")).Markdown; got == "" {
+	if got := dialog.Answer(llm.AnswerTask{}, locale.NumbersOf(""), nil).Markdown; got == "" {
 		t.Error("no answer to no steps")
 	}
 }
@@ -167,7 +167,7 @@ func TestAnswerLimits(t *testing.T) {
 	for i := range 1000 {
 		lines = append(lines, fmt.Sprintf(`{"a": %d, "b": %q}`, i, strings.Repeat("x", 5000)))
 	}
-	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}, locale.NumbersOf("")).Markdown
+	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}, locale.NumbersOf(""), nil).Markdown
 	if len(got) > 1000 || !strings.Contains(got, "has the highest a: **999**") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
 	}

@@ -35,7 +35,7 @@ func formatNumber(numbers locale.Numbers, value json.RawMessage, unit string, de
 
 // shortNumber is jsonText with rounded numbers.
 func shortNumber(value json.RawMessage) string {
-	text := jsonText(value)
+	text := strings.TrimSuffix(jsonText(value), ".0")
 	_, decimals, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseFloat(text, 64)
 	switch {

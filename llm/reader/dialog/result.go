@@ -78,11 +78,11 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 	return all
 }
 
-var counted = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
+var countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
 
 // countName says what a count counts, from the reading of the question.
 func countName(reasoning, name string) string {
-	if found := counted.FindStringSubmatch(reasoning); found != nil {
+	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
 		return escapeCell(found[1])
 	}
 	return name
