@@ -261,6 +261,9 @@ func (c *column) display() string {
 // title names the column on an axis, with its unit.
 func (c *column) title() string {
 	title := c.display()
+	if rest := domain.WithoutUnit(c.Name, c.Unit); c.Unit != "" && rest != c.Name {
+		title = displayName(rest)
+	}
 	if unit := displayUnit(c.Unit); unit != "" && c.role == measure && !anyIn(c.words, counts) {
 		title += " (" + unit + ")"
 	}

@@ -121,9 +121,17 @@ func (r answerResult) sentence() string {
 		if text := c.text(0); text != "" {
 			value = "**" + text + "**"
 		}
-		parts = append(parts, "the "+c.name+" is "+value)
+		parts = append(parts, "the "+c.name+" "+c.verb()+" "+value)
 	}
 	return "T" + enumerate(parts)[1:] + with
+}
+
+// verb returns is or are for the name of a column.
+func (c answerColumn) verb() string {
+	if head, _, _ := strings.Cut(c.name, " of "); strings.HasSuffix(head, "s") && catalog.Plural(head) == head {
+		return "are"
+	}
+	return "is"
 }
 
 // withMeasure formats the measure by which a single row was selected.

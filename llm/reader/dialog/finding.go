@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -113,31 +114,47 @@ func (g grouped) extremes() (top, bottom int) {
 	return top, bottom
 }
 
-// overTime describes how a measure developed.
+// overTime describes how a measure developed: its highest and lowest value, and its first and last
+// one if they differ. These are all if the ends are the extremes.
 func (g grouped) overTime() string {
 	in := "in"
 	if g.groups[0].layout == "2 January 2006" {
 		in = "on"
 	}
-	if len(g.rows) == 2 {
+	last := len(g.rows) - 1
+	change := func(mark string) string {
 		verb := "rose"
-		if g.value(1) < g.value(0) {
+		if g.value(last) < g.value(0) {
 			verb = "fell"
 		}
-		text := fmt.Sprintf("The %s %s from %s %s %s to **%s** %s **%s**", g.measure.name, verb, g.text(0), in, g.label(0), g.text(1), in, g.label(1))
-		if change := percent(g.value(0), g.value(1)); change != "" {
-			text += ", by " + change
-		}
-		return text
+		return fmt.Sprintf(" %s from %s %s %s to %s%s%s %s %s%s%s, by %s", verb, g.text(0), in, g.label(0), mark, g.text(last), mark, in, mark, g.label(last), mark, g.measure.difference(g.value(0), g.value(last)))
 	}
 	top, bottom := g.extremes()
+	if ends := min(top, bottom) == 0 && max(top, bottom) == last; ends && g.ties(top)+g.ties(bottom) == "" {
+		return "The " + g.measure.name + change("**")
+	}
 	text := fmt.Sprintf("The %s was highest %s **%s**%s at **%s**", g.measure.name, in, g.label(top), g.ties(top), g.text(top))
 	if top > 0 {
 		if change := percent(g.value(top-1), g.value(top)); change != "" {
 			text += ", " + change + " above " + g.label(top-1) + ","
 		}
 	}
-	return text + fmt.Sprintf(" and lowest %s %s%s at %s", in, g.label(bottom), g.ties(bottom), g.text(bottom))
+	text += fmt.Sprintf(" and lowest %s %s%s at %s", in, g.label(bottom), g.ties(bottom), g.text(bottom))
+	if g.value(0) != g.value(last) {
+		text += "; it" + change("")
+	}
+	return text
+}
+
+// difference formats how far two numbers of a column are apart, with the percentage if it is of
+// use.
+func (c answerColumn) difference(from, to float64) string {
+	value := strconv.FormatFloat(math.Round(math.Abs(to-from)*1e4)/1e4, 'f', -1, 64)
+	text := formatNumber(c.format, json.RawMessage(value), c.unit, c.decimals)
+	if change := percent(from, to); change != "" && c.unit != "%" {
+		return text + " (" + change + ")"
+	}
+	return text
 }
 
 // ties counts, in words, the other groups with the value of one.
@@ -186,7 +203,7 @@ func (g grouped) ranking() string {
 	case ties > maxNamed:
 		return fmt.Sprintf("%s of %s share the %s %s: **%s**", g.measure.format.Int(int64(ties)), g.countGroups(), word, g.measure.name, g.text(0))
 	case ties > 1:
-		return fmt.Sprintf("%s have the %s %s: **%s**", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
+		return fmt.Sprintf("%s have the %s %s: **%s** each", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
 	}
 	last, named := len(g.rows)-1, maxNamed
 	if g.measure.added {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/domain"
 	"parley/internal/jsonscan"
 	"parley/internal/locale"
 	"parley/llm"
@@ -49,7 +50,8 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	r.rows = len(rows)
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
 	for _, name := range names {
-		c := answerColumn{format: numbers, name: columnName(name), unit: s.Rows.Units[name], added: name == s.Rows.Measure}
+		c := answerColumn{format: numbers, unit: s.Rows.Units[name], added: name == s.Rows.Measure}
+		c.name = columnName(domain.WithoutUnit(name, c.unit))
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -58,10 +60,16 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		if areYears(name, c.numbers) {
 			c.format = numbers.WithoutGroups()
 		}
-		if c.numbers != nil && strings.EqualFold(name, "count") {
-			c.name = countName(s.Reasoning, c.name)
+		if c.numbers != nil && (strings.EqualFold(name, "count") || strings.EqualFold(name, "percent")) {
+			c.name = figureName(s.Reasoning, c.name)
 		}
 		r.columns = append(r.columns, c)
+	}
+	cents := slices.ContainsFunc(r.columns, func(c answerColumn) bool { return c.isMoney() && c.decimals > 0 })
+	for i := range r.columns {
+		if cents && r.columns[i].isMoney() {
+			r.columns[i].decimals = 2
+		}
 	}
 	return r
 }
@@ -78,14 +86,30 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 	return all
 }
 
-var countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
+var (
+	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of [^,.]+?)(?: per |, |\.)`)
+	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
+)
 
-// countName says what a count counts, from the reading of the question.
-func countName(reasoning, name string) string {
+// figureName says what a count counts, or of what a percentage is one, from the reading of the
+// question.
+func figureName(reasoning, name string) string {
 	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
 		return escapeCell(found[1])
 	}
+	if found := shareOfAll.FindStringSubmatch(reasoning); found != nil {
+		return "share of the " + escapeCell(found[1])
+	}
 	return name
+}
+
+// moneyWords are last words in names of amounts of money.
+var moneyWords = catalog.WordSet("amount price cost costs revenue sales turnover profit income salary fee fees")
+
+// isMoney reports whether the numbers of a column are amounts of money.
+func (c answerColumn) isMoney() bool {
+	words := strings.Fields(strings.ToLower(c.name))
+	return c.numbers != nil && (domain.IsCurrency(c.unit) || c.unit == "" && len(words) > 0 && moneyWords[words[len(words)-1]])
 }
 
 var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][0-9]{15,}"$`)
@@ -135,7 +159,7 @@ func leastDecimals(c answerColumn) int {
 		}
 		most = max(most, len(decimals))
 	}
-	if most == 1 && (c.unit == "" || !strings.Contains(currencies, c.unit)) {
+	if most == 1 && !c.isMoney() {
 		return 0
 	}
 	return 2 * min(most, 1)

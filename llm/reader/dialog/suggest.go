@@ -162,7 +162,7 @@ func (s *suggester) canGroupBy(i int) bool {
 // canMeasure reports whether a column has numbers with a useful sum or average.
 func (s *suggester) canMeasure(i int) bool {
 	c := &s.cat.Columns[i]
-	return c.Kind == catalog.Number && s.isPlainColumn(i) && !catalog.NotAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
+	return c.Kind == catalog.Number && !c.IsYear() && s.isPlainColumn(i) && !catalog.NotAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
 }
 
 // totalWords are words in names of numbers whose sum means something, the most useful first.

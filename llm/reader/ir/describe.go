@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/domain"
 	"parley/internal/locale"
 	"parley/llm/reader/catalog"
 )
@@ -287,7 +288,7 @@ func (s *describer) table(t int) string { return catalog.DisplayName(s.cat.Table
 // column describes a column, with its table if others have a column of the same name.
 func (s *describer) column(c int) string {
 	column := &s.cat.Columns[c]
-	name := catalog.DisplayName(column.Name)
+	name := displayColumn(column.Name)
 	if column.Table == s.main {
 		return name
 	}
@@ -300,7 +301,13 @@ func (s *describer) column(c int) string {
 }
 
 // bare describes a column without its table.
-func (s *describer) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
+func (s *describer) bare(c int) string { return displayColumn(s.cat.Columns[c].Name) }
+
+// displayColumn returns the name of a column for people, without its unit.
+func displayColumn(name string) string {
+	rest, _ := domain.CutUnit(name)
+	return catalog.DisplayName(rest)
+}
 
 // onlyDate reports whether a column is the only one with dates in the main table. Its name
 // is then left out.
