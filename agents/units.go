@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/lru"
+	"parley/internal/unitname"
 	"parley/llm"
 )
 
@@ -57,7 +58,7 @@ func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) ma
 		case at >= 0:
 			unit = known[sources[at]]
 		default:
-			unit = domain.UnitOf("total "+c.Name, "")
+			unit = unitname.Of("total "+c.Name, "")
 		}
 		if unit != "" {
 			units[c.Name] = unit
@@ -105,7 +106,7 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	}
 	units := map[string]string{}
 	for _, c := range dataset.Columns {
-		if unit := domain.UnitOf(c.Name, c.Description); unit != "" {
+		if unit := unitname.Of(c.Name, c.Description); unit != "" {
 			units[strings.ToLower(c.Name)] = unit
 		}
 	}

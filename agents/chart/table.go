@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/jsonscan"
+	"parley/internal/unitname"
 )
 
 // role is what a column is in a chart.
@@ -261,7 +262,7 @@ func (c *column) display() string {
 // title names the column on an axis, with its unit.
 func (c *column) title() string {
 	title := c.display()
-	if rest := domain.WithoutUnit(c.Name, c.Unit); c.Unit != "" && rest != c.Name {
+	if rest := unitname.Without(c.Name, c.Unit); c.Unit != "" && rest != c.Name {
 		title = displayName(rest)
 	}
 	if unit := displayUnit(c.Unit); unit != "" && c.role == measure && !anyIn(c.words, counts) {

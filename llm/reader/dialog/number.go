@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/internal/domain"
 	"parley/internal/locale"
+	"parley/internal/unitname"
 )
 
 // formatNumber formats a JSON number, or one that is written as a text, with its thousands
@@ -24,7 +24,7 @@ func formatNumber(numbers locale.Numbers, value json.RawMessage, unit string, de
 	switch {
 	case unit == "":
 		return escapeCell(numbers.Format(text))
-	case domain.IsCurrency(unit):
+	case unitname.IsCurrency(unit):
 		return escapeCell(numbers.Money(text, unit))
 	}
 	return escapeCell(numbers.Format(text)) + " " + escapeCell(unit)

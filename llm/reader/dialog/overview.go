@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/domain"
+	"parley/internal/unitname"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 	"parley/llm/reader/ir"
@@ -61,7 +61,7 @@ func OverviewSQL(cat *catalog.Catalog, passages []llm.Dataset, units func(t int,
 		if number := s.measure(table); number >= 0 && cat.Columns[number].Native {
 			c := &cat.Columns[number]
 			word, function := s.aggregate(number)
-			rest, _ := domain.CutUnit(c.Name)
+			rest, _ := unitname.Cut(c.Name)
 			figure, value = ir.Literal(word+" "+catalog.DisplayName(rest)), "round(CAST("+function+"("+ir.Ident(c.Name)+") AS DOUBLE), 2)"
 			if u := units(t, strings.ToLower(c.Name)); u != "" {
 				unit = ir.Literal(u)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/domain"
 	"parley/internal/jsonscan"
 	"parley/internal/locale"
+	"parley/internal/unitname"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 )
@@ -51,7 +51,7 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
 	for _, name := range names {
 		c := answerColumn{format: numbers, unit: s.Rows.Units[name], added: name == s.Rows.Measure}
-		c.name = columnName(domain.WithoutUnit(name, c.unit))
+		c.name = columnName(unitname.Without(name, c.unit))
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -109,7 +109,7 @@ var moneyWords = catalog.WordSet("amount price cost costs revenue sales turnover
 // isMoney reports whether the numbers of a column are amounts of money.
 func (c answerColumn) isMoney() bool {
 	words := strings.Fields(strings.ToLower(c.name))
-	return c.numbers != nil && (domain.IsCurrency(c.unit) || c.unit == "" && len(words) > 0 && moneyWords[words[len(words)-1]])
+	return c.numbers != nil && (unitname.IsCurrency(c.unit) || c.unit == "" && len(words) > 0 && moneyWords[words[len(words)-1]])
 }
 
 var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][0-9]{15,}"$`)

@@ -12,8 +12,6 @@ import (
 var (
 	// labelWords are last words in names of columns with a different text in each row.
 	labelWords = catalog.WordSet("name names title description comment comments note notes text summary content first last surname firstname lastname")
-	// genericTableWords are names of tables that do not name the rows.
-	genericTableWords = catalog.WordSet("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
 
 const (
@@ -84,8 +82,8 @@ type suggester struct {
 func (s *suggester) questions(t int) (questions []string, score int, asked bool) {
 	table := &s.cat.Tables[t]
 	rows := "rows"
-	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !genericTableWords[w] }) {
-		rows = catalog.Plural(tableDisplayName(table))
+	if noun := s.cat.Noun(t); noun != "" {
+		rows = catalog.Plural(noun)
 	}
 	mentions := s.countAsked(table.Words)
 	score = 4 * mentions
@@ -109,16 +107,6 @@ func (s *suggester) questions(t int) (questions []string, score int, asked bool)
 		questions = append(questions, "How many "+rows+" are there per month?")
 	}
 	return append(questions, "How many "+rows+" are there?"), score, mentions > 0
-}
-
-// tableDisplayName returns the words of a table's name: employees for emp, pets for
-// tbl_pets.
-func tableDisplayName(table *catalog.Table) string {
-	name := catalog.DisplayName(table.Name)
-	if len(table.Words) == len(strings.Fields(name)) && catalog.ExpandAbbreviation(strings.ToLower(name)) == "" {
-		return name
-	}
-	return strings.Join(table.Words, " ")
 }
 
 // column returns the fitting column of a table with the most words in the question; -1 for

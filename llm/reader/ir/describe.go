@@ -1,11 +1,12 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
-	"parley/internal/domain"
 	"parley/internal/locale"
+	"parley/internal/unitname"
 	"parley/llm/reader/catalog"
 )
 
@@ -283,7 +284,7 @@ func joinList(texts []string, last string) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " " + last + " " + texts[len(texts)-1]
 }
 
-func (s *describer) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
+func (s *describer) table(t int) string { return cmp.Or(s.cat.Noun(t), "rows") }
 
 // column describes a column, with its table if others have a column of the same name.
 func (s *describer) column(c int) string {
@@ -305,7 +306,7 @@ func (s *describer) bare(c int) string { return displayColumn(s.cat.Columns[c].N
 
 // displayColumn returns the name of a column for people, without its unit.
 func displayColumn(name string) string {
-	rest, _ := domain.CutUnit(name)
+	rest, _ := unitname.Cut(name)
 	return catalog.DisplayName(rest)
 }
 
