@@ -33,6 +33,8 @@ type Column struct {
 // Result is the result of a query.
 type Result struct {
 	Question string
+	// Measure is the column that the rows were selected by; "" for none.
+	Measure string
 	// Locale is that of the numbers in texts; "" for English. Who draws the chart chooses
 	// that of its axes.
 	Locale  string

@@ -100,10 +100,14 @@ func (t *table) complete(s *shape) *shape {
 	return s
 }
 
-// byMention orders measures as the question mentions them.
+// byMention orders measures as the question mentions them, after the one that the rows were selected
+// by.
 func (t *table) byMention(measures []*column) []*column {
 	question := strings.ToLower(t.Question)
 	at := func(c *column) int {
+		if c.Name == t.Measure {
+			return -1
+		}
 		for _, word := range slices.Backward(c.words) {
 			if i := strings.Index(question, word); i >= 0 && len(word) > 2 && !aggregates[word] {
 				return i

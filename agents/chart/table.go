@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/jsonscan"
+	"parley/internal/unitname"
 )
 
 // role is what a column is in a chart.
@@ -64,7 +65,7 @@ func newTable(r Result) *table {
 	}
 	index := map[string]*column{}
 	for _, c := range r.Columns {
-		if c.Name == "" || len(c.Name) > maxName || c.Name == "__metadata" || c.Name == "__score" || index[c.Name] != nil {
+		if c.Name == "" || len(c.Name) > maxName || strings.HasPrefix(c.Name, "__") || index[c.Name] != nil {
 			continue
 		}
 		read := &column{Column: c, words: words(c.Name), values: make([][]byte, len(r.Rows)), counted: counted}
@@ -86,22 +87,7 @@ func newTable(r Result) *table {
 	for _, c := range t.columns {
 		c.decide()
 	}
-	t.preferVisible()
 	return t
-}
-
-// preferVisible leaves out the internal columns, which rows were selected by, unless they
-// have the only measure.
-func (t *table) preferVisible() {
-	visible := false
-	for _, c := range t.columns {
-		visible = visible || c.role == measure && !strings.HasPrefix(c.Name, "__")
-	}
-	for _, c := range t.columns {
-		if strings.HasPrefix(c.Name, "__") && (visible || c.role != measure) {
-			c.role = undrawn
-		}
-	}
 }
 
 // of returns the columns with a role, in order.
@@ -276,6 +262,9 @@ func (c *column) display() string {
 // title names the column on an axis, with its unit.
 func (c *column) title() string {
 	title := c.display()
+	if rest := unitname.Without(c.Name, c.Unit); c.Unit != "" && rest != c.Name {
+		title = displayName(rest)
+	}
 	if unit := displayUnit(c.Unit); unit != "" && c.role == measure && !anyIn(c.words, counts) {
 		title += " (" + unit + ")"
 	}
