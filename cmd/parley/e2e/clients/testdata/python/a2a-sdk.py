@@ -2,13 +2,12 @@
 
 import asyncio
 import os
+
 from uuid import uuid4
 
 import grpc
 from a2a.client import AuthInterceptor, ClientConfig, CredentialService, create_client
-from a2a.types import Message, Part, Role, SendMessageRequest, TaskState
-from a2a.utils.signing import create_signature_verifier
-from jwt import PyJWKClient
+from a2a.types import Message, Part, Role, SendMessageRequest
 
 
 class Token(CredentialService):
@@ -35,6 +34,15 @@ def question(text, namespace, **conversation):
     return SendMessageRequest(message=message)
 
 
+from a2a.types import TaskState
+from a2a.utils.signing import create_signature_verifier
+from jwt import PyJWKClient
+
+verify = create_signature_verifier(
+    lambda kid, jku: PyJWKClient(jku).get_signing_key(kid), algorithms=["ES256", "EdDSA"]
+)
+
+
 async def ask(client, request):
     """Prints the events, with the text of the last one that has any, and returns the last one."""
     kinds, text = [], ""
@@ -50,11 +58,6 @@ async def ask(client, request):
         text = "\n".join(part.text for part in parts if part.text) or text
     print(*kinds, "|", text)
     return last
-
-
-verify = create_signature_verifier(
-    lambda kid, jku: PyJWKClient(jku).get_signing_key(kid), algorithms=["ES256", "EdDSA"]
-)
 
 
 async def main():

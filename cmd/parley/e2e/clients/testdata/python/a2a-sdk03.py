@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+
 from uuid import uuid4
 
 import httpx

@@ -14,6 +14,7 @@ import (
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/cmd/parley/e2e/helpers/golden"
+	"parley/cmd/parley/e2e/helpers/nodetest"
 )
 
 // TestPython runs each script with the packages that its list names. What it prints is compared
@@ -29,9 +30,21 @@ func TestPython(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(script), ".py")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, "python/"+name, packages(t, "testdata/python/"+name+".txt"), script)
+			// Isolated, so that a script can have the name of the package that it imports.
+			run(t, "python/"+name, packages(t, "testdata/python/"+name+".txt"), "-I", "-B", script)
 		})
 	}
+}
+
+// TestInspector runs the command line of the MCP Inspector.
+func TestInspector(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	dir, err := nodetest.Packages(t, "testdata/inspector")
+	if err != nil {
+		t.Skipf("SKIPPED for want of npm packages: %v", err)
+	}
+	run(t, "inspector/inspector", "bash", "testdata/inspector/inspector.sh", filepath.Join(dir, "node_modules", ".bin", "mcp-inspector"))
 }
 
 // wanted skips a test that PARLEY_TEST does not ask for: it installs packages.
@@ -49,7 +62,7 @@ func run(t *testing.T, name, program string, args ...string) {
 	c := e2etest.Shop(t)
 	c.NewWorkshop()
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = append(os.Environ(), "BASE="+c.URL+"/api/v1", "TOKEN="+c.Token, "HOME="+t.TempDir(), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "BASE="+c.URL+"/api/v1", "TOKEN="+c.Token, "HOME="+t.TempDir(), "PARLEY="+e2etest.Program(t))
 	for _, namespace := range []string{"shop", "workshop"} {
 		var restricted struct{ Token string }
 		scope := e2etest.Object{"username": "self", "namespace": namespace}
