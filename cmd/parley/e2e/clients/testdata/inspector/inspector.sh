@@ -1,4 +1,5 @@
-# The command line of the MCP Inspector, over HTTP and stdio: docs/mcp.md. $1 is its program.
+# The command line of the MCP Inspector, over HTTP and stdio: docs/mcp.md. --strict checks that the
+# schemas of the tools are portable; what is not comes first, with the reason. $1 is its program.
 server=${BASE%/api/v1}
 
 over_http() { "$inspector" --cli "$server/mcp" --transport http --header "Authorization: Bearer $TOKEN" "$@"; }
@@ -7,7 +8,7 @@ over_stdio() { "$inspector" --cli -e "PARLEY_SERVER=$server" -e "PARLEY_TOKEN=$T
 inspector=$1
 for connect in over_http over_stdio; do
 	printf '\n== %s\n' "$connect"
-	$connect --method tools/list | grep '^      "name"'
+	$connect --method tools/list --strict 2>&1 | grep -E '^      "name"|^(Error|Warning|  Path):?'
 	$connect --method resources/list | grep '"uri"'
 	$connect --method tools/call --tool-name ask --tool-arg 'question=How many orders are there in Berlin?' --tool-arg namespace=shop | grep -E '"(answer|status)"'
 	$connect --method tools/call --tool-name ask --tool-arg 'question=How many work orders were there in 2025?' --tool-arg namespace=workshop | grep -E '"(label|status)"'
