@@ -209,6 +209,7 @@ func (w *Run) EmitArtifact(ctx context.Context, id string, metadata map[string]a
 	}
 	event := a2a.NewArtifactEvent(w.execution, parts...)
 	event.Artifact.ID, event.Artifact.Name, event.Artifact.Metadata = a2a.ArtifactID(id), id, metadata
+	event.LastChunk = true // without it, clients such as ADK wait for the rest and do not store the artifact
 	w.addStep(event.Artifact)
 	return w.emit(ctx, event)
 }

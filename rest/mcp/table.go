@@ -13,10 +13,10 @@ import (
 
 // table has rows, as far as they fit.
 type table struct {
-	Columns   []string `json:"columns" jsonschema:"the names of the columns"`
-	Rows      [][]any  `json:"rows" jsonschema:"the values of each row, in the order of the columns"`
-	Truncated bool     `json:"truncated" jsonschema:"whether rows or parts of cells were left out"`
-	TotalRows int64    `json:"total_rows,omitempty" jsonschema:"how many rows there are in all, if they were counted"`
+	Columns   []string            `json:"columns" jsonschema:"the names of the columns"`
+	Rows      [][]json.RawMessage `json:"rows" jsonschema:"the values of each row, in the order of the columns"`
+	Truncated bool                `json:"truncated" jsonschema:"whether rows or parts of cells were left out"`
+	TotalRows int64               `json:"total_rows,omitempty" jsonschema:"how many rows there are in all, if they were counted"`
 }
 
 // metadataColumn is the member of a row that is no column.
@@ -25,9 +25,9 @@ const metadataColumn = "__metadata"
 // newTable converts rows, JSON objects, as far as limit and bytes allow; it reduces bytes by what
 // they take. columns are those of a result without rows.
 func newTable(result domain.QueryResult, columns []string, limit int, bytes *int) table {
-	t := table{Columns: append([]string{}, columns...), Rows: [][]any{}, Truncated: result.Truncated, TotalRows: result.Total}
+	t := table{Columns: append([]string{}, columns...), Rows: [][]json.RawMessage{}, Truncated: result.Truncated, TotalRows: result.Total}
 	for i, row := range result.Rows {
-		var cells []any
+		var cells []json.RawMessage
 		var names []string
 		size := 0
 		for name, value := range jsonscan.Members(row) {

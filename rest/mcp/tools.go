@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"reflect"
 	"regexp"
 	"time"
@@ -57,6 +58,9 @@ var schemas = &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.S
 	reflect.TypeFor[waitSeconds](): {Type: "integer", Minimum: new(0.0), Maximum: new(float64(maxWait))},
 	reflect.TypeFor[confidence]():  {Type: "number", Minimum: new(0.0), Maximum: new(1.0)},
 	reflect.TypeFor[status]():      {Type: "string", Enum: []any{completed, working, needsInput, failed}},
+	// Some clients refuse a schema without a type: that of a chart, and of a cell.
+	reflect.TypeFor[any]():             {Type: "object"},
+	reflect.TypeFor[json.RawMessage](): {AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}, {Type: "null"}, {Type: "array"}, {Type: "object"}}},
 }}
 
 func schemaOf[T any]() *jsonschema.Schema {
@@ -64,7 +68,26 @@ func schemaOf[T any]() *jsonschema.Schema {
 	if err != nil {
 		panic(err) // of a type in this package
 	}
+	portable(schema)
 	return schema
+}
+
+// portable writes a type that may be null as two alternatives, in a schema and those in it: some
+// clients refuse a list of types.
+func portable(schema *jsonschema.Schema) {
+	for _, property := range schema.Properties {
+		portable(property)
+	}
+	for _, inner := range []*jsonschema.Schema{schema.Items, schema.AdditionalProperties} {
+		if inner != nil {
+			portable(inner)
+		}
+	}
+	if len(schema.Types) == 2 && schema.Types[0] == "null" {
+		value := *schema
+		value.Type, value.Types, value.Description = schema.Types[1], nil, ""
+		*schema = jsonschema.Schema{Description: schema.Description, AnyOf: []*jsonschema.Schema{{Type: "null"}, &value}}
+	}
 }
 
 // Annotations of tools. All of them work on the user's own data.

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 )
 
 // TestDocumentedClients has the documents on A2A show code of these tests, and errors
-// as they come. Code in Python and C# is for clients that the tests do not have.
+// as they come. Code in C# is for a client that the tests do not have.
 func TestDocumentedClients(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
@@ -19,13 +20,20 @@ func TestDocumentedClients(t *testing.T) {
 		"go": e2etest.ReadFile(t, "../server/clients_test.go"),
 		"js": e2etest.ReadFile(t, "../server/testdata/js/client.mjs"),
 	}
+	scripts, err := filepath.Glob("../clients/testdata/python/*.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range scripts {
+		code["python"] += e2etest.ReadFile(t, script)
+	}
 	for path, document := range documents(t) {
 		if path != "docs/a2a.md" && !strings.HasPrefix(path, "docs/a2a/") {
 			continue
 		}
 		for _, block := range fence.FindAllStringSubmatch(document, -1) {
 			switch language, text := block[1], block[2]; language {
-			case "sh", "", "python", "csharp":
+			case "sh", "", "csharp":
 			case "json":
 				if got := refusals(c); !slices.Contains(got, text) {
 					t.Errorf("%s: errors are\n%q\nwant\n%s", path, got, text)
