@@ -171,11 +171,17 @@ func (s *Slot) granted() bool {
 func (s *Slot) Wait(ctx context.Context) error { return s.wait(ctx, nil) }
 
 // WaitFirst waits until one of two slots is granted, and returns it, the first if both are.
-// The other one stays in its queue. When ctx ends first, it releases both.
-func WaitFirst(ctx context.Context, a, b *Slot) (*Slot, error) {
+// The other one stays in its queue. When ctx ends first, it releases both. After a timeout, which
+// may be nil, it does too, with the error of [Slot.WaitTimeout] for the first.
+func WaitFirst(ctx context.Context, a, b *Slot, timeout <-chan time.Time) (*Slot, error) {
 	select {
 	case <-a.ready:
 	case <-b.ready:
+	case <-timeout:
+		if err := a.timeOut(); err != nil {
+			b.Release()
+			return nil, err
+		}
 	case <-ctx.Done():
 		a.Release()
 		b.Release()

@@ -315,15 +315,19 @@ func TestUsage(t *testing.T) {
 		if ann, bob, none := usage.Of("ann"), usage.Of("bob"), usage.Of("eve"); ann != 4*time.Second || bob != 3*time.Second || none != 0 {
 			t.Errorf("used %v, %v, %v", ann, bob, none)
 		}
-		if got := usage.Above(4 * time.Second); !slices.Equal(got, []string{"ann"}) {
+		if got := usage.Heavy(4 * time.Second); !slices.Equal(got, []string{"ann"}) {
 			t.Errorf("%q used 4 s", got)
+		}
+		usage.Add("eve", time.Minute)
+		if got := usage.Heavy(3 * time.Second); !slices.Equal(got, []string{"eve"}) || usage.IsHeavy("ann", 3*time.Second) {
+			t.Errorf("%q are heavy beside eve", got)
 		}
 		for i := range 10_000 {
 			usage.Add(fmt.Sprint("user", i), time.Second)
 			time.Sleep(time.Second)
 		}
 		// A second is below a millisecond after ten minutes.
-		if got := len(usage.Above(0)); got > 2*600+64 {
+		if got := len(usage.Heavy(0)); got > 2*600+64 {
 			t.Errorf("%d users are kept", got)
 		}
 	})

@@ -13,6 +13,8 @@ type Usage struct {
 	halfLife time.Duration
 	mu       sync.Mutex
 	users    map[string]used
+	// most is what the user has used who has used the most: all decay equally.
+	most used
 	// sweep is the number of users at which those with nothing left are removed.
 	sweep int
 }
@@ -22,6 +24,9 @@ type used struct {
 	amount time.Duration
 	at     time.Time
 }
+
+// heavyShare is how many times as much another user must have used for a user not to be heavy.
+const heavyShare = 3
 
 // minSweep limits how often users are removed.
 const minSweep = 64
@@ -36,9 +41,12 @@ func (u *Usage) Add(user string, amount time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
-	u.users[user] = used{u.at(user, now) + amount, now}
+	u.users[user] = used{u.left(u.users[user], now) + amount, now}
+	if u.users[user].amount > u.left(u.most, now) {
+		u.most = u.users[user]
+	}
 	if len(u.users) >= u.sweep {
-		maps.DeleteFunc(u.users, func(user string, _ used) bool { return u.at(user, now) < time.Millisecond })
+		maps.DeleteFunc(u.users, func(user string, _ used) bool { return u.left(u.users[user], now) < time.Millisecond })
 		u.sweep = max(minSweep, 2*len(u.users))
 	}
 }
@@ -47,26 +55,36 @@ func (u *Usage) Add(user string, amount time.Duration) {
 func (u *Usage) Of(user string) time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.at(user, time.Now())
+	return u.left(u.users[user], time.Now())
 }
 
-// Above returns the users who have used a limit or more.
-func (u *Usage) Above(limit time.Duration) (users []string) {
+// IsHeavy reports whether a user has used a limit or more, unless another has used many times as
+// much.
+func (u *Usage) IsHeavy(user string, limit time.Duration) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.isHeavy(u.users[user], limit, time.Now())
+}
+
+// Heavy returns the users of whom IsHeavy is true.
+func (u *Usage) Heavy(limit time.Duration) (users []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
-	for user := range u.users {
-		if u.at(user, now) >= limit {
+	for user, used := range u.users {
+		if u.isHeavy(used, limit, now) {
 			users = append(users, user)
 		}
 	}
 	return users
 }
 
-func (u *Usage) at(user string, now time.Time) time.Duration {
-	used, ok := u.users[user]
-	if !ok {
-		return 0
-	}
+func (u *Usage) isHeavy(used used, limit time.Duration, now time.Time) bool {
+	left := u.left(used, now)
+	return left >= limit && left >= u.left(u.most, now)/heavyShare
+}
+
+// left is what remains of an amount.
+func (u *Usage) left(used used, now time.Time) time.Duration {
 	return time.Duration(float64(used.amount) * math.Exp2(-float64(now.Sub(used.at))/float64(u.halfLife)))
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,8 +46,7 @@ type IngesterConfig struct {
 // Ingester turns sources into files, each job in a worker process of its own.
 type Ingester struct {
 	config IngesterConfig
-	meter  meter
-	queue  *fair.Queue
+	lanes  lanes
 	wait   time.Duration
 	warned sync.Once
 	// programs is the folder with compiled programs once they are there, compiling says that
@@ -84,11 +84,15 @@ func NewIngester(config IngesterConfig) *Ingester {
 	}
 	// A small table needs about 0.05 s with the start of its worker, one of 6 MB less than 0.5 s.
 	meter := meter{usage: fair.NewUsage(2 * time.Minute), slice: time.Second, timeout: 6 * time.Second, most: 3 * time.Second}
-	return &Ingester{config: config, meter: meter, wait: jobWait, queue: fair.New(fair.Config{
-		What:  "files to be made",
-		Slots: config.Jobs, SlotsPerUser: allButOne(config.Jobs),
-		MaxQueued: jobsWaiting, MaxQueuedPerUser: userJobsWaiting, Usage: meter.usage,
-	})}
+	return &Ingester{config: config, wait: jobWait, lanes: lanes{
+		meter: meter,
+		usual: fair.New(fair.Config{
+			What:  "files to be made",
+			Slots: config.Jobs, SlotsPerUser: allButOne(config.Jobs),
+			MaxQueued: jobsWaiting, MaxQueuedPerUser: userJobsWaiting, Usage: meter.usage,
+		}),
+		short: fair.New(fair.Config{Slots: 1, SlotsPerUser: 1, Usage: meter.usage, RequestUsage: meter.slice}),
+	}}
 }
 
 // allButOne limits one user's share of slots: not all, unless there are only two.
@@ -100,7 +104,7 @@ func allButOne(slots int) int {
 }
 
 // Stats returns the state of the queue.
-func (i *Ingester) Stats() fair.Stats { return i.queue.Stats() }
+func (i *Ingester) Stats() fair.Stats { return i.lanes.usual.Stats() }
 
 // Close removes what was compiled for workers, when none runs any more.
 func (i *Ingester) Close() {
@@ -111,16 +115,26 @@ func (i *Ingester) Close() {
 	}
 }
 
-func (i *Ingester) admit(ctx context.Context, admission Admission) (*fair.Slot, error) {
+// admit calls f when a job may run.
+func (i *Ingester) admit(ctx context.Context, admission Admission, f func(ctx context.Context, short bool) error) error {
+	if admission.short {
+		return f(ctx, true)
+	}
+	var timeout <-chan time.Time
+	var usual *fair.Slot
 	if admission.Unbounded {
-		slot := i.queue.AcquireUnbounded(admission.User)
-		return slot, slot.Wait(ctx)
+		usual = i.lanes.usual.AcquireUnbounded(admission.User)
+	} else {
+		var err error
+		if usual, err = i.lanes.usual.Acquire(admission.User); err != nil {
+			return err
+		}
+		timeout = time.After(i.wait)
 	}
-	slot, err := i.queue.Acquire(admission.User)
-	if err != nil {
-		return nil, err
-	}
-	return slot, slot.WaitTimeout(ctx, i.wait)
+	return i.lanes.run(ctx, admission.User, usual, timeout, func(ctx context.Context, l lane) error {
+		defer l.release()
+		return f(ctx, l.short)
+	})
 }
 
 // Ingest runs a job. Wrong sources are ErrInvalid, a full queue is ErrUnavailable, or
@@ -187,23 +201,13 @@ func (i *Ingester) run(ctx context.Context, admission Admission, request sandbox
 	return *reply.Result, nil
 }
 
-// ask runs a job in a worker.
-func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox.IngestRequest, progress func(ingest.Progress)) (sandbox.IngestReply, error) {
-	if !admission.short {
-		slot, err := i.admit(ctx, admission)
-		if err != nil {
-			return sandbox.IngestReply{}, err
-		}
-		defer slot.Release()
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
-		domain.Errorf(domain.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
-	defer cancel()
-	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs+1 // one more is short
-	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
-		return sandbox.IngestReply{}, fmt.Errorf("make a folder for an ingest worker: %w", err)
-	}
-	reply, err := i.start(ctx, admission, request, i.compiled(ctx, request.Sources), progress)
+// ask runs a job in a worker, twice if it is too long for a slot for short work.
+func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox.IngestRequest, progress func(ingest.Progress)) (reply sandbox.IngestReply, err error) {
+	request.Memory, request.Threads, request.Jobs = i.config.Memory, i.config.Threads, i.config.Jobs+2 // two more are short
+	err = i.admit(ctx, admission, func(ctx context.Context, short bool) error {
+		reply, err = i.try(ctx, admission.User, short, request, progress)
+		return err
+	})
 	switch {
 	case err != nil:
 		return sandbox.IngestReply{}, err
@@ -217,8 +221,38 @@ func (i *Ingester) ask(ctx context.Context, admission Admission, request sandbox
 	return reply, nil
 }
 
+// try runs a job in a worker. If the job is too long for a slot for short work, nothing of it is
+// left in its folder.
+func (i *Ingester) try(ctx context.Context, user string, short bool, request sandbox.IngestRequest, progress func(ingest.Progress)) (reply sandbox.IngestReply, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, i.config.Timeout,
+		domain.Errorf(domain.ErrInvalid, "this took longer than %v; try it in smaller files", i.config.Timeout))
+	defer cancel()
+	if err := os.MkdirAll(request.OutDir, 0o700); err != nil {
+		return reply, fmt.Errorf("make a folder for an ingest worker: %w", err)
+	}
+	before, err := os.ReadDir(request.OutDir)
+	if err != nil {
+		return reply, fmt.Errorf("read the folder of an ingest worker: %w", err)
+	}
+	reply, err = i.start(ctx, user, short, request, i.compiled(ctx, request.Sources), progress)
+	if !errors.Is(err, errLong) {
+		return reply, err
+	}
+	after, listed := os.ReadDir(request.OutDir)
+	removed := listed
+	for _, entry := range after {
+		if !slices.ContainsFunc(before, func(e os.DirEntry) bool { return e.Name() == entry.Name() }) {
+			removed = errors.Join(removed, os.RemoveAll(filepath.Join(request.OutDir, entry.Name())))
+		}
+	}
+	if removed != nil {
+		return reply, fmt.Errorf("empty the folder of an ingest worker: %w", removed)
+	}
+	return reply, err
+}
+
 // start starts a worker for a request, and runs it.
-func (i *Ingester) start(ctx context.Context, admission Admission, request sandbox.IngestRequest, programs string, progress func(ingest.Progress)) (reply sandbox.IngestReply, err error) {
+func (i *Ingester) start(ctx context.Context, user string, short bool, request sandbox.IngestRequest, programs string, progress func(ingest.Progress)) (reply sandbox.IngestReply, err error) {
 	path, args, env := i.config.Command()
 	process, err := sandbox.Start(sandbox.Spec{
 		Path: path, Args: args, Dir: request.OutDir, Sources: request.Reads(), Programs: programs,
@@ -233,7 +267,7 @@ func (i *Ingester) start(ctx context.Context, admission Admission, request sandb
 	if !slices.Contains(process.Lacks, "landlock") {
 		request.Programs = programs
 	}
-	err = i.meter.run(ctx, admission.User, admission.short, process.ProcessorTime, process.LowerPriority, func(ctx context.Context) (err error) {
+	err = i.lanes.meter.run(ctx, user, short, process.ProcessorTime, process.LowerPriority, func(ctx context.Context) (err error) {
 		reply, err = process.Ingest(ctx, request, progress)
 		return err
 	})
@@ -260,7 +294,7 @@ func (i *Ingester) compiled(ctx context.Context, sources []ingest.Source) string
 			}
 		})()
 		var reply sandbox.IngestReply
-		reply, err = i.start(compiling, Admission{}, sandbox.IngestRequest{Compile: true, OutDir: dir}, "", nil)
+		reply, err = i.start(compiling, "", false, sandbox.IngestRequest{Compile: true, OutDir: dir}, "", nil)
 		if err == nil && reply.Fault != "" {
 			err = errors.New(reply.Fault)
 		}

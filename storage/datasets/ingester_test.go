@@ -94,7 +94,7 @@ func TestIngesterTurns(t *testing.T) {
 	ingester := NewIngester(IngesterConfig{Jobs: 3})
 	command := ingester.config.Command
 	ingester.wait, ingester.config.Command = time.Hour, func() (string, []string, []string) {
-		if begun.Add(1) <= 2 {
+		if begun.Add(1) <= 3 { // one is in the slot for short jobs
 			<-gate
 		}
 		return command()
@@ -119,7 +119,7 @@ func TestIngesterTurns(t *testing.T) {
 		}
 	}
 	flood(2+userJobsWaiting, false)
-	waittest.Until(t, "two run, a queue is full", func() bool { return begun.Load() == 2 && ingester.Stats().Waiting == userJobsWaiting })
+	waittest.Until(t, "three run, a queue is full", func() bool { return begun.Load() == 3 && ingester.Stats().Waiting == userJobsWaiting })
 	if _, err := ingester.Ingest(ctx, Admission{User: "alice"}, job("alice")); !errors.Is(err, domain.ErrTooMany) || !strings.Contains(err.Error(), "too many of your files to be made") {
 		t.Errorf("one too many: %v", err)
 	}
@@ -134,6 +134,59 @@ func TestIngesterTurns(t *testing.T) {
 	if now := ingester.Stats(); now.Running != 0 || now.Waiting != 0 {
 		t.Errorf("left behind: %+v", now)
 	}
+}
+
+// TestShortJobAmongLongOnes has long jobs hold all usual slots. A short one of another user does
+// not wait for them; one that turns out to be long starts again when a usual slot is free.
+func TestShortJobAmongLongOnes(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	var begun atomic.Int32
+	ingester := NewIngester(IngesterConfig{Jobs: 3})
+	command := ingester.config.Command
+	ingester.wait, ingester.config.Command = time.Hour, func() (string, []string, []string) {
+		if begun.Add(1) <= 3 {
+			<-gate
+		}
+		return command()
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.csv")
+	if err := os.WriteFile(path, []byte("id,name\n1,a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(user string) error {
+		out := filepath.Join(dir, user+fmt.Sprint(begun.Load()))
+		made, err := ingester.Ingest(t.Context(), Admission{User: user}, ingest.Job{Sources: []ingest.Source{{Path: path, Name: "a.csv"}}, OutDir: out})
+		if err != nil {
+			return err
+		}
+		if left, err := os.ReadDir(out); err != nil || len(left) != 1 || made.Rows != 1 {
+			return fmt.Errorf("%d rows, left are %v, %w", made.Rows, left, err)
+		}
+		return nil
+	}
+	var done sync.WaitGroup
+	start := func(user string) {
+		before := begun.Load()
+		done.Go(func() {
+			if err := read(user); err != nil {
+				t.Errorf("%s: %v", user, err)
+			}
+		})
+		waittest.Until(t, user+"'s job has begun", func() bool { return begun.Load() > before })
+	}
+	start("alice")
+	start("alice")
+	start("bob")
+	if err := read("carol"); err != nil {
+		t.Errorf("carol: %v", err)
+	}
+	ingester.lanes.meter.timeout = time.Nanosecond
+	start("dave")
+	waittest.Until(t, "dave's job is known to be long", func() bool { return ingester.lanes.heavy("dave") })
+	close(gate)
+	done.Wait()
 }
 
 // Where DuckDB may not spill more because the disk has no room, the file is not to

@@ -75,9 +75,9 @@ func (d *Datasets) claimShort(ctx context.Context) (domain.IngestionJob, func(),
 	if d.claims.Total() < d.config.Ingestions {
 		return domain.IngestionJob{}, nil, domain.ErrNotFound
 	}
-	meter := &d.config.Ingester.meter
+	meter := &d.config.Ingester.lanes.meter
 	smallest := d.shortClaims.Add(1)%2 == 1
-	job, err := d.config.Records.ClaimIngestion(ctx, d.holder, d.config.Lease, smallest, meter.usage.Above(meter.most))
+	job, err := d.config.Records.ClaimIngestion(ctx, d.holder, d.config.Lease, smallest, meter.usage.Heavy(meter.most))
 	return job, func() {}, err
 }
 
@@ -114,7 +114,7 @@ func (d *Datasets) ingestNext(ctx context.Context, short bool) bool {
 		log.InfoContext(ctx, "ingestion interrupted", "released", released == nil, "reason", err)
 		if errors.Is(err, errLong) {
 			// It may have had no worker, and would be claimed and interrupted again.
-			meter := &d.config.Ingester.meter
+			meter := &d.config.Ingester.lanes.meter
 			meter.usage.Add(job.Caller.Username, max(0, wasted*meter.slice-meter.usage.Of(job.Caller.Username)))
 		}
 	default:
@@ -150,7 +150,7 @@ func reasonOf(err error) string {
 func (d *Datasets) ingest(ctx context.Context, job domain.IngestionJob, short bool, log *slog.Logger) error {
 	if short {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.config.Ingester.meter.timeout, errLong)
+		ctx, cancel = context.WithTimeoutCause(ctx, d.config.Ingester.lanes.meter.timeout, errLong)
 		defer cancel()
 	}
 	var dir string

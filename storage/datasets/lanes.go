@@ -14,9 +14,10 @@ func queryMeter() meter {
 	return meter{usage: fair.NewUsage(10 * time.Second), slice: 500 * time.Millisecond, timeout: 3 * time.Second, most: 2 * time.Second}
 }
 
-// lanes decides when a query runs. A query that must wait may start on a worker for short
-// queries; then it starts again on one of the usual workers. So a user who has used little
-// lately waits for about one slice for each other user who is like this and sends a long query.
+// lanes decides when a query, or the making of files, runs. One that must wait may start on a
+// worker for short work; after its slice it starts again on one of the usual workers. So a user who
+// has used little lately waits for about one slice for each other user who is like this and sends
+// long work.
 type lanes struct {
 	meter
 	usual, short *fair.Queue
@@ -25,40 +26,37 @@ type lanes struct {
 	waiting int
 }
 
-// lane is where a query runs.
+// lane is where work runs.
 type lane struct {
 	short bool
 	// release must be called when the worker is free.
 	release func()
 }
 
-// run calls f when a query may run. After errLong it calls f again, in the usual lane.
-func (l *lanes) run(ctx context.Context, user string, f func(context.Context, lane) error) error {
-	usual, err := l.usual.Acquire(user)
-	if err != nil {
-		return err
-	}
+// run calls f when work of a user may run, which has or waits for a usual slot. After errLong it
+// calls f again, in the usual lane. After a timeout, nil for none, the work waits no longer.
+func (l *lanes) run(ctx context.Context, user string, usual *fair.Slot, timeout <-chan time.Time, f func(context.Context, lane) error) error {
 	granted := false
 	defer func() {
 		if !granted {
 			usual.Release()
 		}
 	}()
-	if ended, err := l.runShort(ctx, user, usual, f); ended {
+	if ended, err := l.runShort(ctx, user, usual, timeout, f); ended {
 		return err
 	}
-	if _, err := l.wait(ctx, usual, usual); err != nil {
+	if _, err := l.wait(ctx, usual, usual, timeout); err != nil {
 		return err
 	}
 	granted = true
 	return f(ctx, lane{release: usual.Release})
 }
 
-// runShort calls f when a short query may run, unless the usual slot is granted first. It
-// reports whether the query has ended.
-func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f func(context.Context, lane) error) (ended bool, err error) {
+// runShort calls f when short work may run, unless the usual slot is granted first. It reports
+// whether the work has ended.
+func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, timeout <-chan time.Time, f func(context.Context, lane) error) (ended bool, err error) {
 	short := l.short.AcquireUnbounded(user)
-	first, err := l.wait(ctx, usual, short)
+	first, err := l.wait(ctx, usual, short, timeout)
 	if err != nil {
 		return true, err
 	}
@@ -71,7 +69,7 @@ func (l *lanes) runShort(ctx context.Context, user string, usual *fair.Slot, f f
 }
 
 // wait is fair.WaitFirst, and counts who waits.
-func (l *lanes) wait(ctx context.Context, a, b *fair.Slot) (*fair.Slot, error) {
+func (l *lanes) wait(ctx context.Context, a, b *fair.Slot, timeout <-chan time.Time) (*fair.Slot, error) {
 	l.mu.Lock()
 	l.waiting++
 	l.mu.Unlock()
@@ -80,10 +78,10 @@ func (l *lanes) wait(ctx context.Context, a, b *fair.Slot) (*fair.Slot, error) {
 		l.waiting--
 		l.mu.Unlock()
 	}()
-	return fair.WaitFirst(ctx, a, b)
+	return fair.WaitFirst(ctx, a, b, timeout)
 }
 
-// waits is how many queries wait.
+// waits is how many wait.
 func (l *lanes) waits() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -36,7 +36,11 @@ func newSimulation() *simulation {
 // query runs a query as the pool does, and returns the lanes in which it ran. It takes so much
 // time of a processor.
 func (s *simulation) query(ctx context.Context, user string, takes time.Duration) (ran []string, err error) {
-	err = s.run(ctx, user, func(ctx context.Context, l lane) error {
+	usual, err := s.usual.Acquire(user)
+	if err != nil {
+		return nil, err
+	}
+	err = s.run(ctx, user, usual, nil, func(ctx context.Context, l lane) error {
 		defer l.release()
 		ran = append(ran, map[bool]string{true: "short", false: "usual"}[l.short])
 		start := time.Now()

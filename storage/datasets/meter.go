@@ -21,7 +21,8 @@ type meter struct {
 	// slice limits the processor time of short work, timeout its time: it may wait for the
 	// processor.
 	slice, timeout time.Duration
-	// most is what a user may have used lately whose work starts in a slot for short work.
+	// most is what a user may have used lately whose work starts in a slot for short work, unless
+	// another has used many times as much.
 	most time.Duration
 }
 
@@ -31,7 +32,7 @@ type meter struct {
 const wasted = 10
 
 // heavy reports whether a user has used much lately.
-func (m *meter) heavy(user string) bool { return m.usage.Of(user) >= m.most }
+func (m *meter) heavy(user string) bool { return m.usage.IsHeavy(user, m.most) }
 
 // run calls f, which has a worker work for a user, and charges the user, also if that fails or is
 // canceled. The context of f ends when short work exceeds a limit; the cause, and the error, are

@@ -170,7 +170,11 @@ func (p *Pool) lease(ctx context.Context, q Query, f func(context.Context, *quer
 		return errClosed
 	}
 	defer p.work.Done()
-	return p.lanes.run(ctx, q.User, func(ctx context.Context, l lane) error { return p.use(ctx, q, l, f) })
+	usual, err := p.lanes.usual.Acquire(q.User)
+	if err != nil {
+		return err
+	}
+	return p.lanes.run(ctx, q.User, usual, nil, func(ctx context.Context, l lane) error { return p.use(ctx, q, l, f) })
 }
 
 // use runs f with a worker, and then frees the worker, also when f panics.

@@ -108,7 +108,7 @@ func (s ingestions) useSlots() (freeOne func()) {
 func TestShortIngestionAmongLongOnes(t *testing.T) {
 	t.Parallel()
 	s := newIngestions(t, nil)
-	meter := &s.config.Ingester.meter
+	meter := &s.config.Ingester.lanes.meter
 	meter.slice, meter.timeout, meter.most = time.Hour, time.Hour, time.Hour // how long it takes does not matter
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -143,7 +143,7 @@ func TestShortIngestionAmongLongOnes(t *testing.T) {
 func TestStoppedShortIngestion(t *testing.T) {
 	t.Parallel()
 	s := newIngestions(t, nil)
-	meter := &s.config.Ingester.meter
+	meter := &s.config.Ingester.lanes.meter
 	slice := meter.slice
 	ref := s.start("ann", "a.csv", "a,b\n1,2\n", domain.Definition{})
 	if s.ingestNext(t.Context(), true) {
@@ -207,7 +207,7 @@ func TestTurnsOfShortIngestions(t *testing.T) {
 			t.Parallel()
 			s := newIngestions(t, nil)
 			s.useSlots()
-			meter := &s.config.Ingester.meter
+			meter := &s.config.Ingester.lanes.meter
 			meter.slice, meter.timeout, meter.most = time.Hour, time.Hour, time.Hour // how long it takes does not matter
 			text := func(padding int) string {
 				return "a\n" + strings.Repeat("1", 5) + strings.Repeat("\n1", padding) + "\n"
