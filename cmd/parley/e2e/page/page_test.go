@@ -95,7 +95,7 @@ func TestPageAsks(t *testing.T) {
 
 	// It goes on in the same conversation, and from another one back to it.
 	b.asks("nl2ql", "How many orders are there in Berlin?")
-	b.sees("article.turn:last-of-type td.number", "2")
+	b.sees("article.turn:last-of-type :is(td.number, .figure)", "2")
 	b.press("New question")
 	b.sees("h1", "What would you like to know?")
 	b.is(`document.querySelectorAll('.conversations li').length === 1`)
