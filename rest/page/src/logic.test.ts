@@ -9,7 +9,7 @@ import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
 import { fieldsOf, figureOf, nextSort, rangeWords, scores, shown, sorted } from './rows';
-import { toRun } from './run';
+import { plainAnswer, toRun, withoutTechnical } from './run';
 import { format, piecesOf, rowsBehind } from './sql';
 import { suggest } from './suggest';
 import { ended, fold, waits, type Event, type Task } from './task';
@@ -336,8 +336,27 @@ test('a filter is quoted', () => {
 test('questions are suggested of what there is', () => {
   const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, access: 'owner' as const };
   const orders = { owner: 'a', namespace: 's', name: 'orders', metadata };
-  expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
+  expect(suggest([orders])).toEqual(['What is the average amount of orders for each city?', 'How many orders are there?']);
   expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);
+});
+
+test('questions that are suggested show a period, the first of many and a document', () => {
+  const dataset = (name: string, columns: [string, string][]) => ({ owner: 'a', namespace: 's', name, metadata: { columns: columns.map(([name, type]) => ({ name, type })), rowCount: 3 } }) as never;
+  const orders = dataset('orders', [['order_id', 'BIGINT'], ['customer_id', 'BIGINT'], ['ordered_at', 'TIMESTAMP'], ['quantity', 'BIGINT'], ['amount', 'DOUBLE']]);
+  const customers = dataset('customers', [['customer_id', 'BIGINT'], ['name', 'VARCHAR']]);
+  expect(suggest([customers, orders], 'shipping.md')).toEqual([
+    'What is the total amount of orders per month?', 'Which 5 customers have the highest total amount of orders?',
+    'What do the documents say about shipping?', 'How many orders are there?',
+  ]);
+});
+
+test('an answer of one step does not refer to it, and notes on joins belong to the query', () => {
+  const note = '3 rows of `customers` are left out: they have no match in `orders`.';
+  expect(plainAnswer(`**Ada** leads. [step 1]\n\n${note}`, 1)).toBe('**Ada** leads.');
+  expect(plainAnswer('Four. [step 1] [step 2]', 2)).toBe('Four. [step 1] [step 2]');
+  expect(withoutTechnical('Read as: amount per city. Joined by orders.id = cities.id and a.b = c.d. Not used: x.')).toEqual({
+    text: 'Read as: amount per city. Not used: x.', technical: 'Joined by orders.id = cities.id and a.b = c.d.',
+  });
 });
 
 test.each([['3', '5', '3 to 5'], ['3', '3', '3']])('ranges from %s to %s', (from, to, want) => expect(rangeWords(from, to)).toBe(want));

@@ -97,7 +97,7 @@ func TestPageAccessible(t *testing.T) {
 	onlyFull(t)
 	c, b := counter(t)
 	looks := accessible(b)
-	b.sees("h1", "Ask your own data")
+	b.sees("h1", "Ask about your data")
 	looks("sign in")
 	b.signIn(c.Token)
 	b.sees(".suggestions", "orders")

@@ -79,7 +79,7 @@ func (b *tab) answers(text string) {
 	b.t.Helper()
 	b.is(`document.querySelector('label[for=question]').textContent === 'Your answer'`)
 	b.write("#question", text)
-	b.press("Answer")
+	b.press("Send the answer")
 }
 
 // whichSales is a question about the two datasets of newSales, of the north with a total

@@ -9,7 +9,7 @@ import { inLocale } from '../locale';
 import { datasetName } from '../names';
 import { place } from '../place';
 import { fieldsOf, figureOf, nextSort, rowsWords, scores, shown, sorted, title, type Field, type Figure, type Row, type Sort } from '../rows';
-import type { Step } from '../run';
+import { withoutTechnical, type Step } from '../run';
 import { format, piecesOf, rowsBehind } from '../sql';
 import { ChartView, type Action } from './Chart';
 import { Problem, useWork } from './Dialog';
@@ -29,6 +29,7 @@ export function Result({ step, name, as, onAsk }: { step: Step; name: string; as
   const [chosen, choose] = useState<View>('Chart');
   const [open, setOpen] = useState(false);
   const view = chart ? chosen : 'Table';
+  const reading = withoutTechnical(step.reasoning);
   const behind = useBehind(step, onAsk);
   const figure = useMemo(() => rows && figureOf(rows), [rows]);
   const file = datasetName(name).slice(0, 60);
@@ -51,10 +52,11 @@ export function Result({ step, name, as, onAsk }: { step: Step; name: string; as
       {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} actions={behind.actions} />}
       {view === 'Chart' && behind.view}
       {view === 'Table' && rows && (figure ? <FigureView figure={figure} row={rows[0]!} /> : <Table rows={rows} />)}
-      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
+      {reading.text && <p class="reasoning">{reading.text}</p>}
       {as !== 'ran' && step.query && (
         <details class="query-part" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>Query</summary>
+          {open && reading.technical && <p class="hint">{reading.technical}</p>}
           {open && (
             <QueryView sql={query} original={original} question={name} onInput={edit}>
               <CopyButton label="Copy the query" text={() => query} />
