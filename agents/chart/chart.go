@@ -18,6 +18,8 @@ const (
 	maxMeasures   = 5
 	maxCategories = 20
 	maxSeries     = 10
+	// maxParts is how many shares are a pie.
+	maxParts = 6
 	// maxPeriods is how many periods are columns; more are a line.
 	maxPeriods = 6
 	// maxGrouped is how many columns of several series stand side by side.

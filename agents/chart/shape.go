@@ -17,6 +17,8 @@ const (
 	lines
 	points
 	histogram
+	// pie has the shares of a whole.
+	pie
 )
 
 // shape is a chart of a table.
@@ -97,6 +99,9 @@ func (t *table) complete(s *shape) *shape {
 		return nil
 	}
 	s.table, s.measures = t, s.measures[:min(len(s.measures), maxMeasures)]
+	if s.kind == bars && s.single && s.series == nil && s.main.distinct == len(t.Rows) && len(t.Rows) <= maxParts && s.measures[0].isWhole() {
+		s.kind, s.measures = pie, s.measures[:1]
+	}
 	return s
 }
 

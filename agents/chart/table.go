@@ -235,6 +235,22 @@ func (c *column) isShare() bool {
 	return c.Unit == "" && c.least >= 0 && c.most <= 1 && !c.whole && anyIn(c.words, shares)
 }
 
+// isWhole reports whether the values are shares that make up a whole: 1 or 100 percent.
+func (c *column) isWhole() bool {
+	if c.nulls > 0 || c.least < 0 || !anyIn(c.words, shares) {
+		return false
+	}
+	sum := 0.0
+	for _, value := range c.values {
+		n, err := strconv.ParseFloat(strings.Trim(string(value), `"`), 64)
+		if err != nil {
+			return false
+		}
+		sum += n
+	}
+	return math.Abs(sum-1) < 0.01 || math.Abs(sum-100) < 1
+}
+
 // ascends reports whether the rows are ordered by the measure, the least first.
 func (c *column) ascends() bool {
 	if len(c.values) < 3 || c.least == c.most {
