@@ -79,7 +79,7 @@ var examples = append(hostile(), []example{
 	{name: "pie-share", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.613`, `"shop"|0.25`, `"phone"|0.137`}, shows: "web|Channel"},
 	{name: "pie-percent", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: []string{`"web"|61.3`, `"shop"|25`, `"phone"|13.7`}, shows: "web|Channel"},
 	{name: "bars-shares-of-a-part", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.6`, `"shop"|0.2`}, shows: "60%|Share"},
-	{name: "bars-seven-shares", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: times(7, func(i int) string { return fmt.Sprintf(`"C%d"|%d`, i, []int{40, 20, 10, 10, 10, 5, 5}[i]) }), shows: "Share percent (%)"},
+	{name: "bars-seven-shares", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: times(7, func(i int) string { return fmt.Sprintf(`"C%d"|%d`, i, []int{40, 20, 10, 10, 10, 5, 5}[i]) }), shows: "Share (%)"},
 	{name: "bars-ascending", question: "Which five products are cheapest?", columns: "name|VARCHAR; price|DOUBLE|€", rows: []string{`"Cup"|3.5`, `"Plate"|5`, `"Bowl"|7`}, shows: "Price (€)|Cup"},
 	{name: "bars-selected", question: "Prices of the 3 products with the highest sales", columns: "name|VARCHAR; price|DOUBLE|€; total_amount|DOUBLE|€; __x|DOUBLE", measure: "total_amount", rows: []string{`"Cup"|5|50.5|1`, `"Mug"|7|20|2`, `"Bowl"|6|10|3`}, shows: "Total amount by name|Total amount (€)|Cup|!__"},
 	{name: "bars-by-id", columns: "customer_id|BIGINT; orders|BIGINT", rows: []string{`17|10`, `23|3`, `42|7`}, shows: "Customer id|17"},
