@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -22,6 +23,7 @@ import (
 // Paths of the sign-in of browsers, and of the metadata of RFC 9728.
 const (
 	callbackPath = "/auth/callback"
+	logoutPath   = "/auth/logout"
 	metadataPath = "/.well-known/oauth-protected-resource"
 	mcpPath      = "/mcp"
 )
@@ -29,6 +31,8 @@ const (
 const (
 	// signInTTL is how long a user may take at the identity provider.
 	signInTTL = 10 * time.Minute
+	// signOutTTL is how long a browser may take to open the sign-out at the provider.
+	signOutTTL = time.Minute
 	// maxReturnTo limits the place to return to, in bytes.
 	maxReturnTo = 1 << 10
 	// csrfHeader is a header that pages of other origins cannot send. A cookie counts only
@@ -40,13 +44,15 @@ const (
 const (
 	sessionCookie = "session"
 	signInCookie  = "sign_in"
+	signOutCookie = "sign_out"
 )
 
 func (s *Server) routeSignIn() {
 	s.public(http.MethodGet, "/auth/login", s.withSignIn(s.login))
 	s.public(http.MethodGet, callbackPath, s.withSignIn(s.finishLogin))
 	s.public(http.MethodGet, "/auth/session", s.withSignIn(s.getSession))
-	s.public(http.MethodPost, "/auth/logout", s.withSignIn(s.logout))
+	s.public(http.MethodPost, logoutPath, s.withSignIn(s.logout))
+	s.public(http.MethodGet, logoutPath, s.withSignIn(s.logoutAtProvider))
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		s.public(method, metadataPath, s.getMetadata(""))
 		s.public(method, metadataPath+mcpPath, s.getMetadata(mcpPath))
@@ -144,7 +150,7 @@ func (s *Server) getSession(c *gin.Context) error {
 }
 
 // logout ends the session of the cookie, and names the address that ends that of the
-// provider.
+// provider. That of the provider has the ID token, so it is in a cookie.
 func (s *Server) logout(c *gin.Context) error {
 	if err := checkOrigin(c); err != nil {
 		return err
@@ -154,7 +160,19 @@ func (s *Server) logout(c *gin.Context) error {
 		return err
 	}
 	setCookie(c, sessionCookie, "", http.SameSiteStrictMode, -time.Second)
+	if location != "" {
+		setCookie(c, signOutCookie, location, http.SameSiteStrictMode, signOutTTL)
+		location = siteOf(c) + logoutPath
+	}
 	c.PureJSON(http.StatusOK, gin.H{"location": location})
+	return nil
+}
+
+// logoutAtProvider sends a browser that has signed out to the provider, once.
+func (s *Server) logoutAtProvider(c *gin.Context) error {
+	location := cmp.Or(readCookie(c, signOutCookie), siteOf(c)+"/")
+	setCookie(c, signOutCookie, "", http.SameSiteStrictMode, -time.Second)
+	c.Redirect(http.StatusSeeOther, location)
 	return nil
 }
 

@@ -210,7 +210,7 @@ func TestSignIn(t *testing.T) {
 	b.at = two
 	got := b.do(http.MethodPost, "/auth/logout", "")
 	var answer struct{ Location string }
-	if err := json.Unmarshal([]byte(got.body), &answer); err != nil || !strings.HasPrefix(answer.Location, idp.Issuer+"/") {
+	if err := json.Unmarshal([]byte(got.body), &answer); err != nil || answer.Location != site+"/auth/logout" {
 		t.Fatalf("logout: %d %s", got.status, got.body)
 	}
 	b.at = one
@@ -218,7 +218,15 @@ func TestSignIn(t *testing.T) {
 	u, _ := url.Parse(site)
 	b.Jar.SetCookies(u, []*http.Cookie{cookie})
 	b.want("with the cookie of before", http.StatusUnauthorized)
-	if back := idp.SignIn(b.Client, answer.Location, ""); strings.TrimSuffix(back, "/") != site {
+	// Only the browser gets the ID token, and once.
+	atProvider := b.follow(answer.Location)
+	if !strings.HasPrefix(atProvider, idp.Issuer+"/") || !strings.Contains(atProvider, "id_token_hint=eyJ") {
+		t.Errorf("sign-out leads to %s", atProvider)
+	}
+	if again := b.follow(answer.Location); again != site+"/" {
+		t.Errorf("sign-out leads again to %s", again)
+	}
+	if back := idp.SignIn(b.Client, atProvider, ""); strings.TrimSuffix(back, "/") != site {
 		t.Errorf("the provider leads to %s", back)
 	}
 }

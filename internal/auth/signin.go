@@ -30,6 +30,8 @@ const (
 	// result at intervals of refreshPoll.
 	refreshLease = 3 * fetchTimeout
 	refreshPoll  = 100 * time.Millisecond
+	// maxSignOut limits the address of the sign-out at the provider, which is in a cookie.
+	maxSignOut = 3500
 	// sessionName is the name of sessions among a user's tokens.
 	sessionName = "Sign-in on the page"
 )
@@ -178,7 +180,8 @@ func (a *Authenticator) BrowserSession(ctx context.Context, cookie string) (Sess
 }
 
 // SignOut ends the session of a cookie. It returns the address where the browser signs out
-// at the provider, which sends it back; "" where there is none.
+// at the provider, which sends it back; "" where there is none. The address has the ID token:
+// scripts must not read it.
 func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (address string, err error) {
 	s := a.signIn
 	record, err := s.read(ctx, cookie)
@@ -207,7 +210,10 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (addre
 	query.Set("id_token_hint", held.ID)
 	query.Set("client_id", s.client.ClientID)
 	query.Set("post_logout_redirect_uri", back)
-	u.RawQuery = query.Encode()
+	if u.RawQuery = query.Encode(); len(u.String()) > maxSignOut {
+		query.Del("id_token_hint") // the provider then asks the user
+		u.RawQuery = query.Encode()
+	}
 	return u.String(), nil
 }
 
