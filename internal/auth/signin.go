@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -345,10 +344,12 @@ func (s *signIn) end(ctx context.Context, record domain.WebSession) error {
 	return nil
 }
 
-// exchangeError is the error of the token endpoint: it refuses the request or is unavailable.
+// exchangeError is the error of the token endpoint. It refuses the code or the refresh token by
+// invalid_grant; anything else says nothing about the user.
 func exchangeError(message string, err error) error {
-	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refusal.Response.StatusCode == http.StatusBadRequest {
-		return unauthorized(message, fmt.Errorf("the identity provider answered %.64q", refusal.ErrorCode))
+	refusal, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if ok && refusal.ErrorCode == "invalid_grant" {
+		return unauthorized(message, errors.New("the identity provider answered invalid_grant"))
 	}
 	return unavailable(err)
 }

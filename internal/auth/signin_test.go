@@ -130,6 +130,8 @@ func TestRefreshOfSession(t *testing.T) {
 		"new tokens":         {status: 200},
 		"no ID token":        {status: 200, answer: map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": 60}},
 		"refused":            {status: 400, answer: invalid, want: domain.ErrUnauthorized, ended: true},
+		"refused with 403":   {status: 403, answer: invalid, want: domain.ErrUnauthorized, ended: true},
+		"wrong secret":       {status: 400, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
 		"another user":       {status: 200, changed: map[string]any{"sub": "dave"}, want: domain.ErrUnauthorized, ended: true},
 		"wrong token":        {status: 200, changed: map[string]any{"aud": "other"}, want: domain.ErrUnauthorized, ended: true},
 		"unavailable":        {status: 503, answer: map[string]any{}, want: domain.ErrUnavailable},
