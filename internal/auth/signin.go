@@ -290,17 +290,16 @@ func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, er
 func (s *signIn) refresh(ctx context.Context, cookie string, record domain.WebSession) error {
 	ctx, cancel := s.context(ctx)
 	defer cancel()
-	next, err := s.renew(ctx, cookie, record)
-	switch {
-	case err == nil:
-		record = next
-	case errors.Is(err, domain.ErrUnauthorized):
+	record, err := s.renew(ctx, cookie, record)
+	if errors.Is(err, domain.ErrUnauthorized) {
 		return cmp.Or(s.end(ctx, record), err)
 	}
 	// Also after a failure, so that the next request tries again.
 	return cmp.Or(err, s.sessions.RefreshWebSession(context.WithoutCancel(ctx), record))
 }
 
+// renew returns a session with new tokens. After an error too, the record has the refresh token
+// that is valid then.
 func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSession) (domain.WebSession, error) {
 	held, err := openSecrets(cookie, record)
 	if err != nil {
@@ -317,22 +316,33 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 	if err != nil {
 		return record, exchangeError("the session has ended", err)
 	}
+	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
+	if record.Secrets, err = sealSecrets(cookie, held); err != nil {
+		return record, err
+	}
 	claims := jwt.MapClaims{}
 	if text, ok := token.Extra("id_token").(string); ok {
 		if claims, err = s.idToken(ctx, text); err != nil {
-			return record, err
+			return record, unavailable(err)
 		}
-		if name, err := username(claims, s.claim); err != nil || name != record.Owner {
+		name, err := username(claims, s.claim)
+		if err != nil {
+			return record, unavailable(err)
+		}
+		if name != record.Owner {
 			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
 		}
 		held.ID = text
+		if record.Secrets, err = sealSecrets(cookie, held); err != nil {
+			return record, err
+		}
 	}
-	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
-	if record.RefreshAt = refreshAt(token, claims); !s.now().Before(record.RefreshAt) {
+	next := refreshAt(token, claims)
+	if !s.now().Before(next) {
 		return record, unavailable(errors.New("the refreshed tokens have already expired"))
 	}
-	record.Secrets, err = sealSecrets(cookie, held)
-	return record, err
+	record.RefreshAt = next
+	return record, nil
 }
 
 // end deletes a session.

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -52,12 +53,14 @@ func (m *memorySessions) DeleteToken(ctx context.Context, _ domain.Caller, _ str
 	return m.CreateWebSession(ctx, domain.WebSession{})
 }
 
-// signInProvider answers the token endpoint with what a test sets.
+// signInProvider answers the token endpoint with what a test sets, with a new refresh token
+// where that has one. It takes each refresh token once.
 type signInProvider struct {
 	*idp
-	status int
-	answer map[string]any
-	asked  url.Values
+	status  int
+	answer  map[string]any
+	asked   url.Values
+	refresh string
 }
 
 func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySessions) {
@@ -66,9 +69,17 @@ func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySes
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		p.asked = r.PostForm
+		status, answer := p.status, maps.Clone(p.answer)
+		if status == http.StatusOK && r.PostForm.Get("grant_type") == "refresh_token" && r.PostForm.Get("refresh_token") != p.refresh {
+			status, answer = http.StatusBadRequest, map[string]any{"error": "invalid_grant"}
+		}
+		if answer["refresh_token"] != nil {
+			p.refresh = rand.Text()
+			answer["refresh_token"] = p.refresh
+		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(p.status)
-		_ = json.NewEncoder(w).Encode(p.answer)
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	t.Cleanup(tokens.Close)
 	p.discovery = func(w http.ResponseWriter, _ *http.Request) {
@@ -82,7 +93,7 @@ func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySes
 func (p *signInProvider) tokens(nonce string, changed map[string]any) {
 	claims := map[string]any{"iss": p.issuer, "aud": "page", "sub": "carol", "nonce": nonce, "exp": time.Now().Add(time.Hour).Unix()}
 	maps.Copy(claims, changed)
-	p.answer = map[string]any{"access_token": "opaque", "token_type": "Bearer", "expires_in": 60, "refresh_token": "next", "id_token": two().token(claims)}
+	p.answer = map[string]any{"access_token": "opaque", "token_type": "Bearer", "expires_in": 60, "refresh_token": "next one", "id_token": two().token(claims)}
 }
 
 // TestSignInRefusesIDTokens has a provider answer with ID tokens that are not for this sign-in.
@@ -133,7 +144,9 @@ func TestRefreshOfSession(t *testing.T) {
 		"refused with 403":   {status: 403, answer: invalid, want: domain.ErrUnauthorized, ended: true},
 		"wrong secret":       {status: 400, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
 		"another user":       {status: 200, changed: map[string]any{"sub": "dave"}, want: domain.ErrUnauthorized, ended: true},
-		"wrong token":        {status: 200, changed: map[string]any{"aud": "other"}, want: domain.ErrUnauthorized, ended: true},
+		"wrong token":        {status: 200, changed: map[string]any{"aud": "other"}, want: domain.ErrUnavailable},
+		"no name":            {status: 200, changed: map[string]any{"sub": ""}, want: domain.ErrUnavailable},
+		"expired token":      {status: 200, changed: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, want: domain.ErrUnavailable},
 		"unavailable":        {status: 503, answer: map[string]any{}, want: domain.ErrUnavailable},
 		"no such client":     {status: 401, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
 		"tokens of the past": {status: 200, answer: map[string]any{"access_token": "x", "token_type": "Bearer"}, want: domain.ErrUnavailable},
@@ -150,7 +163,8 @@ func TestRefreshOfSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.Contains(sessions.session.Secrets, []byte("next")) || bytes.Contains(sessions.session.Hash, []byte(cookie)) {
+			first := p.refresh
+			if bytes.Contains(sessions.session.Secrets, []byte(first)) || bytes.Contains(sessions.session.Hash, []byte(cookie)) {
 				t.Error("the store can read the session")
 			}
 			sessions.session.RefreshAt = time.Now().Add(-time.Second)
@@ -162,7 +176,7 @@ func TestRefreshOfSession(t *testing.T) {
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || (sessions.session.ID == "") != test.ended || err == nil && session.Caller.Username != "carol" {
 				t.Errorf("%+v, %v, ended %v", session.Caller, err, sessions.session.ID == "")
 			}
-			if got := p.asked; got.Get("grant_type") != "refresh_token" || got.Get("refresh_token") != "next" {
+			if got := p.asked; got.Get("grant_type") != "refresh_token" || got.Get("refresh_token") != first {
 				t.Errorf("the provider is asked with %v", got)
 			}
 			if test.want == nil || test.ended {
