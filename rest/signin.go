@@ -59,12 +59,15 @@ func (s *Server) routeSignIn() {
 	}
 }
 
-// withSignIn answers 404 where browsers cannot sign in.
+// withSignIn limits the time of an operation, and answers 404 where browsers cannot sign in.
 func (s *Server) withSignIn(run func(c *gin.Context) error) func(c *gin.Context) error {
 	return func(c *gin.Context) error {
 		if !s.cfg.Auth.SignsIn() {
 			return errNoRoute
 		}
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
 		return run(c)
 	}
 }

@@ -146,7 +146,7 @@ func (b *browser) expire() {
 	hash := sha256.Sum256([]byte(cookie))
 	session, err := b.at.store.WebSession(b.t.Context(), id, hash[:])
 	if err == nil {
-		session.RefreshAt = time.UnixMilli(1)
+		session.RefreshAt, session.RetryAt = time.UnixMilli(1), time.UnixMilli(1)
 		err = b.at.store.RefreshWebSession(b.t.Context(), session)
 	}
 	if err != nil {
@@ -251,6 +251,8 @@ func TestRevokedSession(t *testing.T) {
 	restarted.Jar = other.Jar
 	other.expire()
 	restarted.want("the provider does not know the client", http.StatusServiceUnavailable)
+	other.want("at once", http.StatusServiceUnavailable)
+	other.expire()
 	other.want("the session continues", http.StatusOK)
 }
 

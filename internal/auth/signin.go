@@ -17,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"parley/internal/domain"
 	"parley/internal/seal"
@@ -26,9 +27,10 @@ const (
 	// sessionTTL limits a session, however often it is refreshed.
 	sessionTTL = 30 * 24 * time.Hour
 	// refreshLease is how long one process refreshes a session, at most; others look for the
-	// result at intervals of refreshPoll.
-	refreshLease = 3 * fetchTimeout
-	refreshPoll  = 100 * time.Millisecond
+	// result at intervals of refreshPoll. After a failure none tries for refreshBackoff.
+	refreshLease   = 3 * fetchTimeout
+	refreshPoll    = 100 * time.Millisecond
+	refreshBackoff = 5 * time.Second
 	// maxSignOut limits the address of the sign-out at the provider, which is in a cookie.
 	maxSignOut = 3500
 	// sessionName is the name of sessions among a user's tokens.
@@ -39,8 +41,9 @@ const (
 type Sessions interface {
 	CreateWebSession(ctx context.Context, session domain.WebSession) error
 	WebSession(ctx context.Context, id string, hash []byte) (domain.WebSession, error)
-	ClaimRefresh(ctx context.Context, session domain.WebSession, lease time.Duration) (bool, error)
+	ClaimRefresh(ctx context.Context, session *domain.WebSession, lease time.Duration) (bool, error)
 	RefreshWebSession(ctx context.Context, session domain.WebSession) error
+	EndWebSession(ctx context.Context, session domain.WebSession) error
 	DeleteToken(ctx context.Context, caller domain.Caller, id string) error
 }
 
@@ -55,6 +58,8 @@ type signIn struct {
 	client   oauth2.Config
 	claim    string // with the username
 	now      func() time.Time
+	// refreshes has the refreshes in progress here, by session.
+	refreshes singleflight.Group
 }
 
 // secrets are the tokens of a provider in a session.
@@ -150,29 +155,53 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 // have expired.
 func (a *Authenticator) BrowserSession(ctx context.Context, cookie string) (Session, error) {
 	s := a.signIn
+	record, err := s.read(ctx, cookie)
+	if err == nil && !s.now().Before(record.RefreshAt) {
+		// A refresh token works once: the refresh does not end with the request.
+		refreshed := s.refreshes.DoChan(record.ID, func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshLease)
+			defer cancel()
+			return s.refreshed(ctx, cookie)
+		})
+		select {
+		case <-ctx.Done():
+			err = fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
+		case result := <-refreshed:
+			record, err = result.Val.(domain.WebSession), result.Err
+		}
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	return Session{Caller: domain.Caller{Username: record.Owner}, auth: a, tokenID: record.ID, expires: record.ExpiresAt}, nil
+}
+
+// refreshed returns a session after a refresh by this process or another one.
+func (s *signIn) refreshed(ctx context.Context, cookie string) (domain.WebSession, error) {
 	for {
 		record, err := s.read(ctx, cookie)
-		if err != nil {
-			return Session{}, err
-		}
-		if s.now().Before(record.RefreshAt) {
-			return Session{Caller: domain.Caller{Username: record.Owner}, auth: a, tokenID: record.ID, expires: record.ExpiresAt}, nil
-		}
-		claimed, err := s.sessions.ClaimRefresh(ctx, record, refreshLease)
-		if err != nil {
-			return Session{}, fmt.Errorf("claim the refresh of a session: %w", err)
-		}
-		if claimed {
-			// A refresh token works once: the refresh does not end with the request.
-			err := s.refresh(context.WithoutCancel(ctx), cookie, record)
-			if err != nil && !errors.Is(err, domain.ErrNotFound) { // it has ended meanwhile
-				return Session{}, err
+		now := s.now()
+		switch {
+		case err != nil || now.Before(record.RefreshAt):
+			return record, err
+		case now.Before(record.RetryAt):
+			return record, unavailable(errors.New("the last refresh of the session failed"))
+		case !now.Before(record.RefreshingUntil):
+			claimed, err := s.sessions.ClaimRefresh(ctx, &record, refreshLease)
+			if err != nil {
+				return record, fmt.Errorf("claim the refresh of a session: %w", err)
 			}
-			continue
+			if claimed {
+				err := s.refresh(ctx, cookie, record)
+				if err != nil && !errors.Is(err, domain.ErrNotFound) { // the claim has ended meanwhile
+					return record, err
+				}
+				continue
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return Session{}, fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
+			return record, fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
 		case <-time.After(refreshPoll):
 		}
 	}
@@ -288,14 +317,17 @@ func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, er
 // refresh gets new tokens for a session that this process has claimed. When the provider
 // refuses it, the session ends.
 func (s *signIn) refresh(ctx context.Context, cookie string, record domain.WebSession) error {
+	stored := context.WithoutCancel(ctx)
 	ctx, cancel := s.context(ctx)
 	defer cancel()
 	record, err := s.renew(ctx, cookie, record)
 	if errors.Is(err, domain.ErrUnauthorized) {
-		return cmp.Or(s.end(ctx, record), err)
+		return cmp.Or(s.sessions.EndWebSession(stored, record), err)
 	}
-	// Also after a failure, so that the next request tries again.
-	return cmp.Or(err, s.sessions.RefreshWebSession(context.WithoutCancel(ctx), record))
+	if err != nil {
+		record.RetryAt = s.now().Add(refreshBackoff)
+	}
+	return cmp.Or(s.sessions.RefreshWebSession(stored, record), err)
 }
 
 // renew returns a session with new tokens. After an error too, the record has the refresh token
@@ -347,7 +379,7 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 
 // end deletes a session.
 func (s *signIn) end(ctx context.Context, record domain.WebSession) error {
-	err := s.sessions.DeleteToken(ctx, domain.Caller{Username: record.Owner}, record.ID)
+	err := s.sessions.DeleteToken(context.WithoutCancel(ctx), domain.Caller{Username: record.Owner}, record.ID)
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return fmt.Errorf("end a session: %w", err)
 	}

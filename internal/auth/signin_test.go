@@ -41,12 +41,38 @@ func (m *memorySessions) WebSession(_ context.Context, id string, hash []byte) (
 	return m.session, nil
 }
 
-func (m *memorySessions) ClaimRefresh(context.Context, domain.WebSession, time.Duration) (bool, error) {
+func (m *memorySessions) ClaimRefresh(_ context.Context, session *domain.WebSession, lease time.Duration) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if now.Before(m.session.RefreshingUntil) || now.Before(m.session.RetryAt) || !m.session.RefreshAt.Equal(session.RefreshAt) {
+		return false, nil
+	}
+	m.session.RefreshingUntil = now.Add(lease)
+	session.RefreshingUntil = m.session.RefreshingUntil
 	return true, nil
 }
 
-func (m *memorySessions) RefreshWebSession(ctx context.Context, session domain.WebSession) error {
-	return m.CreateWebSession(ctx, session)
+func (m *memorySessions) RefreshWebSession(_ context.Context, session domain.WebSession) error {
+	return m.replace(session, func() {
+		m.session = session
+		m.session.RefreshingUntil = time.Time{}
+	})
+}
+
+func (m *memorySessions) EndWebSession(_ context.Context, session domain.WebSession) error {
+	return m.replace(session, func() { m.session = domain.WebSession{} })
+}
+
+// replace changes a session whose claim is valid.
+func (m *memorySessions) replace(session domain.WebSession, change func()) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session.ID != session.ID || !m.session.RefreshingUntil.Equal(session.RefreshingUntil) {
+		return domain.ErrNotFound
+	}
+	change()
+	return nil
 }
 
 func (m *memorySessions) DeleteToken(ctx context.Context, _ domain.Caller, _ string) error {
@@ -61,6 +87,9 @@ type signInProvider struct {
 	answer  map[string]any
 	asked   url.Values
 	refresh string
+	// requests counts the requests; wait, where set, is before the answer.
+	requests int
+	wait     func()
 }
 
 func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySessions) {
@@ -69,6 +98,10 @@ func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySes
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		p.asked = r.PostForm
+		p.requests++
+		if p.wait != nil {
+			p.wait()
+		}
 		status, answer := p.status, maps.Clone(p.answer)
 		if status == http.StatusOK && r.PostForm.Get("grant_type") == "refresh_token" && r.PostForm.Get("refresh_token") != p.refresh {
 			status, answer = http.StatusBadRequest, map[string]any{"error": "invalid_grant"}
@@ -184,6 +217,11 @@ func TestRefreshOfSession(t *testing.T) {
 			}
 			p.status = http.StatusOK
 			p.tokens("", nil)
+			asked := p.requests
+			if _, err := a.BrowserSession(t.Context(), cookie); !errors.Is(err, domain.ErrUnavailable) || p.requests != asked {
+				t.Errorf("at once: %v, %d requests", err, p.requests-asked)
+			}
+			sessions.session.RetryAt = time.Now()
 			if _, err := a.BrowserSession(t.Context(), cookie); err != nil {
 				t.Errorf("the next request: %v", err)
 			}
@@ -194,5 +232,46 @@ func TestRefreshOfSession(t *testing.T) {
 		if _, err := a.BrowserSession(t.Context(), wrong); !errors.Is(err, domain.ErrUnauthorized) {
 			t.Errorf("the cookie %q: %v", wrong, err)
 		}
+	}
+}
+
+// TestRefreshOfAnotherProcess has a claim expire during the refresh: another process has
+// refreshed the session meanwhile, and the provider refuses the older refresh token.
+func TestRefreshOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	p, a, sessions := startSignIn(t)
+	_, request, err := a.BeginSignIn(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.tokens(request.Nonce, nil)
+	cookie, _, err := a.FinishSignIn(t.Context(), "", request, "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions.session.RefreshAt = time.Now().Add(-time.Second)
+	p.status, p.answer = http.StatusBadRequest, map[string]any{"error": "invalid_grant"}
+	p.wait = func() {
+		sessions.mu.Lock()
+		defer sessions.mu.Unlock()
+		sessions.session.RefreshAt, sessions.session.RefreshingUntil = time.Now().Add(time.Hour), time.Time{}
+	}
+	if session, err := a.BrowserSession(t.Context(), cookie); err != nil || session.Caller.Username != "carol" {
+		t.Errorf("refreshed by another process: %v", err)
+	}
+
+	// While another process refreshes it, a request waits and the provider is not asked.
+	p.requests = 0
+	sessions.session.RefreshAt, sessions.session.RefreshingUntil = time.Now().Add(-time.Second), time.Now().Add(time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := a.BrowserSession(ctx, cookie); !errors.Is(err, context.DeadlineExceeded) || p.requests != 0 {
+		t.Errorf("during the refresh: %v, %d requests", err, p.requests)
+	}
+	sessions.mu.Lock()
+	sessions.session.RefreshAt = time.Now().Add(time.Hour)
+	sessions.mu.Unlock()
+	if _, err := a.BrowserSession(t.Context(), cookie); err != nil {
+		t.Errorf("after the refresh: %v", err)
 	}
 }
