@@ -38,6 +38,9 @@ const (
 	// csrfHeader is a header that pages of other origins cannot send. A cookie counts only
 	// beside it.
 	csrfHeader = "X-Requested-With"
+	// userHeader has the user whom the page shows, percent-encoded. Another tab may have
+	// signed in another one meanwhile.
+	userHeader = "X-Parley-User"
 )
 
 // Names of the cookies, see cookieName.
@@ -158,8 +161,12 @@ func (s *Server) logout(c *gin.Context) error {
 	if err := checkOrigin(c); err != nil {
 		return err
 	}
-	location, err := s.cfg.Auth.SignOut(c.Request.Context(), readCookie(c, sessionCookie), siteOf(c)+"/")
-	if err != nil && !errors.Is(err, domain.ErrUnauthorized) {
+	user, err := shownUser(c)
+	if err != nil {
+		return err
+	}
+	location, err := s.cfg.Auth.SignOut(c.Request.Context(), readCookie(c, sessionCookie), user, siteOf(c)+"/")
+	if errors.Is(err, auth.ErrOtherUser) || err != nil && !errors.Is(err, domain.ErrUnauthorized) {
 		return err
 	}
 	setCookie(c, sessionCookie, "", http.SameSiteStrictMode, -time.Second)
@@ -184,11 +191,24 @@ func (s *Server) browserSession(ctx context.Context, c *gin.Context, cookie stri
 	if err := checkOrigin(c); err != nil {
 		return auth.Session{}, err
 	}
-	session, err := s.cfg.Auth.BrowserSession(ctx, cookie)
+	user, err := shownUser(c)
+	if err != nil {
+		return auth.Session{}, err
+	}
+	session, err := s.cfg.Auth.BrowserSession(ctx, cookie, user)
 	if err == nil {
 		middleware.SetUser(c, session.Caller.Username)
 	}
 	return session, err
+}
+
+// shownUser returns the user whom the page shows; "" for none.
+func shownUser(c *gin.Context) (string, error) {
+	user, err := url.PathUnescape(c.GetHeader(userHeader))
+	if err != nil {
+		return "", domain.Errorf(errBadRequest, "the header %s cannot be read", userHeader)
+	}
+	return user, nil
 }
 
 // checkOrigin refuses a request with a cookie unless the page sent it.

@@ -358,6 +358,30 @@ func readSetCookie(t *testing.T, b *browser) *http.Cookie {
 	return cookies[0]
 }
 
+// TestAnotherUserInTheSameBrowser has two tabs: carol signs in in both, and dave in the second.
+func TestAnotherUserInTheSameBrowser(t *testing.T) {
+	t.Parallel()
+	idp := startDex(t)
+	b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+	b.signIn(idp, "carol", "")
+	first := *b
+	first.headers = b.headers.Clone()
+	first.headers.Set("X-Parley-User", "c%61rol")
+	first.want("carol", http.StatusOK)
+
+	dave := newBrowser(t, b.at)
+	dave.signIn(idp, "dave", "")
+	b.Jar.SetCookies(&url.URL{Scheme: "http", Host: "parley.test", Path: "/"}, []*http.Cookie{dave.cookie()})
+	b.want("the tab of dave", http.StatusOK)
+	first.want("the tab of carol", http.StatusUnauthorized)
+	if got := first.do(http.MethodPost, "/auth/logout", ""); got.status != http.StatusUnauthorized || len(got.header.Values("Set-Cookie")) > 0 {
+		t.Errorf("sign-out in the tab of carol: %d %v", got.status, got.header)
+	}
+	b.want("the tab of dave afterwards", http.StatusOK)
+	first.headers.Set("X-Parley-User", "%")
+	first.want("a header that cannot be read", http.StatusBadRequest)
+}
+
 // TestCookieOfAnotherHost sends a cookie to a server with another name.
 func TestCookieOfAnotherHost(t *testing.T) {
 	t.Parallel()

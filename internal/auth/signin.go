@@ -151,11 +151,14 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 	return cookie, session.ExpiresAt, s.sessions.CreateWebSession(ctx, session)
 }
 
-// BrowserSession is Session for the cookie of a browser. It refreshes a session whose tokens
-// have expired.
-func (a *Authenticator) BrowserSession(ctx context.Context, cookie string) (Session, error) {
+// ErrOtherUser is that a cookie is not of the user whom the page shows.
+var ErrOtherUser = errors.New("the session is of another user")
+
+// BrowserSession is Session for the cookie of a browser, of the user whom the page shows; ""
+// for any. It refreshes a session whose tokens have expired.
+func (a *Authenticator) BrowserSession(ctx context.Context, cookie, user string) (Session, error) {
 	s := a.signIn
-	record, err := s.read(ctx, cookie)
+	record, err := s.readOf(ctx, cookie, user)
 	if err == nil && !s.now().Before(record.RefreshAt) {
 		// A refresh token works once: the refresh does not end with the request.
 		refreshed := s.refreshes.DoChan(record.ID, func() (any, error) {
@@ -207,12 +210,12 @@ func (s *signIn) refreshed(ctx context.Context, cookie string) (domain.WebSessio
 	}
 }
 
-// SignOut ends the session of a cookie. It returns the address where the browser signs out
+// SignOut ends the session of a cookie, of a user as in BrowserSession. It returns the address where the browser signs out
 // at the provider, which sends it back; "" where there is none. The address has the ID token:
 // scripts must not read it.
-func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (address string, err error) {
+func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) (address string, err error) {
 	s := a.signIn
-	record, err := s.read(ctx, cookie)
+	record, err := s.readOf(ctx, cookie, user)
 	if err != nil {
 		return "", err
 	}
@@ -312,6 +315,15 @@ func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, er
 		return record, fmt.Errorf("look up a session: %w", err)
 	}
 	return record, nil
+}
+
+// readOf is read for the session of a user; "" for any.
+func (s *signIn) readOf(ctx context.Context, cookie, user string) (domain.WebSession, error) {
+	record, err := s.read(ctx, cookie)
+	if err == nil && user != "" && user != record.Owner {
+		err = fmt.Errorf("%w: %w", ErrOtherUser, unauthorized("another user has signed in meanwhile", errors.New("the cookie is of another user")))
+	}
+	return record, err
 }
 
 // refresh gets new tokens for a session that this process has claimed. When the provider

@@ -205,7 +205,7 @@ func TestRefreshOfSession(t *testing.T) {
 			if p.tokens("", test.changed); test.answer != nil {
 				p.answer = test.answer
 			}
-			session, err := a.BrowserSession(t.Context(), cookie)
+			session, err := a.BrowserSession(t.Context(), cookie, "")
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || (sessions.session.ID == "") != test.ended || err == nil && session.Caller.Username != "carol" {
 				t.Errorf("%+v, %v, ended %v", session.Caller, err, sessions.session.ID == "")
 			}
@@ -218,18 +218,18 @@ func TestRefreshOfSession(t *testing.T) {
 			p.status = http.StatusOK
 			p.tokens("", nil)
 			asked := p.requests
-			if _, err := a.BrowserSession(t.Context(), cookie); !errors.Is(err, domain.ErrUnavailable) || p.requests != asked {
+			if _, err := a.BrowserSession(t.Context(), cookie, ""); !errors.Is(err, domain.ErrUnavailable) || p.requests != asked {
 				t.Errorf("at once: %v, %d requests", err, p.requests-asked)
 			}
 			sessions.session.RetryAt = time.Now()
-			if _, err := a.BrowserSession(t.Context(), cookie); err != nil {
+			if _, err := a.BrowserSession(t.Context(), cookie, ""); err != nil {
 				t.Errorf("the next request: %v", err)
 			}
 		})
 	}
 	_, a, _ := startSignIn(t)
 	for _, wrong := range []string{"", ".", "x.y", domain.NewID(), domain.NewID() + ".x"} {
-		if _, err := a.BrowserSession(t.Context(), wrong); !errors.Is(err, domain.ErrUnauthorized) {
+		if _, err := a.BrowserSession(t.Context(), wrong, ""); !errors.Is(err, domain.ErrUnauthorized) {
 			t.Errorf("the cookie %q: %v", wrong, err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestRefreshOfAnotherProcess(t *testing.T) {
 		defer sessions.mu.Unlock()
 		sessions.session.RefreshAt, sessions.session.RefreshingUntil = time.Now().Add(time.Hour), time.Time{}
 	}
-	if session, err := a.BrowserSession(t.Context(), cookie); err != nil || session.Caller.Username != "carol" {
+	if session, err := a.BrowserSession(t.Context(), cookie, ""); err != nil || session.Caller.Username != "carol" {
 		t.Errorf("refreshed by another process: %v", err)
 	}
 
@@ -265,13 +265,13 @@ func TestRefreshOfAnotherProcess(t *testing.T) {
 	sessions.session.RefreshAt, sessions.session.RefreshingUntil = time.Now().Add(-time.Second), time.Now().Add(time.Minute)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := a.BrowserSession(ctx, cookie); !errors.Is(err, context.DeadlineExceeded) || p.requests != 0 {
+	if _, err := a.BrowserSession(ctx, cookie, ""); !errors.Is(err, context.DeadlineExceeded) || p.requests != 0 {
 		t.Errorf("during the refresh: %v, %d requests", err, p.requests)
 	}
 	sessions.mu.Lock()
 	sessions.session.RefreshAt = time.Now().Add(time.Hour)
 	sessions.mu.Unlock()
-	if _, err := a.BrowserSession(t.Context(), cookie); err != nil {
+	if _, err := a.BrowserSession(t.Context(), cookie, ""); err != nil {
 		t.Errorf("after the refresh: %v", err)
 	}
 }
