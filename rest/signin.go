@@ -89,7 +89,7 @@ func (s *Server) login(c *gin.Context) error {
 	}
 	state := url.Values{"state": {r.State}, "nonce": {r.Nonce}, "verifier": {r.Verifier}, "return_to": {placeOf(c.Query("return_to"))}}
 	// Lax: the provider's redirect must bring it.
-	setCookie(c, signInCookie, state.Encode(), http.SameSiteLaxMode, signInTTL)
+	setCookie(c, signInCookieOf(r.State), state.Encode(), http.SameSiteLaxMode, signInTTL)
 	c.Redirect(http.StatusSeeOther, address)
 	return nil
 }
@@ -106,12 +106,13 @@ func placeOf(text string) string {
 
 // finishLogin signs in the browser that the identity provider sent back.
 func (s *Server) finishLogin(c *gin.Context) error {
-	state, _ := url.ParseQuery(readCookie(c, signInCookie))
-	setCookie(c, signInCookie, "", http.SameSiteLaxMode, -time.Second) // it counts once
+	name := signInCookieOf(c.Query("state"))
+	state, _ := url.ParseQuery(readCookie(c, name))
 	if want := state.Get("state"); want == "" || subtle.ConstantTimeCompare([]byte(c.Query("state")), []byte(want)) != 1 {
 		s.returnToPage(c, "", domain.Errorf(domain.ErrUnauthorized, "this sign-in did not start in this browser"))
 		return nil
 	}
+	setCookie(c, name, "", http.SameSiteLaxMode, -time.Second) // it counts once
 	if problem := c.Query("error"); problem != "" || c.Query("code") == "" {
 		s.returnToPage(c, "", domain.Errorf(domain.ErrForbidden, "the identity provider did not sign in the user: %.64q", problem))
 		return nil
@@ -231,6 +232,13 @@ func cookieName(c *gin.Context, name string) string {
 		return "__Host-" + name
 	}
 	return name
+}
+
+// signInCookieOf returns the name of the cookie of a sign-in. Several can be in progress in a
+// browser.
+func signInCookieOf(state string) string {
+	sum := sha256.Sum256([]byte(state))
+	return signInCookie + "_" + hex.EncodeToString(sum[:2])
 }
 
 func secure(c *gin.Context) bool { return strings.HasPrefix(siteOf(c), "https:") }

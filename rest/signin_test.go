@@ -295,6 +295,14 @@ func TestSignInIsBoundToTheBrowser(t *testing.T) {
 	if place := victim.follow(site + "/auth/callback?state=" + own.Query().Get("state") + "&code=" + code); place != site+"/#sign_in=failed" || victim.user() != "" {
 		t.Errorf("another's code leads to %s", place)
 	}
+	// Neither ends the sign-in of one's own, nor does another one of one's own.
+	first, second := victim.follow(site+"/auth/login?return_to=%23/a"), victim.follow(site+"/auth/login?return_to=%23/b")
+	victim.follow(callback)
+	for address, place := range map[string]string{first: "/#/a", second: "/#/b"} {
+		if got := victim.follow(idp.SignIn(victim.Client, address, "carol")); got != site+place || victim.user() != "carol" {
+			t.Errorf("one of two sign-ins leads to %s", got)
+		}
+	}
 	denied, _ := url.Parse(victim.follow(site + "/auth/login"))
 	if place := victim.follow(site + "/auth/callback?error=access_denied&state=" + denied.Query().Get("state")); place != site+"/#sign_in=denied" {
 		t.Errorf("a refusal leads to %s", place)
