@@ -93,11 +93,11 @@ test('no link signs anybody out', async () => {
 
 describe('the session of a cookie', () => {
   const withProvider = async (answers: Record<string, unknown>, hash = '#/carol/shop', otherwise = 401) => {
-    const requests: { path: string; headers: Headers }[] = [];
+    const requests: { path: string; headers: Headers; signal?: AbortSignal | null }[] = [];
     vi.stubGlobal('document', { baseURI: 'http://localhost/', querySelector: () => ({ content: '{"signsIn":true}' }) });
     vi.stubGlobal('fetch', async (address: URL, init: RequestInit) => {
       const { pathname } = new URL(address);
-      requests.push({ path: pathname, headers: new Headers(init.headers) });
+      requests.push({ path: pathname, headers: new Headers(init.headers), signal: init.signal });
       const status = pathname in answers ? 200 : otherwise;
       return new Response(JSON.stringify(answers[pathname] ?? {}), { status });
     });
@@ -127,6 +127,10 @@ describe('the session of a cookie', () => {
     const { p } = await withProvider({ '/auth/session': { username: 'carol' } });
     await p.endSession();
     expect([p.user.value, p.notice.value]).toEqual(['', '']);
+  });
+  test('is waited for with a limit, and a failure is shown', async () => {
+    const { p, requests } = await withProvider({}, '', 503);
+    expect([p.user.value, p.notice.value !== '', requests[0]!.signal instanceof AbortSignal]).toEqual(['', true, true]);
   });
   test('does not begin with a link', async () => {
     const { p } = await withProvider({}, '#token=cookie:mallory');

@@ -94,17 +94,22 @@ export function refused(used: string): void {
   signOut(used.startsWith(cookieMark) ? 'Your session has ended. Sign in again.' : 'The server does not accept this token: it is wrong, or has expired. Sign in again.');
 }
 
-const auth = (method: string, path: string, used: string) =>
-  fetch(new URL(`auth/${path}`, document.baseURI), { method, headers: credentials(used) });
+const auth = (method: string, path: string, used: string, signal?: AbortSignal) =>
+  fetch(new URL(`auth/${path}`, document.baseURI), { method, headers: credentials(used), signal });
+
+/** How long the page waits for the server before it shows the sign-in, in milliseconds. */
+const restoreTimeout = 5000;
 
 /** restore signs in by the cookie of a session, if there is one. */
 export async function restore(): Promise<void> {
   if (token.value || !settings.signsIn) return;
   try {
-    const { username } = await (await auth('GET', 'session', cookieMark)).json();
+    const response = await auth('GET', 'session', cookieMark, AbortSignal.timeout(restoreTimeout));
+    if (!response.ok) throw new Error(response.statusText);
+    const { username } = await response.json();
     if (username) token.value = cookieMark + username;
   } catch {
-    // Signing in shows what is wrong.
+    notice.value = 'The server cannot tell whether you are signed in. Load the page again.';
   }
 }
 
