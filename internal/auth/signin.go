@@ -145,7 +145,7 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 	cookie = session.ID + "." + rand.Text()
 	hash := sha256.Sum256([]byte(cookie))
 	session.Hash = hash[:]
-	if session.Secrets, err = sealSecrets(cookie, secrets{token.RefreshToken, text}); err != nil {
+	if session.Secrets, err = s.seal(cookie, secrets{token.RefreshToken, text}); err != nil {
 		return "", expires, err
 	}
 	return cookie, session.ExpiresAt, s.sessions.CreateWebSession(ctx, session)
@@ -223,7 +223,7 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) 
 		return "", err
 	}
 	a.EndRequests(record.ID)
-	held, err := openSecrets(cookie, record)
+	held, err := s.open(cookie, record)
 	if err != nil {
 		return "", err
 	}
@@ -345,7 +345,7 @@ func (s *signIn) refresh(ctx context.Context, cookie string, record domain.WebSe
 // renew returns a session with new tokens. After an error too, the record has the refresh token
 // that is valid then.
 func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSession) (domain.WebSession, error) {
-	held, err := openSecrets(cookie, record)
+	held, err := s.open(cookie, record)
 	if err != nil {
 		return record, err
 	}
@@ -361,7 +361,7 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 		return record, exchangeError("the session has ended", err)
 	}
 	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
-	if record.Secrets, err = sealSecrets(cookie, held); err != nil {
+	if record.Secrets, err = s.seal(cookie, held); err != nil {
 		return record, err
 	}
 	claims := jwt.MapClaims{}
@@ -377,7 +377,7 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
 		}
 		held.ID = text
-		if record.Secrets, err = sealSecrets(cookie, held); err != nil {
+		if record.Secrets, err = s.seal(cookie, held); err != nil {
 			return record, err
 		}
 	}
@@ -408,26 +408,35 @@ func exchangeError(message string, err error) error {
 	return unavailable(err)
 }
 
-func sealSecrets(cookie string, s secrets) ([]byte, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	box, err := seal.New("web session", []byte(cookie))
-	if err != nil {
-		return nil, err
-	}
-	return box.Seal(text, nil), nil
+// box encrypts the secrets of a session. The context binds them to the client at the provider.
+func (s *signIn) box(cookie string) (box *seal.Box, context []byte, err error) {
+	box, err = seal.New("web session", []byte(cookie))
+	return box, []byte(s.provider.issuer + "\n" + s.client.ClientID), err
 }
 
-func openSecrets(cookie string, session domain.WebSession) (s secrets, err error) {
-	box, err := seal.New("web session", []byte(cookie))
+func (s *signIn) seal(cookie string, held secrets) ([]byte, error) {
+	text, err := json.Marshal(held)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	text, err := box.Open(session.Secrets, nil)
+	box, context, err := s.box(cookie)
+	if err != nil {
+		return nil, err
+	}
+	return box.Seal(text, context), nil
+}
+
+func (s *signIn) open(cookie string, session domain.WebSession) (held secrets, err error) {
+	box, context, err := s.box(cookie)
+	if err != nil {
+		return held, err
+	}
+	text, err := box.Open(session.Secrets, context)
 	if err == nil {
-		err = json.Unmarshal(text, &s)
+		err = json.Unmarshal(text, &held)
 	}
-	return s, err
+	if err != nil {
+		err = unauthorized("the session has ended", fmt.Errorf("read the secrets of a session: %w", err))
+	}
+	return held, err
 }

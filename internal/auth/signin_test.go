@@ -275,3 +275,24 @@ func TestRefreshOfAnotherProcess(t *testing.T) {
 		t.Errorf("after the refresh: %v", err)
 	}
 }
+
+// TestSessionOfAnotherClient reads a session after the settings of the provider have changed.
+func TestSessionOfAnotherClient(t *testing.T) {
+	t.Parallel()
+	p, a, sessions := startSignIn(t)
+	_, request, err := a.BeginSignIn(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.tokens(request.Nonce, nil)
+	cookie, _, err := a.FinishSignIn(t.Context(), "", request, "code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions.session.RefreshAt = time.Now().Add(-time.Second)
+	p.requests = 0
+	other := open(t, auth.Config{Issuer: p.issuer, ClientID: "other", Tokens: sessions, Sessions: sessions})
+	if _, err := other.BrowserSession(t.Context(), cookie, ""); !errors.Is(err, domain.ErrUnauthorized) || sessions.session.ID != "" || p.requests != 0 {
+		t.Errorf("with another client id: %v, %d requests", err, p.requests)
+	}
+}
