@@ -66,6 +66,7 @@ type signIn struct {
 type secrets struct {
 	Refresh string `json:"refresh,omitempty"`
 	ID      string `json:"id"`
+	Subject string `json:"subject"` // of the ID token; usernames can change
 }
 
 func newSignIn(p *provider, cfg Config) *signIn {
@@ -100,7 +101,8 @@ func (a *Authenticator) BeginSignIn(ctx context.Context, redirect string) (addre
 	}
 	client.Scopes = []string{"openid"}
 	for _, scope := range []string{"profile", "email", "offline_access"} {
-		if slices.Contains(found.Scopes, scope) {
+		// Most providers know the first two, also those that do not list their scopes.
+		if slices.Contains(found.Scopes, scope) || found.Scopes == nil && scope != "offline_access" {
 			client.Scopes = append(client.Scopes, scope)
 		}
 	}
@@ -134,18 +136,19 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 	if err != nil {
 		return "", expires, err
 	}
+	subject, _ := claims["sub"].(string)
 
 	now := s.now().UTC()
 	session := domain.WebSession{Owner: name, RefreshAt: refreshAt(token, claims)}
 	session.ID, session.Name, session.Access, session.CreatedAt = domain.NewID(), sessionName, domain.WriteAccess, now
-	session.ExpiresAt = session.RefreshAt
-	if token.RefreshToken != "" {
-		session.ExpiresAt = now.Add(sessionTTL)
+	session.ExpiresAt = now.Add(sessionTTL)
+	if token.RefreshToken == "" && session.RefreshAt.Before(session.ExpiresAt) {
+		session.ExpiresAt = session.RefreshAt
 	}
 	cookie = session.ID + "." + rand.Text()
 	hash := sha256.Sum256([]byte(cookie))
 	session.Hash = hash[:]
-	if session.Secrets, err = s.seal(cookie, secrets{token.RefreshToken, text}); err != nil {
+	if session.Secrets, err = s.seal(cookie, secrets{token.RefreshToken, text, subject}); err != nil {
 		return "", expires, err
 	}
 	return cookie, session.ExpiresAt, s.sessions.CreateWebSession(ctx, session)
@@ -210,9 +213,9 @@ func (s *signIn) refreshed(ctx context.Context, cookie string) (domain.WebSessio
 	}
 }
 
-// SignOut ends the session of a cookie, of a user as in BrowserSession. It returns the address where the browser signs out
-// at the provider, which sends it back; "" where there is none. The address has the ID token:
-// scripts must not read it.
+// SignOut ends the session of a cookie, of a user as in BrowserSession. It returns the address
+// where the browser signs out at the provider, which sends it back; "" where there is none. The
+// address has the ID token: scripts must not read it.
 func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) (address string, err error) {
 	s := a.signIn
 	record, err := s.readOf(ctx, cookie, user)
@@ -369,11 +372,7 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 		if claims, err = s.idToken(ctx, text); err != nil {
 			return record, unavailable(err)
 		}
-		name, err := username(claims, s.claim)
-		if err != nil {
-			return record, unavailable(err)
-		}
-		if name != record.Owner {
+		if claims["sub"] != any(held.Subject) {
 			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
 		}
 		held.ID = text
@@ -404,6 +403,9 @@ func exchangeError(message string, err error) error {
 	refusal, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if ok && refusal.ErrorCode == "invalid_grant" {
 		return unauthorized(message, errors.New("the identity provider answered invalid_grant"))
+	}
+	if ok { // its text has the body of the response, which can have tokens
+		err = fmt.Errorf("the token endpoint answered %d %.64q", refusal.Response.StatusCode, refusal.ErrorCode)
 	}
 	return unavailable(err)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -175,10 +176,11 @@ func TestRefreshOfSession(t *testing.T) {
 		"no ID token":        {status: 200, answer: map[string]any{"access_token": "x", "token_type": "Bearer", "expires_in": 60}},
 		"refused":            {status: 400, answer: invalid, want: domain.ErrUnauthorized, ended: true},
 		"refused with 403":   {status: 403, answer: invalid, want: domain.ErrUnauthorized, ended: true},
-		"wrong secret":       {status: 400, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
+		"wrong secret":       {status: 400, answer: map[string]any{"error": "invalid_client", "error_description": "eyJsecret"}, want: domain.ErrUnavailable},
 		"another user":       {status: 200, changed: map[string]any{"sub": "dave"}, want: domain.ErrUnauthorized, ended: true},
 		"wrong token":        {status: 200, changed: map[string]any{"aud": "other"}, want: domain.ErrUnavailable},
-		"no name":            {status: 200, changed: map[string]any{"sub": ""}, want: domain.ErrUnavailable},
+		"another name":       {status: 200, changed: map[string]any{"preferred_username": "caroline"}},
+		"no user":            {status: 200, changed: map[string]any{"sub": ""}, want: domain.ErrUnauthorized, ended: true},
 		"expired token":      {status: 200, changed: map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}, want: domain.ErrUnavailable},
 		"unavailable":        {status: 503, answer: map[string]any{}, want: domain.ErrUnavailable},
 		"no such client":     {status: 401, answer: map[string]any{"error": "invalid_client"}, want: domain.ErrUnavailable},
@@ -208,6 +210,9 @@ func TestRefreshOfSession(t *testing.T) {
 			session, err := a.BrowserSession(t.Context(), cookie, "")
 			if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) || (sessions.session.ID == "") != test.ended || err == nil && session.Caller.Username != "carol" {
 				t.Errorf("%+v, %v, ended %v", session.Caller, err, sessions.session.ID == "")
+			}
+			if err != nil && strings.Contains(err.Error(), "eyJ") {
+				t.Errorf("the error has the response: %v", err)
 			}
 			if got := p.asked; got.Get("grant_type") != "refresh_token" || got.Get("refresh_token") != first {
 				t.Errorf("the provider is asked with %v", got)
@@ -294,5 +299,27 @@ func TestSessionOfAnotherClient(t *testing.T) {
 	other := open(t, auth.Config{Issuer: p.issuer, ClientID: "other", Tokens: sessions, Sessions: sessions})
 	if _, err := other.BrowserSession(t.Context(), cookie, ""); !errors.Is(err, domain.ErrUnauthorized) || sessions.session.ID != "" || p.requests != 0 {
 		t.Errorf("with another client id: %v, %d requests", err, p.requests)
+	}
+}
+
+// TestSessionEnds has a provider whose tokens are valid for a year, without a refresh token.
+func TestSessionEnds(t *testing.T) {
+	t.Parallel()
+	p, a, _ := startSignIn(t)
+	address, request, err := a.BeginSignIn(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := url.Parse(address); err != nil || u.Query().Get("scope") != "openid profile email" {
+		t.Errorf("the provider is asked by %s", address)
+	}
+	for _, test := range []struct{ lifetime, want time.Duration }{{time.Hour, time.Hour}, {365 * 24 * time.Hour, 30 * 24 * time.Hour}} {
+		p.tokens(request.Nonce, nil)
+		delete(p.answer, "refresh_token")
+		p.answer["expires_in"] = test.lifetime.Seconds()
+		_, expires, err := a.FinishSignIn(t.Context(), "", request, "code")
+		if err != nil || time.Until(expires) > test.want || time.Until(expires) < test.want-time.Minute {
+			t.Errorf("tokens for %v: it ends at %v, %v", test.lifetime, expires, err)
+		}
 	}
 }
