@@ -13,7 +13,11 @@ import (
 	"parley/internal/domain"
 )
 
-// CreateWebSession stores a session with its token, and removes the user's expired ones.
+// maxWebSessions limits the sessions of a user.
+const maxWebSessions = 20
+
+// CreateWebSession stores a session with its token, and removes the user's expired ones and
+// the oldest of more than maxWebSessions.
 func (s *Store) CreateWebSession(ctx context.Context, session domain.WebSession) error {
 	return s.inTx(ctx, "create web session", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `
@@ -21,15 +25,30 @@ DELETE FROM tokens
 WHERE owner = $1
 	AND expires_at <= $2
 	AND id IN (SELECT token_id FROM web_sessions)`, session.Owner, s.millis())
-		if err == nil {
-			err = insertToken(ctx, tx, session.Owner, session.NewToken)
-		}
 		if err != nil {
+			return err
+		}
+		if err := insertToken(ctx, tx, session.Owner, session.NewToken); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `
 INSERT INTO web_sessions (token_id, secrets, refresh_at)
 VALUES ($1, $2, $3)`, session.ID, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli())
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+DELETE FROM tokens
+WHERE owner = $1
+	AND id IN (SELECT token_id FROM web_sessions)
+	AND id NOT IN (
+		SELECT t.id
+		FROM web_sessions w
+		JOIN tokens t ON t.id = w.token_id
+		WHERE t.owner = $1
+		ORDER BY t.created_at DESC, t.id DESC
+		LIMIT $2
+	)`, session.Owner, maxWebSessions)
 		return err
 	})
 }

@@ -105,3 +105,27 @@ func TestWebSessions(t *testing.T) {
 		}
 	})
 }
+
+// TestWebSessionsOfAUser signs a user in more often than there are sessions.
+func TestWebSessionsOfAUser(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		ctx, w := t.Context(), world{store, t}
+		var all []domain.WebSession
+		for i := range 23 {
+			session := newWebSession("alice", time.Now().Add(time.Hour))
+			session.CreatedAt = time.UnixMilli(int64(1000 + i)).UTC()
+			session.Hash = []byte(session.ID)
+			w.must(store.CreateWebSession(ctx, session))
+			all = append(all, session)
+		}
+		other := newWebSession("bob", time.Now().Add(time.Hour))
+		other.Hash = []byte(other.ID)
+		w.must(store.CreateWebSession(ctx, other))
+		for i, session := range all {
+			if _, err := store.WebSession(ctx, session.ID, session.Hash); errors.Is(err, domain.ErrNotFound) != (i < 3) {
+				t.Errorf("session %d: %v", i, err)
+			}
+		}
+	})
+}
