@@ -167,7 +167,11 @@ func (s *Server) logout(c *gin.Context) error {
 		return err
 	}
 	location, err := s.cfg.Auth.SignOut(c.Request.Context(), readCookie(c, sessionCookie), user, siteOf(c)+"/")
-	if errors.Is(err, auth.ErrOtherUser) || err != nil && !errors.Is(err, domain.ErrUnauthorized) {
+	if errors.Is(err, auth.ErrOtherUser) {
+		c.PureJSON(http.StatusOK, gin.H{"location": ""}) // it has ended already
+		return nil
+	}
+	if err != nil && !errors.Is(err, domain.ErrUnauthorized) {
 		return err
 	}
 	setCookie(c, sessionCookie, "", http.SameSiteStrictMode, -time.Second)
