@@ -28,7 +28,7 @@ func (s *Server) observe() gin.HandlerFunc {
 		IsProbe:  isProbe,
 		IsStream: isGRPCStream,
 		IsExpected: func(err error) bool {
-			return errors.Is(err, errClientGone) || errors.Is(err, domain.ErrUnauthorized)
+			return errors.Is(err, errClientGone) || errors.Is(err, domain.ErrUnauthorized) || errors.Is(err, domain.ErrForbidden)
 		},
 	})
 }

@@ -307,6 +307,9 @@ func TestSignInIsBoundToTheBrowser(t *testing.T) {
 	if place := victim.follow(site + "/auth/callback?error=access_denied&state=" + denied.Query().Get("state")); place != site+"/#sign_in=denied" {
 		t.Errorf("a refusal leads to %s", place)
 	}
+	if strings.Contains(s.log.String(), `"level":"ERROR"`) {
+		t.Errorf("refused sign-ins are errors in the log: %s", s.log.String())
+	}
 	for _, foreign := range []string{"https://evil.example/", "//evil.example", "/\\evil.example", "#//@evil\r\nX: y", "javascript:alert(1)", "#x", "#/" + strings.Repeat("a", 2000)} {
 		b := newBrowser(t, s)
 		if _, place := b.signIn(idp, "carol", foreign); place != site+"/" && !strings.HasPrefix(place, site+"/#/") {
