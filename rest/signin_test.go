@@ -27,7 +27,7 @@ import (
 // site is the address of the page in these tests.
 const site = "http://parley.test"
 
-// newSignIn starts a server, under the address site, that signs browsers in with dex.
+// newSignIn starts a server, under the address site in another form, that signs browsers in with dex.
 func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, change ...func(*auth.Config)) *service {
 	t.Helper()
 	cfg := auth.Config{
@@ -42,7 +42,7 @@ func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, chang
 		t.Fatal(err)
 	}
 	t.Cleanup(authenticator.Close)
-	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, site+rest.Root })
+	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, "http://Parley.test:80"+rest.Root })
 }
 
 func startDex(t *testing.T) *dextest.Provider {
