@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -28,7 +27,7 @@ func (s *Server) observe() gin.HandlerFunc {
 		IsProbe:  isProbe,
 		IsStream: isGRPCStream,
 		IsExpected: func(err error) bool {
-			return errors.Is(err, errClientGone) || errors.Is(err, domain.ErrUnauthorized)
+			return errors.Is(err, errClientGone) || errors.Is(err, domain.ErrUnauthorized) || errors.Is(err, domain.ErrForbidden)
 		},
 	})
 }
@@ -88,7 +87,7 @@ func (s *Server) setContext(c *gin.Context) {
 // that of the request.
 func (s *Server) withBaseURL(r *http.Request) context.Context {
 	if s.cfg.BaseURL != "" {
-		return baseurl.With(r.Context(), strings.TrimRight(s.cfg.BaseURL, "/"), true)
+		return baseurl.With(r.Context(), s.cfg.BaseURL, true)
 	}
 	url, attested := s.proxies.Of(r)
 	if attested {

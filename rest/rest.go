@@ -114,6 +114,7 @@ type Server struct {
 // New returns a Server.
 func New(cfg Config) (*Server, error) {
 	gin.SetMode(gin.ReleaseMode)
+	cfg.BaseURL = baseurl.Normalize(cfg.BaseURL)
 	cfg.MaxAgentBody = max(cfg.MaxAgentBody, cfg.MaxBody)
 	s := &Server{cfg: cfg, engine: gin.New(), bodies: fair.New(bodyQueue), large: fair.New(largeQueue), infer: fair.New(inferQueue), loads: fair.New(loadQueue), decodes: fair.New(decodeQueue()), downloads: fair.New(downloadQueue), results: fair.New(downloadQueue), queueTimeout: queueTimeout}
 	var err error

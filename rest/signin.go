@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -22,6 +23,7 @@ import (
 // Paths of the sign-in of browsers, and of the metadata of RFC 9728.
 const (
 	callbackPath = "/auth/callback"
+	logoutPath   = "/auth/logout"
 	metadataPath = "/.well-known/oauth-protected-resource"
 	mcpPath      = "/mcp"
 )
@@ -29,36 +31,46 @@ const (
 const (
 	// signInTTL is how long a user may take at the identity provider.
 	signInTTL = 10 * time.Minute
+	// signOutTTL is how long a browser may take to open the sign-out at the provider.
+	signOutTTL = time.Minute
 	// maxReturnTo limits the place to return to, in bytes.
 	maxReturnTo = 1 << 10
 	// csrfHeader is a header that pages of other origins cannot send. A cookie counts only
 	// beside it.
 	csrfHeader = "X-Requested-With"
+	// userHeader has the user whom the page shows, percent-encoded. Another tab may have
+	// signed in another one meanwhile.
+	userHeader = "X-Parley-User"
 )
 
 // Names of the cookies, see cookieName.
 const (
 	sessionCookie = "session"
 	signInCookie  = "sign_in"
+	signOutCookie = "sign_out"
 )
 
 func (s *Server) routeSignIn() {
 	s.public(http.MethodGet, "/auth/login", s.withSignIn(s.login))
 	s.public(http.MethodGet, callbackPath, s.withSignIn(s.finishLogin))
 	s.public(http.MethodGet, "/auth/session", s.withSignIn(s.getSession))
-	s.public(http.MethodPost, "/auth/logout", s.withSignIn(s.logout))
+	s.public(http.MethodPost, logoutPath, s.withSignIn(s.logout))
+	s.public(http.MethodGet, logoutPath, s.withSignIn(s.logoutAtProvider))
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		s.public(method, metadataPath, s.getMetadata(""))
 		s.public(method, metadataPath+mcpPath, s.getMetadata(mcpPath))
 	}
 }
 
-// withSignIn answers 404 where browsers cannot sign in.
+// withSignIn limits the time of an operation, and answers 404 where browsers cannot sign in.
 func (s *Server) withSignIn(run func(c *gin.Context) error) func(c *gin.Context) error {
 	return func(c *gin.Context) error {
 		if !s.cfg.Auth.SignsIn() {
 			return errNoRoute
 		}
+		ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
 		return run(c)
 	}
 }
@@ -77,7 +89,7 @@ func (s *Server) login(c *gin.Context) error {
 	}
 	state := url.Values{"state": {r.State}, "nonce": {r.Nonce}, "verifier": {r.Verifier}, "return_to": {placeOf(c.Query("return_to"))}}
 	// Lax: the provider's redirect must bring it.
-	setCookie(c, signInCookie, state.Encode(), http.SameSiteLaxMode, signInTTL)
+	setCookie(c, signInCookieOf(r.State), state.Encode(), http.SameSiteLaxMode, signInTTL)
 	c.Redirect(http.StatusSeeOther, address)
 	return nil
 }
@@ -94,12 +106,13 @@ func placeOf(text string) string {
 
 // finishLogin signs in the browser that the identity provider sent back.
 func (s *Server) finishLogin(c *gin.Context) error {
-	state, _ := url.ParseQuery(readCookie(c, signInCookie))
-	setCookie(c, signInCookie, "", http.SameSiteLaxMode, -time.Second) // it counts once
+	name := signInCookieOf(c.Query("state"))
+	state, _ := url.ParseQuery(readCookie(c, name))
 	if want := state.Get("state"); want == "" || subtle.ConstantTimeCompare([]byte(c.Query("state")), []byte(want)) != 1 {
 		s.returnToPage(c, "", domain.Errorf(domain.ErrUnauthorized, "this sign-in did not start in this browser"))
 		return nil
 	}
+	setCookie(c, name, "", http.SameSiteLaxMode, -time.Second) // it counts once
 	if problem := c.Query("error"); problem != "" || c.Query("code") == "" {
 		s.returnToPage(c, "", domain.Errorf(domain.ErrForbidden, "the identity provider did not sign in the user: %.64q", problem))
 		return nil
@@ -144,17 +157,37 @@ func (s *Server) getSession(c *gin.Context) error {
 }
 
 // logout ends the session of the cookie, and names the address that ends that of the
-// provider.
+// provider. That of the provider has the ID token, so it is in a cookie.
 func (s *Server) logout(c *gin.Context) error {
 	if err := checkOrigin(c); err != nil {
 		return err
 	}
-	location, err := s.cfg.Auth.SignOut(c.Request.Context(), readCookie(c, sessionCookie), siteOf(c)+"/")
+	user, err := shownUser(c)
+	if err != nil {
+		return err
+	}
+	location, err := s.cfg.Auth.SignOut(c.Request.Context(), readCookie(c, sessionCookie), user, siteOf(c)+"/")
+	if errors.Is(err, auth.ErrOtherUser) {
+		c.PureJSON(http.StatusOK, gin.H{"location": ""}) // it has ended already
+		return nil
+	}
 	if err != nil && !errors.Is(err, domain.ErrUnauthorized) {
 		return err
 	}
 	setCookie(c, sessionCookie, "", http.SameSiteStrictMode, -time.Second)
+	if location != "" {
+		setCookie(c, signOutCookie, location, http.SameSiteStrictMode, signOutTTL)
+		location = siteOf(c) + logoutPath
+	}
 	c.PureJSON(http.StatusOK, gin.H{"location": location})
+	return nil
+}
+
+// logoutAtProvider sends a browser that has signed out to the provider, once.
+func (s *Server) logoutAtProvider(c *gin.Context) error {
+	location := cmp.Or(readCookie(c, signOutCookie), siteOf(c)+"/")
+	setCookie(c, signOutCookie, "", http.SameSiteStrictMode, -time.Second)
+	c.Redirect(http.StatusSeeOther, location)
 	return nil
 }
 
@@ -163,11 +196,24 @@ func (s *Server) browserSession(ctx context.Context, c *gin.Context, cookie stri
 	if err := checkOrigin(c); err != nil {
 		return auth.Session{}, err
 	}
-	session, err := s.cfg.Auth.BrowserSession(ctx, cookie)
+	user, err := shownUser(c)
+	if err != nil {
+		return auth.Session{}, err
+	}
+	session, err := s.cfg.Auth.BrowserSession(ctx, cookie, user)
 	if err == nil {
 		middleware.SetUser(c, session.Caller.Username)
 	}
 	return session, err
+}
+
+// shownUser returns the user whom the page shows; "" for none.
+func shownUser(c *gin.Context) (string, error) {
+	user, err := url.PathUnescape(c.GetHeader(userHeader))
+	if err != nil {
+		return "", domain.Errorf(errBadRequest, "the header %s cannot be read", userHeader)
+	}
+	return user, nil
 }
 
 // checkOrigin refuses a request with a cookie unless the page sent it.
@@ -190,6 +236,13 @@ func cookieName(c *gin.Context, name string) string {
 		return "__Host-" + name
 	}
 	return name
+}
+
+// signInCookieOf returns the name of the cookie of a sign-in. Several can be in progress in a
+// browser.
+func signInCookieOf(state string) string {
+	sum := sha256.Sum256([]byte(state))
+	return signInCookie + "_" + hex.EncodeToString(sum[:2])
 }
 
 func secure(c *gin.Context) bool { return strings.HasPrefix(siteOf(c), "https:") }

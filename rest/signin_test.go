@@ -27,7 +27,7 @@ import (
 // site is the address of the page in these tests.
 const site = "http://parley.test"
 
-// newSignIn starts a server, under the address site, that signs browsers in with dex.
+// newSignIn starts a server, under the address site in another form, that signs browsers in with dex.
 func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, change ...func(*auth.Config)) *service {
 	t.Helper()
 	cfg := auth.Config{
@@ -42,7 +42,7 @@ func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, chang
 		t.Fatal(err)
 	}
 	t.Cleanup(authenticator.Close)
-	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, site+rest.Root })
+	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, "http://Parley.test:80"+rest.Root })
 }
 
 func startDex(t *testing.T) *dextest.Provider {
@@ -146,7 +146,7 @@ func (b *browser) expire() {
 	hash := sha256.Sum256([]byte(cookie))
 	session, err := b.at.store.WebSession(b.t.Context(), id, hash[:])
 	if err == nil {
-		session.RefreshAt = time.UnixMilli(1)
+		session.RefreshAt, session.RetryAt = time.UnixMilli(1), time.UnixMilli(1)
 		err = b.at.store.RefreshWebSession(b.t.Context(), session)
 	}
 	if err != nil {
@@ -186,17 +186,19 @@ func TestSignIn(t *testing.T) {
 	}
 
 	for range 3 { // dex takes each refresh token once
-		for _, at := range []*service{two, one} {
-			b.expire()
-			b.at = at
-			done := make(chan int, 6)
-			for range cap(done) {
-				go func() { done <- b.do(http.MethodGet, rest.Root+"/schema/datasets/all", "").status }()
-			}
-			for range cap(done) {
-				if status := <-done; status != http.StatusOK {
-					t.Errorf("a request after the tokens expired: %d", status)
-				}
+		b.expire()
+		done := make(chan int, 12)
+		for i := range cap(done) {
+			tab := *b
+			tab.at = []*service{one, two}[i%2]
+			tab.Client = &http.Client{Jar: b.Jar, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, network, tab.at.server.Listener.Addr().String())
+			}}}
+			go func() { done <- tab.do(http.MethodGet, rest.Root+"/schema/datasets/all", "").status }()
+		}
+		for range cap(done) {
+			if status := <-done; status != http.StatusOK {
+				t.Errorf("a request after the tokens expired: %d", status)
 			}
 		}
 	}
@@ -210,7 +212,7 @@ func TestSignIn(t *testing.T) {
 	b.at = two
 	got := b.do(http.MethodPost, "/auth/logout", "")
 	var answer struct{ Location string }
-	if err := json.Unmarshal([]byte(got.body), &answer); err != nil || !strings.HasPrefix(answer.Location, idp.Issuer+"/") {
+	if err := json.Unmarshal([]byte(got.body), &answer); err != nil || answer.Location != site+"/auth/logout" {
 		t.Fatalf("logout: %d %s", got.status, got.body)
 	}
 	b.at = one
@@ -218,13 +220,21 @@ func TestSignIn(t *testing.T) {
 	u, _ := url.Parse(site)
 	b.Jar.SetCookies(u, []*http.Cookie{cookie})
 	b.want("with the cookie of before", http.StatusUnauthorized)
-	if back := idp.SignIn(b.Client, answer.Location, ""); strings.TrimSuffix(back, "/") != site {
+	// Only the browser gets the ID token, and once.
+	atProvider := b.follow(answer.Location)
+	if !strings.HasPrefix(atProvider, idp.Issuer+"/") || !strings.Contains(atProvider, "id_token_hint=eyJ") {
+		t.Errorf("sign-out leads to %s", atProvider)
+	}
+	if again := b.follow(answer.Location); again != site+"/" {
+		t.Errorf("sign-out leads again to %s", again)
+	}
+	if back := idp.SignIn(b.Client, atProvider, ""); strings.TrimSuffix(back, "/") != site {
 		t.Errorf("the provider leads to %s", back)
 	}
 }
 
-// TestRevokedSession ends a session by the list of tokens, or because the provider does not
-// refresh it; requests in progress end too.
+// TestRevokedSession ends a session by the list of tokens. One that the provider does not refresh
+// for now continues later.
 func TestRevokedSession(t *testing.T) {
 	t.Parallel()
 	store, idp := sqlstoretest.SQLite(t), startDex(t)
@@ -243,6 +253,8 @@ func TestRevokedSession(t *testing.T) {
 	restarted.Jar = other.Jar
 	other.expire()
 	restarted.want("the provider does not know the client", http.StatusServiceUnavailable)
+	other.want("at once", http.StatusServiceUnavailable)
+	other.expire()
 	other.want("the session continues", http.StatusOK)
 }
 
@@ -285,9 +297,20 @@ func TestSignInIsBoundToTheBrowser(t *testing.T) {
 	if place := victim.follow(site + "/auth/callback?state=" + own.Query().Get("state") + "&code=" + code); place != site+"/#sign_in=failed" || victim.user() != "" {
 		t.Errorf("another's code leads to %s", place)
 	}
+	// Neither ends the sign-in of one's own, nor does another one of one's own.
+	first, second := victim.follow(site+"/auth/login?return_to=%23/a"), victim.follow(site+"/auth/login?return_to=%23/b")
+	victim.follow(callback)
+	for address, place := range map[string]string{first: "/#/a", second: "/#/b"} {
+		if got := victim.follow(idp.SignIn(victim.Client, address, "carol")); got != site+place || victim.user() != "carol" {
+			t.Errorf("one of two sign-ins leads to %s", got)
+		}
+	}
 	denied, _ := url.Parse(victim.follow(site + "/auth/login"))
 	if place := victim.follow(site + "/auth/callback?error=access_denied&state=" + denied.Query().Get("state")); place != site+"/#sign_in=denied" {
 		t.Errorf("a refusal leads to %s", place)
+	}
+	if strings.Contains(s.log.String(), `"level":"ERROR"`) {
+		t.Errorf("refused sign-ins are errors in the log: %s", s.log.String())
 	}
 	for _, foreign := range []string{"https://evil.example/", "//evil.example", "/\\evil.example", "#//@evil\r\nX: y", "javascript:alert(1)", "#x", "#/" + strings.Repeat("a", 2000)} {
 		b := newBrowser(t, s)
@@ -348,6 +371,30 @@ func readSetCookie(t *testing.T, b *browser) *http.Cookie {
 	return cookies[0]
 }
 
+// TestAnotherUserInTheSameBrowser has two tabs: carol signs in in both, and dave in the second.
+func TestAnotherUserInTheSameBrowser(t *testing.T) {
+	t.Parallel()
+	idp := startDex(t)
+	b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+	b.signIn(idp, "carol", "")
+	first := *b
+	first.headers = b.headers.Clone()
+	first.headers.Set("X-Parley-User", "c%61rol")
+	first.want("carol", http.StatusOK)
+
+	dave := newBrowser(t, b.at)
+	dave.signIn(idp, "dave", "")
+	b.Jar.SetCookies(&url.URL{Scheme: "http", Host: "parley.test", Path: "/"}, []*http.Cookie{dave.cookie()})
+	b.want("the tab of dave", http.StatusOK)
+	first.want("the tab of carol", http.StatusUnauthorized)
+	if got := first.do(http.MethodPost, "/auth/logout", ""); got.status != http.StatusOK || strings.TrimSpace(got.body) != `{"location":""}` || len(got.header.Values("Set-Cookie")) > 0 {
+		t.Errorf("sign-out in the tab of carol: %d %v", got.status, got.header)
+	}
+	b.want("the tab of dave afterwards", http.StatusOK)
+	first.headers.Set("X-Parley-User", "%")
+	first.want("a header that cannot be read", http.StatusBadRequest)
+}
+
 // TestCookieOfAnotherHost sends a cookie to a server with another name.
 func TestCookieOfAnotherHost(t *testing.T) {
 	t.Parallel()
@@ -384,8 +431,7 @@ func newSignInAt(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, add
 	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, address+rest.Root })
 }
 
-// TestEveryOperationTakesACookie sends every operation with the cookie of alice, and with a
-// token of hers: both are let in.
+// TestEveryOperationTakesACookie sends every operation with a cookie.
 func TestEveryOperationTakesACookie(t *testing.T) {
 	t.Parallel()
 	idp := startDex(t)

@@ -3,8 +3,9 @@
 //
 // Tokens come from one authority, set by configuration: an identity provider with published
 // keys, a shared secret, or a local key in the data folder. Users' own tokens are accepted
-// in addition to these. With an identity provider, browsers can sign in and have a session. Each kind of token has fixed algorithms and keys: nothing that a
-// token says about itself widens what is accepted.
+// in addition to these. With an identity provider, browsers can sign in and have a session.
+// Each kind of token has fixed algorithms and keys: nothing that a token says about itself
+// widens what is accepted.
 //
 // The store decides what a user may do, and has the records of users' own tokens. An error
 // has a domain.Error with the text for the client.

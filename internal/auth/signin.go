@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
 	"parley/internal/domain"
 	"parley/internal/seal"
@@ -27,9 +27,12 @@ const (
 	// sessionTTL limits a session, however often it is refreshed.
 	sessionTTL = 30 * 24 * time.Hour
 	// refreshLease is how long one process refreshes a session, at most; others look for the
-	// result at intervals of refreshPoll.
-	refreshLease = 3 * fetchTimeout
-	refreshPoll  = 100 * time.Millisecond
+	// result at intervals of refreshPoll. After a failure none tries for refreshBackoff.
+	refreshLease   = 3 * fetchTimeout
+	refreshPoll    = 100 * time.Millisecond
+	refreshBackoff = 5 * time.Second
+	// maxSignOut limits the address of the sign-out at the provider, which is in a cookie.
+	maxSignOut = 3500
 	// sessionName is the name of sessions among a user's tokens.
 	sessionName = "Sign-in on the page"
 )
@@ -38,8 +41,9 @@ const (
 type Sessions interface {
 	CreateWebSession(ctx context.Context, session domain.WebSession) error
 	WebSession(ctx context.Context, id string, hash []byte) (domain.WebSession, error)
-	ClaimRefresh(ctx context.Context, session domain.WebSession, lease time.Duration) (bool, error)
+	ClaimRefresh(ctx context.Context, session *domain.WebSession, lease time.Duration) (bool, error)
 	RefreshWebSession(ctx context.Context, session domain.WebSession) error
+	EndWebSession(ctx context.Context, session domain.WebSession) error
 	DeleteToken(ctx context.Context, caller domain.Caller, id string) error
 }
 
@@ -54,12 +58,15 @@ type signIn struct {
 	client   oauth2.Config
 	claim    string // with the username
 	now      func() time.Time
+	// refreshes has the refreshes in progress here, by session.
+	refreshes singleflight.Group
 }
 
 // secrets are the tokens of a provider in a session.
 type secrets struct {
 	Refresh string `json:"refresh,omitempty"`
 	ID      string `json:"id"`
+	Subject string `json:"subject"` // of the ID token; usernames can change
 }
 
 func newSignIn(p *provider, cfg Config) *signIn {
@@ -94,7 +101,8 @@ func (a *Authenticator) BeginSignIn(ctx context.Context, redirect string) (addre
 	}
 	client.Scopes = []string{"openid"}
 	for _, scope := range []string{"profile", "email", "offline_access"} {
-		if slices.Contains(found.Scopes, scope) {
+		// Most providers know the first two, also those that do not list their scopes.
+		if slices.Contains(found.Scopes, scope) || found.Scopes == nil && scope != "offline_access" {
 			client.Scopes = append(client.Scopes, scope)
 		}
 	}
@@ -128,60 +136,89 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 	if err != nil {
 		return "", expires, err
 	}
+	subject, _ := claims["sub"].(string)
 
 	now := s.now().UTC()
 	session := domain.WebSession{Owner: name, RefreshAt: refreshAt(token, claims)}
 	session.ID, session.Name, session.Access, session.CreatedAt = domain.NewID(), sessionName, domain.WriteAccess, now
-	session.ExpiresAt = session.RefreshAt
-	if token.RefreshToken != "" {
-		session.ExpiresAt = now.Add(sessionTTL)
+	session.ExpiresAt = now.Add(sessionTTL)
+	if token.RefreshToken == "" && session.RefreshAt.Before(session.ExpiresAt) {
+		session.ExpiresAt = session.RefreshAt
 	}
 	cookie = session.ID + "." + rand.Text()
 	hash := sha256.Sum256([]byte(cookie))
 	session.Hash = hash[:]
-	if session.Secrets, err = sealSecrets(cookie, secrets{token.RefreshToken, text}); err != nil {
+	if session.Secrets, err = s.seal(cookie, secrets{token.RefreshToken, text, subject}); err != nil {
 		return "", expires, err
 	}
 	return cookie, session.ExpiresAt, s.sessions.CreateWebSession(ctx, session)
 }
 
-// BrowserSession is Session for the cookie of a browser. It refreshes a session whose tokens
-// have expired.
-func (a *Authenticator) BrowserSession(ctx context.Context, cookie string) (Session, error) {
+// ErrOtherUser is that a cookie is not of the user whom the page shows.
+var ErrOtherUser = errors.New("the session is of another user")
+
+// BrowserSession is Session for the cookie of a browser, of the user whom the page shows; ""
+// for any. It refreshes a session whose tokens have expired.
+func (a *Authenticator) BrowserSession(ctx context.Context, cookie, user string) (Session, error) {
 	s := a.signIn
+	record, err := s.readOf(ctx, cookie, user)
+	if err == nil && !s.now().Before(record.RefreshAt) {
+		// A refresh token works once: the refresh does not end with the request.
+		refreshed := s.refreshes.DoChan(record.ID, func() (any, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshLease)
+			defer cancel()
+			return s.refreshed(ctx, cookie)
+		})
+		select {
+		case <-ctx.Done():
+			err = fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
+		case result := <-refreshed:
+			record, err = result.Val.(domain.WebSession), result.Err
+		}
+	}
+	if err != nil {
+		return Session{}, err
+	}
+	return Session{Caller: domain.Caller{Username: record.Owner}, auth: a, tokenID: record.ID, expires: record.ExpiresAt}, nil
+}
+
+// refreshed returns a session after a refresh by this process or another one.
+func (s *signIn) refreshed(ctx context.Context, cookie string) (domain.WebSession, error) {
 	for {
 		record, err := s.read(ctx, cookie)
-		if err != nil {
-			return Session{}, err
-		}
-		if s.now().Before(record.RefreshAt) {
-			return Session{Caller: domain.Caller{Username: record.Owner}, auth: a, tokenID: record.ID, expires: record.ExpiresAt}, nil
-		}
-		claimed, err := s.sessions.ClaimRefresh(ctx, record, refreshLease)
-		if err != nil {
-			return Session{}, fmt.Errorf("claim the refresh of a session: %w", err)
-		}
-		if claimed {
-			// A refresh token works once: the refresh does not end with the request.
-			err := s.refresh(context.WithoutCancel(ctx), cookie, record)
-			if err != nil && !errors.Is(err, domain.ErrNotFound) { // it has ended meanwhile
-				return Session{}, err
+		now := s.now()
+		switch {
+		case err != nil || now.Before(record.RefreshAt):
+			return record, err
+		case now.Before(record.RetryAt):
+			return record, unavailable(errors.New("the last refresh of the session failed"))
+		case !now.Before(record.RefreshingUntil):
+			claimed, err := s.sessions.ClaimRefresh(ctx, &record, refreshLease)
+			if err != nil {
+				return record, fmt.Errorf("claim the refresh of a session: %w", err)
 			}
-			continue
+			if claimed {
+				err := s.refresh(ctx, cookie, record)
+				if err != nil && !errors.Is(err, domain.ErrNotFound) { // the claim has ended meanwhile
+					return record, err
+				}
+				continue
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return Session{}, fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
+			return record, fmt.Errorf("wait for the refresh of a session: %w", context.Cause(ctx))
 		case <-time.After(refreshPoll):
 		}
 	}
 }
 
-// SignOut ends the session of a cookie. It returns the address where the browser signs out
-// at the provider, which sends it back; "" where there is none.
-func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (address string, err error) {
+// SignOut ends the session of a cookie, of a user as in BrowserSession. It returns the address
+// where the browser signs out at the provider, which sends it back; "" where there is none. The
+// address has the ID token: scripts must not read it.
+func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) (address string, err error) {
 	s := a.signIn
-	record, err := s.read(ctx, cookie)
+	record, err := s.readOf(ctx, cookie, user)
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +226,7 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (addre
 		return "", err
 	}
 	a.EndRequests(record.ID)
-	held, err := openSecrets(cookie, record)
+	held, err := s.open(cookie, record)
 	if err != nil {
 		return "", err
 	}
@@ -207,7 +244,10 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, back string) (addre
 	query.Set("id_token_hint", held.ID)
 	query.Set("client_id", s.client.ClientID)
 	query.Set("post_logout_redirect_uri", back)
-	u.RawQuery = query.Encode()
+	if u.RawQuery = query.Encode(); len(u.String()) > maxSignOut {
+		query.Del("id_token_hint") // the provider then asks the user
+		u.RawQuery = query.Encode()
+	}
 	return u.String(), nil
 }
 
@@ -280,24 +320,35 @@ func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, er
 	return record, nil
 }
 
+// readOf is read for the session of a user; "" for any.
+func (s *signIn) readOf(ctx context.Context, cookie, user string) (domain.WebSession, error) {
+	record, err := s.read(ctx, cookie)
+	if err == nil && user != "" && user != record.Owner {
+		err = fmt.Errorf("%w: %w", ErrOtherUser, unauthorized("another user has signed in meanwhile", errors.New("the cookie is of another user")))
+	}
+	return record, err
+}
+
 // refresh gets new tokens for a session that this process has claimed. When the provider
 // refuses it, the session ends.
 func (s *signIn) refresh(ctx context.Context, cookie string, record domain.WebSession) error {
+	stored := context.WithoutCancel(ctx)
 	ctx, cancel := s.context(ctx)
 	defer cancel()
-	next, err := s.renew(ctx, cookie, record)
-	switch {
-	case err == nil:
-		record = next
-	case errors.Is(err, domain.ErrUnauthorized):
-		return cmp.Or(s.end(ctx, record), err)
+	record, err := s.renew(ctx, cookie, record)
+	if errors.Is(err, domain.ErrUnauthorized) {
+		return cmp.Or(s.sessions.EndWebSession(stored, record), err)
 	}
-	// Also after a failure, so that the next request tries again.
-	return cmp.Or(err, s.sessions.RefreshWebSession(context.WithoutCancel(ctx), record))
+	if err != nil {
+		record.RetryAt = s.now().Add(refreshBackoff)
+	}
+	return cmp.Or(s.sessions.RefreshWebSession(stored, record), err)
 }
 
+// renew returns a session with new tokens. After an error too, the record has the refresh token
+// that is valid then.
 func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSession) (domain.WebSession, error) {
-	held, err := openSecrets(cookie, record)
+	held, err := s.open(cookie, record)
 	if err != nil {
 		return record, err
 	}
@@ -312,61 +363,82 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 	if err != nil {
 		return record, exchangeError("the session has ended", err)
 	}
+	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
+	if record.Secrets, err = s.seal(cookie, held); err != nil {
+		return record, err
+	}
 	claims := jwt.MapClaims{}
 	if text, ok := token.Extra("id_token").(string); ok {
 		if claims, err = s.idToken(ctx, text); err != nil {
-			return record, err
+			return record, unavailable(err)
 		}
-		if name, err := username(claims, s.claim); err != nil || name != record.Owner {
+		if claims["sub"] != any(held.Subject) {
 			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
 		}
 		held.ID = text
+		if record.Secrets, err = s.seal(cookie, held); err != nil {
+			return record, err
+		}
 	}
-	held.Refresh = cmp.Or(token.RefreshToken, held.Refresh)
-	if record.RefreshAt = refreshAt(token, claims); !s.now().Before(record.RefreshAt) {
+	next := refreshAt(token, claims)
+	if !s.now().Before(next) {
 		return record, unavailable(errors.New("the refreshed tokens have already expired"))
 	}
-	record.Secrets, err = sealSecrets(cookie, held)
-	return record, err
+	record.RefreshAt = next
+	return record, nil
 }
 
 // end deletes a session.
 func (s *signIn) end(ctx context.Context, record domain.WebSession) error {
-	err := s.sessions.DeleteToken(ctx, domain.Caller{Username: record.Owner}, record.ID)
+	err := s.sessions.DeleteToken(context.WithoutCancel(ctx), domain.Caller{Username: record.Owner}, record.ID)
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return fmt.Errorf("end a session: %w", err)
 	}
 	return nil
 }
 
-// exchangeError is the error of the token endpoint: it refuses the request or is unavailable.
+// exchangeError is the error of the token endpoint. It refuses the code or the refresh token by
+// invalid_grant; anything else says nothing about the user.
 func exchangeError(message string, err error) error {
-	if refusal, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refusal.Response.StatusCode == http.StatusBadRequest {
-		return unauthorized(message, fmt.Errorf("the identity provider answered %.64q", refusal.ErrorCode))
+	refusal, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if ok && refusal.ErrorCode == "invalid_grant" {
+		return unauthorized(message, errors.New("the identity provider answered invalid_grant"))
+	}
+	if ok { // its text has the body of the response, which can have tokens
+		err = fmt.Errorf("the token endpoint answered %d %.64q", refusal.Response.StatusCode, refusal.ErrorCode)
 	}
 	return unavailable(err)
 }
 
-func sealSecrets(cookie string, s secrets) ([]byte, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	box, err := seal.New("web session", []byte(cookie))
-	if err != nil {
-		return nil, err
-	}
-	return box.Seal(text, nil), nil
+// box encrypts the secrets of a session. The context binds them to the client at the provider.
+func (s *signIn) box(cookie string) (box *seal.Box, context []byte, err error) {
+	box, err = seal.New("web session", []byte(cookie))
+	return box, []byte(s.provider.issuer + "\n" + s.client.ClientID), err
 }
 
-func openSecrets(cookie string, session domain.WebSession) (s secrets, err error) {
-	box, err := seal.New("web session", []byte(cookie))
+func (s *signIn) seal(cookie string, held secrets) ([]byte, error) {
+	text, err := json.Marshal(held)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
-	text, err := box.Open(session.Secrets, nil)
+	box, context, err := s.box(cookie)
+	if err != nil {
+		return nil, err
+	}
+	return box.Seal(text, context), nil
+}
+
+func (s *signIn) open(cookie string, session domain.WebSession) (held secrets, err error) {
+	box, context, err := s.box(cookie)
+	if err != nil {
+		return held, err
+	}
+	text, err := box.Open(session.Secrets, context)
 	if err == nil {
-		err = json.Unmarshal(text, &s)
+		err = json.Unmarshal(text, &held)
 	}
-	return s, err
+	if err != nil {
+		err = unauthorized("the session has ended", fmt.Errorf("read the secrets of a session: %w", err))
+	}
+	return held, err
 }

@@ -10,4 +10,8 @@ type WebSession struct {
 	Secrets []byte
 	// RefreshAt is when the session must be refreshed with the provider.
 	RefreshAt time.Time
+	// RefreshingUntil is the end of the current claim to refresh it, and identifies the claim.
+	RefreshingUntil time.Time
+	// RetryAt is when it may be refreshed again after a failure.
+	RetryAt time.Time
 }

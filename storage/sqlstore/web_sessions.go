@@ -13,7 +13,11 @@ import (
 	"parley/internal/domain"
 )
 
-// CreateWebSession stores a session with its token, and removes the user's expired ones.
+// maxWebSessions limits the sessions of a user.
+const maxWebSessions = 20
+
+// CreateWebSession stores a session with its token, and removes the user's expired ones and
+// the oldest of more than maxWebSessions.
 func (s *Store) CreateWebSession(ctx context.Context, session domain.WebSession) error {
 	return s.inTx(ctx, "create web session", func(tx *sqlx.Tx) error {
 		_, err := exec(ctx, tx, `
@@ -21,15 +25,30 @@ DELETE FROM tokens
 WHERE owner = $1
 	AND expires_at <= $2
 	AND id IN (SELECT token_id FROM web_sessions)`, session.Owner, s.millis())
-		if err == nil {
-			err = insertToken(ctx, tx, session.Owner, session.NewToken)
-		}
 		if err != nil {
+			return err
+		}
+		if err := insertToken(ctx, tx, session.Owner, session.NewToken); err != nil {
 			return err
 		}
 		_, err = exec(ctx, tx, `
 INSERT INTO web_sessions (token_id, secrets, refresh_at)
 VALUES ($1, $2, $3)`, session.ID, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli())
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+DELETE FROM tokens
+WHERE owner = $1
+	AND id IN (SELECT token_id FROM web_sessions)
+	AND id NOT IN (
+		SELECT t.id
+		FROM web_sessions w
+		JOIN tokens t ON t.id = w.token_id
+		WHERE t.owner = $1
+		ORDER BY t.created_at DESC, t.id DESC
+		LIMIT $2
+	)`, session.Owner, maxWebSessions)
 		return err
 	})
 }
@@ -42,9 +61,11 @@ func (s *Store) WebSession(ctx context.Context, id string, hash []byte) (domain.
 	var row struct {
 		Owner, Hash, Secrets string
 		ExpiresAt, RefreshAt int64
+		RefreshingUntil      int64
+		RetryAt              int64
 	}
 	err := s.GetContext(ctx, &row, `
-SELECT t.owner, t.hash, t.expires_at, w.secrets, w.refresh_at
+SELECT t.owner, t.hash, t.expires_at, w.secrets, w.refresh_at, w.refreshing_until, w.retry_at
 FROM web_sessions w
 JOIN tokens t ON t.id = w.token_id
 WHERE t.id = $1
@@ -55,7 +76,10 @@ WHERE t.id = $1
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
 		return domain.WebSession{}, domain.ErrNotFound
 	}
-	session := domain.WebSession{Owner: row.Owner, RefreshAt: fromMillis(row.RefreshAt)}
+	session := domain.WebSession{
+		Owner: row.Owner, RefreshAt: fromMillis(row.RefreshAt),
+		RefreshingUntil: fromMillis(row.RefreshingUntil), RetryAt: fromMillis(row.RetryAt),
+	}
 	session.ID, session.Hash, session.ExpiresAt = id, hash, fromMillis(row.ExpiresAt)
 	if session.Secrets, err = base64.StdEncoding.DecodeString(row.Secrets); err != nil {
 		return session, fmt.Errorf("decode the secrets of a web session: %w", err)
@@ -63,32 +87,55 @@ WHERE t.id = $1
 	return session, nil
 }
 
-// ClaimRefresh reports whether this process is to refresh a session that was read, for at most
-// as long as lease. One process does at a time.
-func (s *Store) ClaimRefresh(ctx context.Context, session domain.WebSession, lease time.Duration) (claimed bool, err error) {
+// ClaimRefresh has this process refresh a session that was read, for at most as long as lease,
+// and sets the session's claim. One process does at a time.
+func (s *Store) ClaimRefresh(ctx context.Context, session *domain.WebSession, lease time.Duration) (claimed bool, err error) {
 	now := s.now()
+	until := fromMillis(now.Add(lease).UnixMilli())
 	err = s.inTx(ctx, "claim the refresh of a web session", func(tx *sqlx.Tx) error {
 		n, err := exec(ctx, tx, `
 UPDATE web_sessions
 SET refreshing_until = $1
 WHERE token_id = $2
 	AND refresh_at = $3
-	AND refreshing_until <= $4`, now.Add(lease).UnixMilli(), session.ID, session.RefreshAt.UnixMilli(), now.UnixMilli())
+	AND refreshing_until <= $4
+	AND retry_at <= $4`, until.UnixMilli(), session.ID, session.RefreshAt.UnixMilli(), now.UnixMilli())
 		claimed = n > 0
 		return err
 	})
+	if err == nil && claimed {
+		session.RefreshingUntil = until
+	}
 	return claimed, err
 }
 
-// RefreshWebSession stores new secrets, or the same ones when the refresh failed, and ends the
-// claim.
+// RefreshWebSession stores what a refresh changed, and ends its claim. ErrNotFound when the
+// claim is not valid any more.
 func (s *Store) RefreshWebSession(ctx context.Context, session domain.WebSession) error {
 	return s.inTx(ctx, "refresh web session", func(tx *sqlx.Tx) error {
 		return execOne(ctx, tx, `
 UPDATE web_sessions
 SET secrets = $1,
 	refresh_at = $2,
+	retry_at = $3,
 	refreshing_until = 0
-WHERE token_id = $3`, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli(), session.ID)
+WHERE token_id = $4
+	AND refreshing_until = $5`, encodeSecrets(session.Secrets), session.RefreshAt.UnixMilli(), session.RetryAt.UnixMilli(),
+			session.ID, session.RefreshingUntil.UnixMilli())
+	})
+}
+
+// EndWebSession deletes a session that could not be refreshed. ErrNotFound when the claim is
+// not valid any more.
+func (s *Store) EndWebSession(ctx context.Context, session domain.WebSession) error {
+	return s.inTx(ctx, "end web session", func(tx *sqlx.Tx) error {
+		return execOne(ctx, tx, `
+DELETE FROM tokens
+WHERE id IN (
+	SELECT token_id
+	FROM web_sessions
+	WHERE token_id = $1
+		AND refreshing_until = $2
+)`, session.ID, session.RefreshingUntil.UnixMilli())
 	})
 }

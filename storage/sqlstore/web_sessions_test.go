@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -38,13 +39,16 @@ func TestWebSessions(t *testing.T) {
 		}
 
 		var claims atomic.Int32
+		claim := read
 		var group sync.WaitGroup
 		for range 8 {
 			group.Go(func() {
-				if claimed, err := store.ClaimRefresh(ctx, read, time.Minute); err != nil {
+				mine := read
+				if claimed, err := store.ClaimRefresh(ctx, &mine, time.Minute); err != nil {
 					t.Error(err)
 				} else if claimed {
 					claims.Add(1)
+					claim = mine
 				}
 			})
 		}
@@ -52,19 +56,42 @@ func TestWebSessions(t *testing.T) {
 		if claims.Load() != 1 {
 			t.Errorf("%d claims", claims.Load())
 		}
-		next := read
+		for name, late := range map[string]func(context.Context, domain.WebSession) error{"refresh": store.RefreshWebSession, "end": store.EndWebSession} {
+			if err := late(ctx, read); !errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("%s with the claim of another process: %v", name, err)
+			}
+		}
+		if read, err := store.WebSession(ctx, session.ID, session.Hash); err != nil || !read.RefreshingUntil.Equal(claim.RefreshingUntil) {
+			t.Errorf("claimed: %+v, %v", read, err)
+		}
+		next := claim
 		next.Secrets, next.RefreshAt = []byte("newer"), time.UnixMilli(9000).UTC()
 		w.must(store.RefreshWebSession(ctx, next))
-		if claimed, err := store.ClaimRefresh(ctx, read, time.Minute); claimed || err != nil {
-			t.Errorf("claimed as it was before: %v, %v", claimed, err)
+		for _, test := range []struct {
+			what    string
+			session domain.WebSession
+			lease   time.Duration
+			want    bool
+		}{
+			{"as it was before", read, time.Minute, false},
+			{"as it is", next, -time.Second, true},
+			{"after the claim has expired", next, time.Minute, true},
+		} {
+			next = test.session
+			if claimed, err := store.ClaimRefresh(ctx, &next, test.lease); claimed != test.want || err != nil {
+				t.Errorf("claimed %s: %v, %v", test.what, claimed, err)
+			}
 		}
-		if claimed, err := store.ClaimRefresh(ctx, next, -time.Second); !claimed || err != nil {
-			t.Errorf("not claimed: %v, %v", claimed, err)
+		next.RetryAt = time.Now().Add(time.Minute)
+		w.must(store.RefreshWebSession(ctx, next))
+		if claimed, err := store.ClaimRefresh(ctx, &next, time.Minute); claimed || err != nil {
+			t.Errorf("claimed before the time to retry: %v, %v", claimed, err)
 		}
-		if claimed, err := store.ClaimRefresh(ctx, next, time.Minute); !claimed || err != nil {
-			t.Errorf("not claimed after the claim has expired: %v, %v", claimed, err)
-		}
+		read, err = store.WebSession(ctx, session.ID, session.Hash)
+		w.must(err)
+		w.must(store.EndWebSession(ctx, read))
 
+		w.must(store.CreateWebSession(ctx, session))
 		w.must(store.DeleteToken(ctx, user("alice"), session.ID))
 		for name, found := range map[string]func() error{
 			"revoked":      func() error { _, err := store.WebSession(ctx, session.ID, session.Hash); return err },
@@ -74,6 +101,30 @@ func TestWebSessions(t *testing.T) {
 		} {
 			if err := found(); !errors.Is(err, domain.ErrNotFound) {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestWebSessionsOfAUser signs a user in more often than there are sessions.
+func TestWebSessionsOfAUser(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		ctx, w := t.Context(), world{store, t}
+		var all []domain.WebSession
+		for i := range 23 {
+			session := newWebSession("alice", time.Now().Add(time.Hour))
+			session.CreatedAt = time.UnixMilli(int64(1000 + i)).UTC()
+			session.Hash = []byte(session.ID)
+			w.must(store.CreateWebSession(ctx, session))
+			all = append(all, session)
+		}
+		other := newWebSession("bob", time.Now().Add(time.Hour))
+		other.Hash = []byte(other.ID)
+		w.must(store.CreateWebSession(ctx, other))
+		for i, session := range all {
+			if _, err := store.WebSession(ctx, session.ID, session.Hash); errors.Is(err, domain.ErrNotFound) != (i < 3) {
+				t.Errorf("session %d: %v", i, err)
 			}
 		}
 	})

@@ -92,13 +92,13 @@ test('no link signs anybody out', async () => {
 });
 
 describe('the session of a cookie', () => {
-  const withProvider = async (answers: Record<string, unknown>, hash = '#/carol/shop') => {
-    const requests: { path: string; headers: Headers }[] = [];
+  const withProvider = async (answers: Record<string, unknown>, hash = '#/carol/shop', otherwise = 401) => {
+    const requests: { path: string; headers: Headers; signal?: AbortSignal | null }[] = [];
     vi.stubGlobal('document', { baseURI: 'http://localhost/', querySelector: () => ({ content: '{"signsIn":true}' }) });
     vi.stubGlobal('fetch', async (address: URL, init: RequestInit) => {
       const { pathname } = new URL(address);
-      requests.push({ path: pathname, headers: new Headers(init.headers) });
-      const status = pathname in answers ? 200 : 401;
+      requests.push({ path: pathname, headers: new Headers(init.headers), signal: init.signal });
+      const status = pathname in answers ? 200 : otherwise;
       return new Response(JSON.stringify(answers[pathname] ?? {}), { status });
     });
     const p = await page(hash);
@@ -110,9 +110,9 @@ describe('the session of a cookie', () => {
     expect([p.user.value, sessionStorage.getItem('parley.token')]).toEqual(['carol', null]);
     const { send } = await import('./api');
     await send('http://localhost/api/v1/x').catch(() => undefined);
-    expect(requests.map((r) => [r.path, r.headers.get('X-Requested-With'), r.headers.get('Authorization')])).toEqual([
-      ['/auth/session', 'parley', null],
-      ['/api/v1/x', 'parley', null],
+    expect(requests.map((r) => [r.path, r.headers.get('X-Requested-With'), r.headers.get('X-Parley-User'), r.headers.get('Authorization')])).toEqual([
+      ['/auth/session', 'parley', '', null],
+      ['/api/v1/x', 'parley', 'carol', null],
     ]);
     expect([p.user.value, p.notice.value]).toEqual(['', 'Your session has ended. Sign in again.']);
   });
@@ -122,6 +122,16 @@ describe('the session of a cookie', () => {
     Object.assign(location, { assign });
     await p.endSession();
     expect([p.user.value, requests.at(-1)!.path, assign.mock.calls]).toEqual(['', '/auth/logout', [['https://id.example/logout']]]);
+  });
+  test('is waited for with a limit, and a failure is shown', async () => {
+    const { p, requests } = await withProvider({}, '', 503);
+    expect([p.user.value, p.notice.value !== '', requests[0]!.signal instanceof AbortSignal]).toEqual(['', true, true]);
+  });
+  test('does not begin with a link', async () => {
+    const { p } = await withProvider({}, '#token=cookie:mallory');
+    expect([p.user.value, p.token.value]).toEqual(['', '']);
+    p.open('#token=cookie:mallory');
+    expect([p.user.value, p.token.value, p.notice.value !== '']).toEqual(['', '', true]);
   });
   test('stays when the server cannot end it', async () => {
     const { p } = await withProvider({ '/auth/session': { username: 'carol' } });

@@ -18,7 +18,10 @@ export const token = signal(sessionStorage.getItem(tokenKey) ?? '');
 
 /** credentials are the headers that show a server who uses the page. */
 export const credentials = (used: string): Record<string, string> =>
-  used.startsWith(cookieMark) ? { 'X-Requested-With': 'parley' } : { Authorization: `Bearer ${used}` };
+  !used.startsWith(cookieMark)
+    ? { Authorization: `Bearer ${used}` }
+    // Another tab may have signed in another user: the server then refuses.
+    : { 'X-Requested-With': 'parley', 'X-Parley-User': encodeURIComponent(used.slice(cookieMark.length)) };
 
 /** notice says why one has to sign in again; '' when there is no reason. */
 export const notice = signal('');
@@ -66,7 +69,7 @@ export function accept(): void {
 export function signIn(text: string): void {
   // People copy whole headers.
   const value = text.trim().replace(/^Bearer\s+/i, '');
-  if (!/^[\x21-\x7e]+$/.test(value)) {
+  if (!/^[\x21-\x7e]+$/.test(value) || value.startsWith(cookieMark)) {
     notice.value = 'That is not a token. Paste the line that “parley token” prints.';
     return;
   }
@@ -91,17 +94,22 @@ export function refused(used: string): void {
   signOut(used.startsWith(cookieMark) ? 'Your session has ended. Sign in again.' : 'The server does not accept this token: it is wrong, or has expired. Sign in again.');
 }
 
-const auth = (method: string, path: string) =>
-  fetch(new URL(`auth/${path}`, document.baseURI), { method, headers: credentials(cookieMark) });
+const auth = (method: string, path: string, used: string, signal?: AbortSignal) =>
+  fetch(new URL(`auth/${path}`, document.baseURI), { method, headers: credentials(used), signal });
+
+/** How long the page waits for the server before it shows the sign-in, in milliseconds. */
+const restoreTimeout = 5000;
 
 /** restore signs in by the cookie of a session, if there is one. */
 export async function restore(): Promise<void> {
   if (token.value || !settings.signsIn) return;
   try {
-    const { username } = await (await auth('GET', 'session')).json();
+    const response = await auth('GET', 'session', cookieMark, AbortSignal.timeout(restoreTimeout));
+    if (!response.ok) throw new Error(response.statusText);
+    const { username } = await response.json();
     if (username) token.value = cookieMark + username;
   } catch {
-    // Signing in shows what is wrong.
+    notice.value = 'The server cannot tell whether you are signed in. Load the page again.';
   }
 }
 
@@ -111,7 +119,7 @@ export async function endSession(): Promise<void> {
   signOut();
   if (!used.startsWith(cookieMark)) return;
   try {
-    const response = await auth('POST', 'logout');
+    const response = await auth('POST', 'logout', used);
     if (!response.ok) throw new Error(response.statusText);
     const { location: next } = await response.json();
     if (next) location.assign(next);

@@ -97,6 +97,13 @@ func (s signInSettings) config(cfg auth.Config) auth.Config {
 	return cfg
 }
 
+func (s signInSettings) check(c *command.Checker, tokens AuthSettings) {
+	// The implicit flow of --auth-url needs no issuer.
+	if s.AuthClientID != "" && s.AuthURL == "" && (tokens.AuthIssuer == "" || tokens.AuthSecret != "") {
+		c.Refuse("auth-client-id", "is for sign-in with an identity provider: set --auth-issuer, and not --auth-secret")
+	}
+}
+
 type a2aSettings struct {
 	CardKeys      []string `placeholder:"FILE" help:"Files with private keys (PEM, P-256 or Ed25519) that sign agent cards, separated by commas. The first signs; all are published. By default, Parley creates a key in the database."`
 	PushHosts     []string `type:"list" placeholder:"LIST" help:"The only hosts for push notifications, separated by commas; *.example.com for all subdomains. By default, all public hosts."`
@@ -153,6 +160,7 @@ func (s *Command) check(c *command.Checker) {
 	s.networkSettings.check(c)
 	s.DataSettings.Check(c)
 	s.AuthSettings.Check(c)
+	s.signInSettings.check(c, s.AuthSettings)
 	s.ModelSettings.Check(c)
 	c.URL("auth-url", s.AuthURL)
 	if s.Objects != "" {

@@ -46,3 +46,29 @@ func TestLocal(t *testing.T) {
 		t.Errorf("got %+v", server)
 	}
 }
+
+func TestSignInSettings(t *testing.T) {
+	t.Parallel()
+	issuer := AuthSettings{AuthIssuer: "https://id.example"}
+	secret := AuthSettings{AuthIssuer: "https://id.example", AuthSecret: "a secret"}
+	parser, err := kong.New(new(Command), new(command.Flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		signIn  signInSettings
+		tokens  AuthSettings
+		refused bool
+	}{
+		"none":            {},
+		"sign-in":         {signIn: signInSettings{AuthClientID: "parley"}, tokens: issuer},
+		"implicit flow":   {signIn: signInSettings{AuthClientID: "parley", AuthURL: "https://id.example/auth"}},
+		"no issuer":       {signIn: signInSettings{AuthClientID: "parley"}, refused: true},
+		"a shared secret": {signIn: signInSettings{AuthClientID: "parley"}, tokens: secret, refused: true},
+	} {
+		c := command.Env{Model: parser.Model}.NewChecker()
+		if test.signIn.check(c, test.tokens); (c.Err() != nil) != test.refused {
+			t.Errorf("%s: %v", name, c.Err())
+		}
+	}
+}

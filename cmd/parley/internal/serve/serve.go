@@ -79,6 +79,9 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 	}
 	tuneMemory()
 	log := newLogger(env.Stderr, s.LogFormat, s.LogLevel)
+	if s.AuthClientID == "" && os.Getenv("OIDC_CLIENT_SECRET") != "" {
+		log.Warn("OIDC_CLIENT_SECRET has no effect without --auth-client-id")
+	}
 	for _, name := range options.UnknownVariables {
 		log.Warn("unknown environment variable", "name", name)
 	}

@@ -6,6 +6,7 @@ package dextest
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -155,7 +156,7 @@ func (p *Provider) SignIn(browser *http.Client, address, user string) string {
 		if response.StatusCode != http.StatusOK || action == nil {
 			return fmt.Sprintf("%d: %s", response.StatusCode, text)
 		}
-		to, err := response.Request.URL.Parse(string(regexp.MustCompile(`&amp;`).ReplaceAll(action[1], []byte("&"))))
+		to, err := response.Request.URL.Parse(html.UnescapeString(string(action[1])))
 		if err != nil {
 			p.t.Fatal(err)
 		}
