@@ -18,7 +18,8 @@ import (
 
 const (
 	// maxSending is how many configs a host sends at a time, of which ownerSending are of
-	// one owner and receiverSending to one receiver: slow receivers keep no others waiting.
+	// one owner and receiverSending to one receiver: slow receivers keep no others waiting. The
+	// only config of an owner does not wait for those of others to its receiver.
 	maxSending, ownerSending, receiverSending = 64, 8, 16
 	// candidates limits the configs that are read to find those that may be sent. Fewer than
 	// these may not: see sqlstore.Store.ClaimPushes.
@@ -249,7 +250,8 @@ func (s *Sender) admit(due []domain.DuePush, more bool) (admitted []domain.DuePu
 			continue
 		}
 		seen[key] = true
-		if len(s.sending) >= maxSending || s.owners[push.Owner] >= ownerSending || s.receivers[push.Receiver] >= receiverSending {
+		owned := s.owners[push.Owner]
+		if len(s.sending) >= maxSending || owned >= ownerSending || owned > 0 && s.receivers[push.Receiver] >= receiverSending {
 			if len(s.waiting) < maxWaiting {
 				s.waiting = append(s.waiting, push)
 			} else {

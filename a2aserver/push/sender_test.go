@@ -27,3 +27,20 @@ func TestWaitsOnce(t *testing.T) {
 		}
 	}
 }
+
+// Slow configs of others to a receiver, such as a gateway for many, do not keep a user's waiting.
+func TestReceiverOfMany(t *testing.T) {
+	t.Parallel()
+	s := New(Config{})
+	var due []domain.DuePush
+	for i := range receiverSending {
+		due = append(due, domain.DuePush{RunID: "run", ID: string(rune('a' + i)), Owner: string(rune('A' + i/ownerSending)), Receiver: "gateway"})
+	}
+	if admitted := s.admit(due, false); len(admitted) != receiverSending {
+		t.Fatalf("%d admitted", len(admitted))
+	}
+	bobs := []domain.DuePush{{RunID: "bobs", ID: "1", Owner: "bob", Receiver: "gateway"}, {RunID: "bobs", ID: "2", Owner: "bob", Receiver: "gateway"}}
+	if admitted := s.admit(bobs, false); len(admitted) != 1 {
+		t.Errorf("%d of bob's admitted", len(admitted))
+	}
+}
