@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/locale"
 	"parley/llm"
-	"parley/llm/reader/catalog"
 )
 
 // Limits of a description. It should be short, and show no more of people's data than
@@ -286,12 +284,9 @@ func shortValue(text string) string {
 	return text
 }
 
-func countOf(n int, what string) string { return counted(locale.Numbers{}, n, what) }
-
-// counted counts things in words.
-func counted(numbers locale.Numbers, n int, what string) string {
+func countOf(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return numbers.Int(int64(n)) + " " + catalog.Plural(what)
+	return fmt.Sprintf("%d %ss", n, what)
 }

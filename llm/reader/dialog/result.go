@@ -11,7 +11,6 @@ import (
 
 	"parley/internal/jsonscan"
 	"parley/internal/locale"
-	"parley/internal/unitname"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 )
@@ -28,8 +27,8 @@ type answerColumn struct {
 	// layout formats its dates; "" if there are none.
 	layout string
 	format locale.Numbers
-	// added says that rows were selected by it, and it was not asked for.
-	added bool
+	// internal says that rows were selected by it, and the result does not show it.
+	internal bool
 }
 
 // answerResult is a result of a step.
@@ -49,9 +48,13 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	rows := rowMembers(s.Rows)
 	r.rows = len(rows)
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
+	if r.rows > 0 {
+		if measure := measureName(rows[0]); measure != "" {
+			names = append(names, measure)
+		}
+	}
 	for _, name := range names {
-		c := answerColumn{format: numbers, unit: s.Rows.Units[name], added: name == s.Rows.Measure}
-		c.name = columnName(unitname.Without(name, c.unit))
+		c := answerColumn{format: numbers, name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -60,16 +63,10 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		if areYears(name, c.numbers) {
 			c.format = numbers.WithoutGroups()
 		}
-		if c.numbers != nil && (strings.EqualFold(name, "count") || strings.EqualFold(name, "percent")) {
-			c.name = figureName(s.Reasoning, c.name)
+		if c.numbers != nil && strings.EqualFold(name, "count") {
+			c.name = countName(s.Reasoning, c.name)
 		}
 		r.columns = append(r.columns, c)
-	}
-	cents := slices.ContainsFunc(r.columns, func(c answerColumn) bool { return c.isMoney() && c.decimals > 0 })
-	for i := range r.columns {
-		if cents && r.columns[i].isMoney() {
-			r.columns[i].decimals = 2
-		}
 	}
 	return r
 }
@@ -86,37 +83,35 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 	return all
 }
 
-var (
-	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of [^,.]+?)(?: per |, |\.)`)
-	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
-)
-
-// figureName says what a count counts, or of what a percentage is one, from the reading of the
-// question.
-func figureName(reasoning, name string) string {
-	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
-		return escapeCell(found[1])
+// measureName returns the first internal column of a row that is a measure.
+func measureName(row map[string]json.RawMessage) string {
+	var names []string
+	for key := range row {
+		if strings.HasPrefix(key, "__") && key != "__metadata" && key != "__score" {
+			names = append(names, key)
+		}
 	}
-	if found := shareOfAll.FindStringSubmatch(reasoning); found != nil {
-		return "share of the " + escapeCell(found[1])
+	if len(names) == 0 {
+		return ""
 	}
-	return name
+	return slices.Min(names)
 }
 
-// moneyWords are last words in names of amounts of money.
-var moneyWords = catalog.WordSet("amount price cost costs revenue sales turnover profit income salary fee fees")
+var counted = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
 
-// isMoney reports whether the numbers of a column are amounts of money.
-func (c answerColumn) isMoney() bool {
-	words := strings.Fields(strings.ToLower(c.name))
-	return c.numbers != nil && (unitname.IsCurrency(c.unit) || c.unit == "" && len(words) > 0 && moneyWords[words[len(words)-1]])
+// countName says what a count counts, from the reading of the question.
+func countName(reasoning, name string) string {
+	if found := counted.FindStringSubmatch(reasoning); found != nil {
+		return escapeCell(found[1])
+	}
+	return name
 }
 
 var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][0-9]{15,}"$`)
 
 // readNumbers returns the values of a measure; nil for other columns.
 func readNumbers(name string, values []json.RawMessage) []float64 {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
 	if !catalog.IsQuantity(words) {
 		return nil
 	}
@@ -144,7 +139,7 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 
 // areYears reports whether the numbers of a column with such a name can be years, or averages of them.
 func areYears(name string, numbers []float64) bool {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
 	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < catalog.FirstYear || n > catalog.LastYear })
 }
 
@@ -159,7 +154,7 @@ func leastDecimals(c answerColumn) int {
 		}
 		most = max(most, len(decimals))
 	}
-	if most == 1 && !c.isMoney() {
+	if most == 1 && (c.unit == "" || !strings.Contains(currencies, c.unit)) {
 		return 0
 	}
 	return 2 * min(most, 1)

@@ -48,8 +48,6 @@ export const draft = signal({ user: '', text: '' });
 let unheard = '';
 /** Who asked the questions that are open. */
 let asker = '';
-/** The conversation that could not be read since the server was away. */
-let unread = '';
 /** Ended when the conversation that is being opened is left. */
 let opening = new AbortController();
 
@@ -218,7 +216,6 @@ function closeConversation(): void {
 
 async function openConversation(id: string, namespace: string): Promise<void> {
   turns.value = undefined;
-  unread = '';
   opening = new AbortController();
   const { signal } = opening;
   try {
@@ -231,7 +228,6 @@ async function openConversation(id: string, namespace: string): Promise<void> {
     report('conversation', list.length ? '' : 'There is no such conversation any more. Ask a new question.');
   } catch (error) {
     if (signal.aborted) return;
-    if (lost.value) return void (unread = id);
     turns.value = [];
     report('conversation', api.say(error));
   }
@@ -288,7 +284,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readRights(), readNamespaces(), readModels(), readDatasets(), readConversations(), unread && unread === open && openConversation(unread, here.peek())]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readRights(), readNamespaces(), readModels(), readDatasets(), readConversations()]));
     away = lost.value;
   });
   effect(() => {

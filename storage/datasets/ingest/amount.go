@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/unitname"
+	"parley/internal/domain"
 )
 
 // units are what may stand before or after a number.
-var units = unitname.Names
+var units = domain.NumberUnits
 
 // formExact is set in the form of an amount that loses digits as a double.
 const formExact form = 1 << 7
