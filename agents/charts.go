@@ -6,6 +6,7 @@ import (
 	"parley/agents/chart"
 	"parley/internal/domain"
 	"parley/internal/locale"
+	"parley/llm"
 )
 
 // Charts makes charts of the rows of queries that callers write.
@@ -25,14 +26,15 @@ func (c *Charts) Chart(ctx context.Context, caller domain.Caller, in domain.Name
 		w.task.Datasets = describe(all)
 	}
 	units := w.units(ctx, result.SQL, result.Columns)
-	return chartOf(ctx, question, result, units), units
+	return chartOf(ctx, question, result, llm.Rows{Units: units}), units
 }
 
-// chartOf returns the chart of a result; nil if none helps.
-func chartOf(ctx context.Context, question string, result domain.QueryResult, units map[string]string) map[string]any {
+// chartOf returns the chart of a result with the units and the measure of its rows; nil if none
+// helps.
+func chartOf(ctx context.Context, question string, result domain.QueryResult, rows llm.Rows) map[string]any {
 	columns := make([]chart.Column, len(result.Columns))
 	for i, c := range result.Columns {
-		columns[i] = chart.Column{Name: c.Name, Type: c.Type, Unit: units[c.Name]}
+		columns[i] = chart.Column{Name: c.Name, Type: c.Type, Unit: rows.Units[c.Name]}
 	}
-	return chart.Spec(chart.Result{Question: question, Locale: locale.From(ctx), Columns: columns, Rows: result.Rows, Truncated: result.Truncated})
+	return chart.Spec(chart.Result{Question: question, Measure: rows.Measure, Locale: locale.From(ctx), Columns: columns, Rows: result.Rows, Truncated: result.Truncated})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -92,7 +91,7 @@ func (w *Run) waits() bool {
 func (w *Run) askReading(ctx context.Context, step int, instruction string, readings []llm.Reading) error {
 	data := inputData{Input: domain.Input{Name: readingInput, Question: "Which do you mean?"}, Step: step}
 	for i, reading := range readings {
-		data.Options = append(data.Options, domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery)})
+		data.Options = append(data.Options, newOption(i, reading))
 	}
 	if instruction != w.question.Text {
 		data.Question = fmt.Sprintf("“%s”: which do you mean?", label(instruction))
@@ -131,7 +130,7 @@ func (w *Run) chosen(ctx context.Context, step int, instruction string) (*Found,
 	switch {
 	case ok:
 		return &Found{
-			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: readAsChosen(option)},
+			Step:       llm.Step{Instruction: instruction, Query: clean(option.Query, maxQuery), Reasoning: readAsChosen(option), Rows: llm.Rows{Measure: option.Measure}},
 			Confidence: 1,
 		}, nil
 	case last == nil:

@@ -41,6 +41,7 @@ type resultStep struct {
 	Columns     []string          `json:"columns,omitempty"`
 	Chart       any               `json:"chart,omitempty"`
 	Units       map[string]string `json:"units,omitempty"`
+	Measure     string            `json:"measure,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
 
 	Confidence   float64              `json:"confidence,omitempty"`
@@ -74,7 +75,7 @@ func (r *result) add(step llm.Step, rows *a2a.Artifact) {
 func reportedStep(step llm.Step, rows *a2a.Artifact) domain.Step {
 	reported := domain.Step{
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
-		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Verified: isVerified(rows),
+		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Measure: step.Rows.Measure, Verified: isVerified(rows),
 	}
 	reported.Confidence, reported.Alternatives = readCertainty(rows.Metadata)
 	reported.Certainty = certainty(reported.Confidence)

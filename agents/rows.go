@@ -82,7 +82,13 @@ func readRows(artifact *a2a.Artifact) llm.Rows {
 	if units, ok := artifact.Metadata["units"]; ok {
 		_ = decode(units, &rows.Units) // without them the numbers are right too
 	}
+	rows.Measure = readMeasure(artifact)
 	return rows
+}
+
+func readMeasure(artifact *a2a.Artifact) string {
+	measure, _ := artifact.Metadata["measure"].(string)
+	return measure
 }
 
 // rowsOf converts a query result for jobs.

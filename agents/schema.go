@@ -12,11 +12,10 @@ import (
 	"parley/llm"
 )
 
-// Limits of the text about the data when there is no answer.
+// Limits of the sentence about the data when there is no answer.
 const (
-	maxDatasetsText = 2 << 10
-	maxColumnNames  = 8
-	maxColumnName   = 60
+	maxNamedDatasets = 5
+	maxDatasetName   = 60
 )
 
 // describe converts datasets, with their descriptions, for jobs.
@@ -78,27 +77,21 @@ func fieldText(schema map[string]string, column string) string {
 	return ""
 }
 
-// DatasetsText describes in a sentence what data there is; "" for none.
+// DatasetsText names the datasets in a sentence; "" for none.
 func DatasetsText(datasets []llm.Dataset) string {
-	if len(datasets) == 0 {
+	var names []string
+	for _, d := range datasets[:min(len(datasets), maxNamedDatasets)] {
+		names = append(names, oneLine(d.Name, maxDatasetName))
+	}
+	if more := len(datasets) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	switch len(names) {
+	case 0:
 		return ""
+	case 1:
+		return llm.Plain("The data is in the dataset " + names[0] + ".")
 	}
-	descriptions := make([]string, len(datasets))
-	for i, d := range datasets {
-		if len(d.Columns) == 0 {
-			descriptions[i] = d.Name + " (no rows yet)"
-			continue
-		}
-		names := make([]string, 0, maxColumnNames+1)
-		for j, column := range d.Columns {
-			if j == maxColumnNames {
-				names = append(names, "…")
-				break
-			}
-			names = append(names, oneLine(column.Name, maxColumnName))
-		}
-		descriptions[i] = d.Name + " (" + strings.Join(names, ", ") + ")"
-	}
-	// Column names are untrusted: they may contain Markdown.
-	return sentence(clean(llm.Plain("The data holds: "+strings.Join(descriptions, "; ")), maxDatasetsText))
+	// Names are untrusted: they may contain Markdown.
+	return llm.Plain("The data is in the datasets " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + ".")
 }

@@ -104,6 +104,7 @@ func (w *Run) write(ctx context.Context, step int, job llm.QueryTask) (Found, er
 		Confidence: share(query.Confidence),
 		Search:     searchOf(query.Search),
 	}
+	found.Rows.Measure = query.Measure
 	others := query.Others
 	switch least := w.question.MinConfidence; {
 	case err != nil:
@@ -136,7 +137,7 @@ const maxAlternatives = 2
 func (f *Found) offer(others []llm.Reading) {
 	var labels []string
 	for i, other := range others[:min(len(others), maxAlternatives)] {
-		option := domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(other.Words), Query: clean(other.SQL, maxQuery)}
+		option := newOption(i, other)
 		f.Alternatives, labels = append(f.Alternatives, option), append(labels, option.Label)
 	}
 	text := f.Reasoning
@@ -147,6 +148,11 @@ func (f *Found) offer(others []llm.Reading) {
 		text = sentence(text) + " It could also mean: " + sentence(strings.Join(labels, "; or: "))
 	}
 	f.Reasoning = clean(text, maxReasoning)
+}
+
+// newOption returns a reading to choose, counted from 0.
+func newOption(i int, reading llm.Reading) domain.InputOption {
+	return domain.InputOption{ID: strconv.Itoa(i + 1), Label: label(reading.Words), Query: clean(reading.SQL, maxQuery), Measure: reading.Measure}
 }
 
 // The degrees of certainty.
@@ -166,8 +172,12 @@ func certainty(confidence float64) string {
 	return likely
 }
 
-// addCertainty adds the certainty of a step to the metadata of its artifact.
+// addCertainty adds the certainty of a step, and the measure of its rows, to the metadata of its
+// artifact.
 func (f Found) addCertainty(metadata map[string]any) {
+	if f.Rows.Measure != "" {
+		metadata["measure"] = f.Rows.Measure
+	}
 	if f.Confidence > 0 {
 		metadata["confidence"], metadata["certainty"] = f.Confidence, certainty(f.Confidence)
 	}
@@ -180,7 +190,11 @@ func (f Found) addCertainty(metadata map[string]any) {
 func alternativesData(options []domain.InputOption) []any {
 	var all []any
 	for _, option := range options {
-		all = append(all, map[string]any{"id": option.ID, "label": option.Label, "query": option.Query})
+		one := map[string]any{"id": option.ID, "label": option.Label, "query": option.Query}
+		if option.Measure != "" {
+			one["measure"] = option.Measure
+		}
+		all = append(all, one)
 	}
 	return all
 }
@@ -234,11 +248,14 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 		found.Query = clean(result.SQL, maxQuery)
 	}
 	found.note(result.Notes)
-	found.Rows = rowsOf(result)
+	measure := found.Rows.Measure
+	if found.Rows = rowsOf(result); slices.Contains(found.Rows.Columns, measure) {
+		found.Rows.Measure = measure
+	}
 	switch {
 	case found.Search == nil:
 		found.Rows.Units = w.units(ctx, found.Query, result.Columns)
-		found.Chart = chartOf(ctx, found.Instruction, result, found.Rows.Units)
+		found.Chart = chartOf(ctx, found.Instruction, result, found.Rows)
 	case len(found.Rows.Rows) == 0:
 		found.Failure, found.Rows = noPassages, llm.Rows{} // as when it is taken over
 		found.Reasoning = found.Failure
@@ -313,6 +330,7 @@ func (f Found) RowsMetadata() map[string]any {
 func (w *Run) RunStepAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
 	found.Confidence, found.Alternatives = readCertainty(artifact.Metadata)
+	found.Rows.Measure = readMeasure(artifact)
 	if found.Failure != "" {
 		return found, nil
 	}

@@ -39,7 +39,7 @@ func oneLine(text string, limit int) string {
 
 // sentence ends a text with a full stop if it has none.
 func sentence(text string) string {
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "…") {
+	if end := strings.TrimSuffix(text, "”"); end == "" || strings.ContainsAny(end[len(end)-1:], ".!?") || strings.HasSuffix(end, "…") {
 		return text
 	}
 	return text + "."

@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/lru"
+	"parley/internal/unitname"
 	"parley/llm"
 )
 
@@ -26,19 +27,18 @@ const (
 )
 
 // units returns the units of the numbers of a result, by column: that of the column of a
-// dataset with the same name, or of which it is a sum, an average, a minimum or a maximum.
-// Without profiles there are none.
+// dataset with the same name, or of which it is a sum, an average, a minimum or a maximum; or else the
+// one in its own name.
 func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) map[string]string {
 	numeric := func(c domain.Column) bool { return domain.KindOf(c.Type) == domain.KindNumber }
-	if w.config.Profiles == nil || !slices.ContainsFunc(columns, numeric) {
+	if !slices.ContainsFunc(columns, numeric) {
 		return nil
 	}
-	known := map[string]string{} // by column in lower case, "" where datasets differ
+	known := map[string]string{} // by the letters of a column, "" where datasets differ
 	for _, dataset := range w.named(sql) {
 		of := w.unitsOf(ctx, dataset)
 		for _, c := range dataset.Columns {
-			name := strings.ToLower(c.Name)
-			unit := of[name]
+			name, unit := letters(c.Name), of[strings.ToLower(c.Name)]
 			if unit == "" && c.Type == "TIME" && hasName(strings.ToLower(sql), "epoch") {
 				unit = "s" // a number of it is that of seconds
 			}
@@ -52,8 +52,16 @@ func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) ma
 	for _, c := range columns {
 		sources := sourceColumns(c.Name)
 		at := slices.IndexFunc(sources, func(source string) bool { _, ok := known[source]; return ok })
-		if at >= 0 && numeric(c) && known[sources[at]] != "" {
-			units[c.Name] = known[sources[at]]
+		unit := ""
+		switch {
+		case !numeric(c):
+		case at >= 0:
+			unit = known[sources[at]]
+		default:
+			unit = unitname.Of("total "+c.Name, "")
+		}
+		if unit != "" {
+			units[c.Name] = unit
 		}
 	}
 	return units
@@ -93,18 +101,23 @@ func (w *Run) unitsOf(ctx context.Context, dataset llm.Dataset) map[string]strin
 	if at := slices.IndexFunc(w.attached, func(d domain.DatasetData) bool { return d.Name == dataset.Name }); at >= 0 {
 		return byLowerName(w.attached[at].Units)
 	}
-	if w.config.Profiles == nil {
-		return nil
-	}
 	if units, ok := w.config.units.Get(dataset.Version); ok {
+		return units
+	}
+	units := map[string]string{}
+	for _, c := range dataset.Columns {
+		if unit := unitname.Of(c.Name, c.Description); unit != "" {
+			units[strings.ToLower(c.Name)] = unit
+		}
+	}
+	if w.config.Profiles == nil {
 		return units
 	}
 	ref := domain.DatasetRef{Owner: w.question.Namespace.Owner, Namespace: w.question.Namespace.Name, Name: dataset.Name}
 	profile, err := w.config.Profiles.Profile(ctx, w.question.Caller, ref)
 	if err != nil {
-		return nil // without a unit the numbers are right too
+		return units // without the others the numbers are right too
 	}
-	units := map[string]string{}
 	for _, c := range profile.Columns {
 		if c.Unit != "" {
 			units[strings.ToLower(c.Name)] = c.Unit
@@ -131,23 +144,34 @@ func byLowerName(units map[string]string) map[string]string {
 // ofColumn are words of names for what has the unit of the column that it is computed of.
 var ofColumn = []string{"sum", "total", "avg", "average", "mean", "median", "min", "max", "minimum", "maximum", "lowest", "highest"}
 
-// sourceColumns returns the columns of datasets that a column of a result may have its unit
-// from, in lower case.
+// letters returns the letters and digits of a name in lower case: the reader names the total of
+// "costs (€)" total_costs.
+func letters(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+}
+
+// sourceColumns returns the letters of the columns of datasets that a column of a result may have its
+// unit from.
 func sourceColumns(name string) []string {
-	name = strings.ToLower(strings.Trim(name, "_"))
+	name = strings.ToLower(name)
 	if function, argument, ok := strings.Cut(name, "("); ok {
 		if !slices.Contains(ofColumn, function) || !strings.HasSuffix(argument, ")") {
 			return nil
 		}
-		return []string{strings.Trim(strings.TrimSuffix(argument, ")"), `"`)}
+		return []string{letters(argument)}
 	}
-	sources := []string{name}
+	sources := []string{letters(name)}
 	for _, word := range ofColumn {
 		if rest, ok := strings.CutPrefix(name, word+"_"); ok {
-			sources = append(sources, rest)
+			sources = append(sources, letters(rest))
 		}
 		if rest, ok := strings.CutSuffix(name, "_"+word); ok {
-			sources = append(sources, rest)
+			sources = append(sources, letters(rest))
 		}
 	}
 	return sources

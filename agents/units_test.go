@@ -21,7 +21,7 @@ func TestUnits(t *testing.T) {
 		s.Data[0].Columns = append(s.Data[0].Columns, domain.Column{Name: name, Type: "DOUBLE"})
 	}
 	units := map[string]string{
-		"total": "€", "TOTAL": "€", "total_total": "€", "avg(total)": "€", `max("total")`: "€", "total_max": "€", "__average_total": "€", "average_weight gross": "kg", "sum": "m",
+		"total": "€", "TOTAL": "€", "total_total": "€", "avg(total)": "€", `max("total")`: "€", "total_max": "€", "average_total": "€", "average_weight gross": "kg", "sum": "m",
 		"count(total)": "", "total_share": "", "n": "", "stddev(total)": "", "": "", "sum(total": "",
 	}
 	var result domain.QueryResult

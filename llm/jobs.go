@@ -128,6 +128,8 @@ type Rows struct {
 	Total     int64
 	// Units has the units of numbers, by column, where they are known.
 	Units map[string]string
+	// Measure is as in [Query].
+	Measure string
 }
 
 // Plan has the steps of an answer.
@@ -164,6 +166,9 @@ type Step struct {
 type Query struct {
 	SQL    string
 	Search *Search
+	// Measure is the last column of the rows, if it was not asked for and shows by what the first
+	// rows were selected; "" otherwise.
+	Measure string
 	// Reasoning says how the question was understood.
 	Reasoning string
 	// Confidence is the probability that the query is right; 0 if it is not known.
@@ -180,7 +185,8 @@ type Query struct {
 
 // Reading is one way to read a question.
 type Reading struct {
-	SQL string
+	// SQL and Measure are as in [Query].
+	SQL, Measure string
 	// Words describe it for the user, unlike the others.
 	Words string
 }

@@ -36,6 +36,7 @@ type stepEvent struct {
 	Columns   []string          `json:"columns,omitempty"`
 	Chart     any               `json:"chart,omitempty"`
 	Units     map[string]string `json:"units,omitempty"`
+	Measure   string            `json:"measure,omitempty"`
 	Verified  bool              `json:"verified,omitempty"`
 	certaintyJSON
 }
@@ -70,7 +71,7 @@ func toEvent(p domain.Progress) any {
 	case domain.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case domain.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Verified, toCertainty(p.Step)}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Measure, p.Step.Verified, toCertainty(p.Step)}
 	case domain.Answered:
 		return answerEvent{Response: p.Text}
 	case domain.RunHasFailed:

@@ -56,6 +56,7 @@ type queryMetadata struct {
 	Columns []string `json:"columns,omitempty"`
 	// Reading says how a question was read.
 	Reading string `json:"reading,omitempty"`
+	Measure string `json:"measure,omitempty"`
 	certaintyJSON
 }
 
@@ -144,7 +145,7 @@ func (s *Server) answerInQueries(r *request, f fields) error {
 	_, err := s.runToEnd(r, question, func(progress domain.Progress) {
 		if progress.Kind == domain.StepDone {
 			result = domain.QueryResult{SQL: progress.Step.Query, Rows: progress.Step.Data, Truncated: progress.Step.Truncated, Total: progress.Step.Total}
-			metadata.Reading, metadata.Columns, metadata.certaintyJSON = progress.Step.Reasoning, progress.Step.Columns, toCertainty(progress.Step)
+			metadata.Reading, metadata.Measure, metadata.Columns, metadata.certaintyJSON = progress.Step.Reasoning, progress.Step.Measure, progress.Step.Columns, toCertainty(progress.Step)
 		}
 	})
 	if err != nil {

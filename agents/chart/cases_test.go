@@ -11,6 +11,7 @@ import (
 // example is a result. Its columns are "name TYPE unit", separated by semicolons.
 type example struct {
 	name, question, columns string
+	measure                 string
 	rows                    []string
 	truncated               bool
 	// shows are texts of the chart: of its axes, its legend and its labels. Those after a !
@@ -19,7 +20,7 @@ type example struct {
 }
 
 func (e example) result() chart.Result {
-	r := chart.Result{Question: e.question, Truncated: e.truncated}
+	r := chart.Result{Question: e.question, Measure: e.measure, Truncated: e.truncated}
 	for _, text := range strings.Split(e.columns, "; ") {
 		fields := strings.Split(text, "|")
 		c := chart.Column{Name: unescape(fields[0]), Type: fields[1]}
@@ -75,10 +76,12 @@ var examples = append(hostile(), []example{
 	{name: "bars-decimal", columns: "country|VARCHAR; sum(amount)|DECIMAL(38,2)|€", rows: []string{`"DE"|"1200.50"`, `"FR"|"980.00"`, `"ES"|"2045.25"`}, shows: "Total amount (€)|2,000"},
 	{name: "bars-hugeint", columns: "country|VARCHAR; sum(n)|HUGEINT", rows: []string{`"DE"|"9007199254740993"`, `"FR"|12`}, shows: "Total n|DE"},
 	{name: "bars-million", columns: "city|VARCHAR; population|INTEGER", rows: []string{`"Berlin"|3769000`, `"Hamburg"|1841000`, `"Munich"|1472000`}, shows: "Population|3M"},
-	{name: "bars-share", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.613`, `"shop"|0.25`, `"phone"|0.137`}, shows: "60%|Share"},
-	{name: "bars-percent", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: []string{`"web"|61.3`, `"shop"|25`, `"phone"|13.7`}, shows: "Share percent (%)"},
+	{name: "pie-share", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.613`, `"shop"|0.25`, `"phone"|0.137`}, shows: "web|Channel"},
+	{name: "pie-percent", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: []string{`"web"|61.3`, `"shop"|25`, `"phone"|13.7`}, shows: "web|Channel"},
+	{name: "bars-shares-of-a-part", columns: "channel|VARCHAR; share|DOUBLE", rows: []string{`"web"|0.6`, `"shop"|0.2`}, shows: "60%|Share"},
+	{name: "bars-seven-shares", columns: "channel|VARCHAR; share_percent|DOUBLE|%", rows: times(7, func(i int) string { return fmt.Sprintf(`"C%d"|%d`, i, []int{40, 20, 10, 10, 10, 5, 5}[i]) }), shows: "Share (%)"},
 	{name: "bars-ascending", question: "Which five products are cheapest?", columns: "name|VARCHAR; price|DOUBLE|€", rows: []string{`"Cup"|3.5`, `"Plate"|5`, `"Bowl"|7`}, shows: "Price (€)|Cup"},
-	{name: "bars-hidden-measure", question: "Which customers spent the most?", columns: "name|VARCHAR; __total_amount|DOUBLE|€", rows: []string{`"Ada"|50.5`, `"Bob"|20`, `"Eve"|10`}, shows: "Total amount by name|Total amount (€)|Ada|!__"},
+	{name: "bars-selected", question: "Prices of the 3 products with the highest sales", columns: "name|VARCHAR; price|DOUBLE|€; total_amount|DOUBLE|€; __x|DOUBLE", measure: "total_amount", rows: []string{`"Cup"|5|50.5|1`, `"Mug"|7|20|2`, `"Bowl"|6|10|3`}, shows: "Total amount by name|Total amount (€)|Cup|!__"},
 	{name: "bars-by-id", columns: "customer_id|BIGINT; orders|BIGINT", rows: []string{`17|10`, `23|3`, `42|7`}, shows: "Customer id|17"},
 	{name: "bars-with-id", columns: "customer_id|BIGINT; name|VARCHAR; orders|BIGINT", rows: []string{`17|"Ada"|10`, `23|"Bob"|3`, `42|"Eve"|7`}, shows: "Ada|!Customer id"},
 	{name: "bars-top-20-other", columns: "city|VARCHAR; orders|BIGINT", rows: times(57, func(i int) string { return fmt.Sprintf(`"City %02d"|%d`, i, 500-i*7) }), shows: "Other|20 of 57|City 19|!City 20"},
@@ -93,7 +96,7 @@ var examples = append(hostile(), []example{
 	{name: "bars-stacked", columns: "country|VARCHAR; channel|VARCHAR; revenue|DOUBLE|€", rows: times(12, func(i int) string { return fmt.Sprintf(`"Country %d"|%s|%d`, i/4, regions[i%4], 10+i) }), shows: "Country|Channel|South|Revenue (€)"},
 	{name: "bars-grouped", columns: "country|VARCHAR; channel|VARCHAR; average_amount|DOUBLE|€", rows: times(6, func(i int) string { return fmt.Sprintf(`"Country %d"|%s|%d.5`, i/2, regions[i%2], 10+i) }), shows: "Average amount (€)|Channel"},
 	{name: "bars-grouped-negative", columns: "country|VARCHAR; kind|VARCHAR; flow|INTEGER", rows: times(6, func(i int) string { return fmt.Sprintf(`"Country %d"|%s|%d`, i/2, regions[i%2], 10-i*5) }), shows: "Kind|Flow"},
-	{name: "bars-colored", columns: "bed|VARCHAR; area_m2|DOUBLE|m²; exposure|VARCHAR", rows: []string{`"North"|6|"half shade"`, `"South"|8.5|"sunny"`, `"Wall"|3|"sunny"`}, shows: "Area m2 (m²)|Exposure|half shade"},
+	{name: "bars-colored", columns: "bed|VARCHAR; area_m2|DOUBLE|m²; exposure|VARCHAR", rows: []string{`"North"|6|"half shade"`, `"South"|8.5|"sunny"`, `"Wall"|3|"sunny"`}, shows: "Area (m²)|Exposure|half shade"},
 	{name: "bars-series-swapped", columns: "kind|VARCHAR; city|VARCHAR; orders|BIGINT", rows: times(24, func(i int) string { return fmt.Sprintf(`%s|"City %02d"|%d`, regions[i/12], i%12, 100-i) }), shows: "City 11|Kind|North"},
 	{name: "bars-many-series", columns: "a|VARCHAR; b|VARCHAR; orders|BIGINT", rows: times(180, func(i int) string { return fmt.Sprintf(`"A%02d"|"B%02d"|%d`, i/12, i%12, 1000-i*(i%12)) }), shows: "Other|9 of 12 B|B00"},
 	{name: "bars-choice", question: "Orders and revenue per country", columns: "country|VARCHAR; revenue|DOUBLE|€; orders|BIGINT", rows: []string{`"DE"|120.5|3`, `"FR"|980|17`, `"ES"|45.25|2`}, shows: "Orders by country|!Revenue"},

@@ -18,6 +18,8 @@ const (
 	maxMeasures   = 5
 	maxCategories = 20
 	maxSeries     = 10
+	// maxParts is how many shares are a pie.
+	maxParts = 6
 	// maxPeriods is how many periods are columns; more are a line.
 	maxPeriods = 6
 	// maxGrouped is how many columns of several series stand side by side.
@@ -33,6 +35,8 @@ type Column struct {
 // Result is the result of a query.
 type Result struct {
 	Question string
+	// Measure is the column that the rows were selected by; "" for none.
+	Measure string
 	// Locale is that of the numbers in texts; "" for English. Who draws the chart chooses
 	// that of its axes.
 	Locale  string

@@ -17,6 +17,8 @@ func (s *shape) base() object {
 	switch s.kind {
 	case lines:
 		mark = object{"type": "line", "point": s.main.distinct <= 60}
+	case pie:
+		mark = object{"type": "arc"}
 	case points:
 		mark = object{"type": "point", "filled": true, "opacity": 0.7}
 	}
@@ -52,6 +54,8 @@ func (s *shape) draw(m *column) object {
 		d.drawPeriods()
 	case points:
 		d.drawPoints()
+	case pie:
+		d.drawPie()
 	case histogram:
 		d.drawHistogram()
 	}
@@ -138,6 +142,16 @@ func (d *drawing) drawBars() {
 	d.encoding["y"] = object{"field": main, "type": "nominal", "sort": sort, "title": d.main.title()}
 	d.encoding["x"] = d.quantity(d.measure, value, true)
 	d.tooltip(d.text(d.main, main), d.color(series, "yOffset"), d.number(d.measure, value))
+}
+
+// drawPie draws the parts clockwise, the largest first.
+func (d *drawing) drawPie() {
+	main, value := d.field(d.main), d.field(d.measure)
+	order := object{"field": value, "op": "sum", "order": "descending"}
+	d.encoding["theta"] = object{"field": value, "type": "quantitative", "title": d.measure.title(), "stack": true}
+	d.encoding["color"] = object{"field": main, "type": "nominal", "sort": order, "title": d.main.title()}
+	d.encoding["order"] = object{"field": value, "type": "quantitative", "sort": "descending"}
+	d.tooltip(d.text(d.main, main), d.number(d.measure, value))
 }
 
 // top replaces all categories but the first by "Other", or leaves them out where their sum

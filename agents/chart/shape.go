@@ -17,6 +17,8 @@ const (
 	lines
 	points
 	histogram
+	// pie has the shares of a whole.
+	pie
 )
 
 // shape is a chart of a table.
@@ -97,13 +99,20 @@ func (t *table) complete(s *shape) *shape {
 		return nil
 	}
 	s.table, s.measures = t, s.measures[:min(len(s.measures), maxMeasures)]
+	if s.kind == bars && s.single && s.series == nil && s.main.distinct == len(t.Rows) && len(t.Rows) <= maxParts && s.measures[0].isWhole() {
+		s.kind, s.measures = pie, s.measures[:1]
+	}
 	return s
 }
 
-// byMention orders measures as the question mentions them.
+// byMention orders measures as the question mentions them, after the one that the rows were selected
+// by.
 func (t *table) byMention(measures []*column) []*column {
 	question := strings.ToLower(t.Question)
 	at := func(c *column) int {
+		if c.Name == t.Measure {
+			return -1
+		}
 		for _, word := range slices.Backward(c.words) {
 			if i := strings.Index(question, word); i >= 0 && len(word) > 2 && !aggregates[word] {
 				return i

@@ -53,11 +53,6 @@ func FoldColumn(name string) string {
 	}, name)
 }
 
-// NumberUnits are what may stand before or after a number of a file. The first is none; one that
-// begins another comes after it.
-var NumberUnits = []string{"", "%", "US$", "CA$", "AU$", "A$", "C$", "R$", "$", "€", "£", "¥", "₹", "₽", "₩", "₺", "₪", "₫", "₴", "฿",
-	"CHF", "USD", "EUR", "GBP", "JPY", "CNY", "INR", "CAD", "AUD", "NZD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "kr", "zł", "Kč", "Ft"}
-
 // IsYear reports whether a text is a year, from 1000 to 2999.
 func IsYear(text string) bool {
 	return len(text) == 4 && (text[0] == '1' || text[0] == '2') && strings.Trim(text, "0123456789") == ""

@@ -57,9 +57,11 @@ type Step struct {
 	// Columns are the names of the columns of a step without rows.
 	Columns []string
 	// Chart is a Vega-Lite specification of the rows, a JSON object; nil for none. Units has
-	// the units of numbers, by column.
-	Chart any
-	Units map[string]string
+	// the units of numbers, by column. Measure is the last column, if it was not asked for and
+	// shows by what the first rows were selected.
+	Chart   any
+	Units   map[string]string
+	Measure string
 	// Verified says that the query was verified for the question.
 	Verified bool
 	// Confidence is the probability that the query is right, and Certainty "sure" or "likely" by
@@ -93,6 +95,7 @@ func (i Input) Text() string {
 type InputOption struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
-	// Query is the query that it chooses; "" for none.
-	Query string `json:"query,omitempty"`
+	// Query is the query that it chooses, "" for none, and Measure is as in [Step].
+	Query   string `json:"query,omitempty"`
+	Measure string `json:"measure,omitempty"`
 }

@@ -109,3 +109,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestMoney(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ tag, currency, want string }{
+		{"", "€", "-€1,234.50"}, {"en", "CHF", "-CHF\u00a01,234.50"}, {"de", "€", "-1.234,50\u00a0€"}, {"de-CH", "CHF", "-CHF\u00a01’234.50"}, {"fr", "$", "-1\u202f234,50\u00a0$"},
+		{"es-MX", "$", "-$1,234.50"}, {"sv", "kr", "-1\u202f234,50\u00a0kr"}, {"pt-BR", "R$", "-R$1.234,50"},
+	} {
+		if got := locale.NumbersOf(test.tag).Money("-1234.50", test.currency); got != test.want {
+			t.Errorf("%s: %q, want %q", test.tag, got, test.want)
+		}
+	}
+}

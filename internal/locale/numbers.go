@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -19,6 +20,8 @@ type Numbers struct {
 	// last is how many digits the last group of a whole number has, and others are how many
 	// those before it have; 0 for no groups.
 	last, others int
+	// currencyAfter says that the sign of a currency follows the number.
+	currencyAfter bool
 }
 
 var english = Numbers{decimal: ".", group: ",", last: 3, others: 3}
@@ -51,7 +54,7 @@ func NumbersOf(tag string) Numbers {
 	if len(digits) < 2 || len(marks) != len(digits)-1 {
 		return english
 	}
-	numbers := Numbers{decimal: marks[len(marks)-1]}
+	numbers := Numbers{decimal: marks[len(marks)-1], currencyAfter: currencyAfter(parsed)}
 	if end := len(digits) - 1; end > 2 {
 		numbers.group, numbers.last, numbers.others = marks[0], len(digits[end-1]), len(digits[end-2])
 	}
@@ -62,6 +65,39 @@ func NumbersOf(tag string) Numbers {
 		numbers.group = narrowSpace
 	}
 	return numbers
+}
+
+// currencyAfter reports whether a locale writes the sign of a currency after the number: most
+// languages of Europe do, but not all of their regions.
+func currencyAfter(tag language.Tag) bool {
+	base, _ := tag.Base()
+	region, _ := tag.Region()
+	switch base.String() {
+	case "pt":
+		return region.String() != "BR"
+	case "es":
+		return region.String() == "ES"
+	case "de", "fr", "it":
+		return !strings.Contains("AT CH LI", region.String())
+	}
+	return strings.Contains(" bg ca cs da el et fi hr hu is lt lv nb nn pl ro ru sk sl sr sv uk ", " "+base.String()+" ")
+}
+
+// Money writes an amount in a currency, with its sign on the side that the locale has. A code, such
+// as CHF, stands apart.
+func (n Numbers) Money(text, currency string) string {
+	text = n.Format(text)
+	if n.currencyAfter {
+		return text + "\u00a0" + currency
+	}
+	text, negative := strings.CutPrefix(text, "-")
+	if last, _ := utf8.DecodeLastRuneInString(currency); unicode.IsLetter(last) {
+		currency += "\u00a0"
+	}
+	if negative {
+		currency = "-" + currency
+	}
+	return currency + text
 }
 
 // NumbersFor returns the numbers of the reader of a context.

@@ -16,8 +16,8 @@ import (
 // tolerance is the relative difference within which numbers are equal.
 const tolerance = 1e-6
 
-// Values returns a result as rows of values, without columns whose name starts with __. The
-// columns default to those of the first row.
+// Values returns a result as rows of values, without columns whose name starts with __ and the
+// measure, which was not asked for. The columns default to those of the first row.
 func Values(result llm.Rows) ([][]any, error) {
 	rows := make([][]any, 0, len(result.Rows))
 	for _, raw := range result.Rows {
@@ -32,7 +32,7 @@ func Values(result llm.Rows) ([][]any, error) {
 		}
 		row := []any{}
 		for _, name := range result.Columns {
-			if !strings.HasPrefix(name, "__") {
+			if !strings.HasPrefix(name, "__") && name != result.Measure {
 				row = append(row, cells[name])
 			}
 		}

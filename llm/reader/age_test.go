@@ -19,7 +19,7 @@ func TestAges(t *testing.T) {
 		"What is the average age of members?":      `{"average_age":50.0}`,
 		"average age by city":                      `{"city":"Berlin","average_age":70.0};{"city":"Rome","average_age":38.5};{"city":"Paris","average_age":33.0}`,
 		"How many members are younger than 40?":    `{"count":2}`,
-		"What is the name of the oldest member?":   `{"name":"Ann","__birth_year":1950}`,
+		"What is the name of the oldest member?":   `{"name":"Ann","birth_year":1950}`,
 		"How many members were born in the 1990s?": `{"count":2}`,
 		"How many members were born in the 90s?":   `{"count":2}`,
 		"How many members joined in the 90s?":      `{"count":2}`,

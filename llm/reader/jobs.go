@@ -33,7 +33,11 @@ func (r *Reader) Plan(_ context.Context, task llm.Task) (llm.Plan, error) {
 
 // Answer formats the results of the steps as sentences, and several rows as a short table.
 func (r *Reader) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, error) {
-	return dialog.Answer(task, locale.NumbersFor(ctx)), ctx.Err()
+	examples := func() []string {
+		found, _ := r.exampleQuestions(ctx, task.Task, "") // without them the overview is right too
+		return found
+	}
+	return dialog.Answer(task, locale.NumbersFor(ctx), examples), ctx.Err()
 }
 
 // Describe implements [llm.Describer] from the sample alone.

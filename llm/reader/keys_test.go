@@ -18,7 +18,7 @@ func TestSameNames(t *testing.T) {
 			(6, 4, '2024-03-06', 'Chair', 70), (7, 4, '2024-03-07', 'Chair', 70), (8, 2, '2024-03-08', 'Lamp', 30), (9, 3, '2024-03-09', 'Lamp', 80)`),
 	}
 	checkAnswers(t, d, datasets, map[string]string{
-		"Which customer has the most orders?": `{"name":"Ann Lee","customer_id":3,"__count":3}`,
+		"Which customer has the most orders?": `{"name":"Ann Lee","customer_id":3,"count":3}`,
 		"total amount per customer": `{"name":"Ann Lee","customer_id":3,"total_amount":220};{"name":"Ann Lee","customer_id":1,"total_amount":180};` +
 			`{"name":"Bo Ray","customer_id":2,"total_amount":160};{"name":"Cy Fox","customer_id":4,"total_amount":140}`,
 		"total amount per city":                      `{"city":"Bern","total_amount":320};{"city":"Basel","total_amount":220};{"city":"Zug","total_amount":160}`,

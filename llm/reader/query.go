@@ -3,6 +3,7 @@ package reader
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,9 +30,23 @@ const maxOthers = 2
 
 // WriteQuery translates a step to a query over the datasets, or to a search for passages of
 // text, whose confidence is not known. Below the least confidence of the task, it returns an
-// [llm.UnanswerableError] that names the words it did not understand; if two readings are about
-// equally likely, a query with both. A likely query has other readings to choose from.
+// [llm.UnanswerableError] that names the words it did not understand, and questions that can be
+// asked; if two readings are about equally likely, a query with both. A likely query has other
+// readings to choose from.
 func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
+	q, err := r.writeQuery(ctx, task)
+	refused, ok := errors.AsType[*llm.UnanswerableError](err)
+	if !ok || len(refused.Suggestions) > 0 {
+		return q, err
+	}
+	examples, err := r.exampleQuestions(ctx, task.Task, cmp.Or(task.Instruction, task.Question))
+	if err != nil {
+		return q, err
+	}
+	return q, dialog.WithExamples(refused, examples)
+}
+
+func (r *Reader) writeQuery(ctx context.Context, task llm.QueryTask) (llm.Query, error) {
 	question := cmp.Or(task.Instruction, task.Question)
 	if strings.IndexFunc(question, isWordRune) < 0 {
 		return llm.Query{}, dialog.EmptyQuestion()
@@ -41,6 +56,12 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, dialog.NoData()
 	}
 	tokens, turns := link.Tokenize(question), earlierTurns(task)
+	if err := dialog.NoQuestion(tokens, len(turns) == 0); err != nil {
+		return llm.Query{}, err
+	}
+	if dialog.AsksOverview(tokens, func(stem string) bool { return r.isName(stem, task.Datasets) }) {
+		return r.overview(ctx, task, rows, passages)
+	}
 	language := dialog.Language(tokens)
 	switch {
 	case dialog.IsReply(tokens):
@@ -65,7 +86,7 @@ func (r *Reader) WriteQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return llm.Query{}, err
 	}
 	result.numbers = locale.NumbersFor(ctx)
-	result.addKeys()
+	result.addColumns()
 	result.readings = slices.DeleteFunc(result.readings, func(x rank.Reading) bool { return isFailedQuery(task.Failed, x.SQL) })
 	minConfidence := llm.SureConfidence
 	if task.MinConfidence != nil {
@@ -167,12 +188,12 @@ func (f *interpretation) query(question string, isAnswer bool) llm.Query {
 	if f.followUp {
 		words = "with the question before as: "
 	}
-	q := llm.Query{SQL: best.SQL, Reasoning: f.readAs(words) + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
+	q := llm.Query{SQL: best.SQL, Measure: best.Measure, Reasoning: f.readAs(words) + f.describeJoins(best) + f.describeParts(best) + dialog.Unused(best.Unused()), Confidence: best.Confidence, Unused: best.Unused()}
 	if isAnswer {
 		q.Readings, q.Others = f.sameSchemaReadings(question), f.others()
 	} else {
 		other := f.alternative()
-		q.Readings = []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}, {SQL: other.SQL, Words: f.describe(other)}}
+		q.Readings = []llm.Reading{f.option(best), f.option(other)}
 	}
 	return q
 }
@@ -195,11 +216,16 @@ func (f *interpretation) others() []llm.Reading {
 	known := []string{f.describe(&f.readings[0])}
 	for i := range f.readings {
 		x := &f.readings[i]
-		if words := f.describe(x); len(found) < maxOthers && !x.Empty && x.Unreadable < 0 && !slices.Contains(known, words) {
-			found, known = append(found, llm.Reading{SQL: x.SQL, Words: words}), append(known, words)
+		if option := f.option(x); len(found) < maxOthers && !x.Empty && x.Unreadable < 0 && !slices.Contains(known, option.Words) {
+			found, known = append(found, option), append(known, option.Words)
 		}
 	}
 	return found
+}
+
+// option returns a reading to choose.
+func (f *interpretation) option(x *rank.Reading) llm.Reading {
+	return llm.Reading{SQL: x.SQL, Measure: x.Measure, Words: f.describe(x)}
 }
 
 // alternative returns a reading that is about as likely as the best one; nil for none.
@@ -256,7 +282,7 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 	guess := ""
 	if len(f.readings) > 0 {
 		if c := f.readings[0].Unreadable; c >= 0 {
-			return r.unreadable(ctx, f.source, &f.source.Columns[c], question)
+			return dialog.Unreadable(&f.source.Columns[c], f.source.Tables[f.source.Columns[c].Table].Name)
 		}
 		likeliest := slices.MaxFunc(f.readings, func(a, b rank.Reading) int { return cmp.Compare(a.Probability, b.Probability) })
 		if likeliest.Empty && len(likeliest.Unread) == 0 && likeliest.Probability >= minEmptyProbability {
@@ -275,21 +301,7 @@ func (r *Reader) refusal(ctx context.Context, f *interpretation, question string
 	if err != nil {
 		return err
 	}
-	examples, err := r.exampleQuestions(ctx, f.source, link.Tokenize(question))
-	if err != nil {
-		return err
-	}
-	return dialog.NotUnderstood(dialog.Refusal{Unread: unread, Guess: guess, Names: names, Meant: meant, Examples: examples})
-}
-
-// unreadable returns the error of a question for figures of a column that has none, or whose
-// texts cannot be compared.
-func (r *Reader) unreadable(ctx context.Context, s *source, c *catalog.Column, question string) error {
-	examples, err := r.exampleQuestions(ctx, s, link.Tokenize(question))
-	if err != nil {
-		return err
-	}
-	return dialog.Unreadable(c, s.Tables[c.Table].Name, examples)
+	return dialog.NotUnderstood(dialog.Refusal{Unread: unread, Guess: guess, Names: names, Meant: meant})
 }
 
 // meant returns questions that the asker may mean, which the reader answers: corrections, or
@@ -325,28 +337,6 @@ func (f *interpretation) otherGuess() *rank.Reading {
 		}
 	}
 	return nil
-}
-
-// maxExamples limits the example questions of a refusal.
-const maxExamples = 2
-
-// exampleQuestions returns questions about the same data that the reader answers with
-// confidence.
-func (r *Reader) exampleQuestions(ctx context.Context, s *source, tokens []link.Token) ([]string, error) {
-	var examples []string
-	for _, question := range dialog.Suggestions(tokens, s.Catalog) {
-		if len(examples) == maxExamples {
-			break
-		}
-		ok, err := r.answers(ctx, s, question)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			examples = append(examples, question)
-		}
-	}
-	return examples, nil
 }
 
 // interpret reads a question about datasets of rows, alone and as a follow-up of the

@@ -24,7 +24,7 @@ func (f *interpretation) sameSchemaReadings(question string) []llm.Reading {
 	}
 	asked := stemsOf(question)
 	for _, t := range tables {
-		all := []llm.Reading{{SQL: best.SQL, Words: f.describe(best)}}
+		all := []llm.Reading{f.option(best)}
 		for other := range f.source.Tables {
 			if other != t && len(all) < maxChoices && !slices.Contains(tables, other) && f.haveSameSchema(t, other) && !f.distinguishes(asked, t, other) {
 				if x, ok := f.replaceTable(best, t, other); ok {
@@ -89,6 +89,6 @@ func (f *interpretation) replaceTable(x *rank.Reading, from, to int) (llm.Readin
 	if err != nil {
 		return llm.Reading{}, false
 	}
-	sql, err := ir.SQL(q, f.source.Catalog, f.source.now)
-	return llm.Reading{SQL: sql, Words: ir.Describe(q, f.source.Catalog, f.numbers)}, err == nil
+	sql, measure, err := ir.WithMeasure(q, f.source.Catalog, f.source.now)
+	return llm.Reading{SQL: sql, Measure: measure, Words: ir.Describe(q, f.source.Catalog, f.numbers)}, err == nil
 }

@@ -35,21 +35,22 @@ func distinctRows(sql string) string {
 	return "SELECT DISTINCT * FROM (" + sql + ") AS tied ORDER BY ALL"
 }
 
-// addKeys shows keys in the readings, where names repeat.
-func (f *interpretation) addKeys() {
+// addColumns shows keys in the readings, where names repeat, and the measure by which the first
+// rows are selected.
+func (f *interpretation) addColumns() {
 	for i := range f.readings {
 		x := &f.readings[i]
 		with := ir.WithKeys(x.Query, f.source.Catalog)
-		if sql, err := ir.SQL(with, f.source.Catalog, f.source.now); with != x.Query && err == nil {
-			x.Query, x.SQL = with, sql
+		if sql, measure, err := ir.WithMeasure(with, f.source.Catalog, f.source.now); err == nil {
+			x.Query, x.SQL, x.Measure = with, sql, measure
 		}
 	}
 }
 
-// prints reports whether SQL is that of a query with keys or with rows that tie.
+// prints reports whether SQL is that of a query as it is shown, or with rows that tie.
 func (s *source) prints(q *ir.Query, sql string) bool {
 	q = ir.WithKeys(q, s.Catalog)
-	plain, err := ir.SQL(q, s.Catalog, s.now)
+	plain, _, err := ir.WithMeasure(q, s.Catalog, s.now)
 	tied := ir.TiedSQL(q, s.Catalog, s.now)
 	return err == nil && (sql == plain || sql == tied || sql == distinctRows(tied))
 }

@@ -64,9 +64,9 @@ func TestFigureOfText(t *testing.T) {
 	checkRefused(t, d, datasets, []string{"maximum title"}, "“title” of films is text")
 	checkAnswered(t, d, datasets, map[string]string{
 		"What is the average gross of films?":            `{"average_gross":250.0}`,
-		"Which title has the highest gross?":             `{"title":"Oz","__gross":400}`,
+		"Which title has the highest gross?":             `{"title":"Oz","gross":400}`,
 		"What is the average gross for each rating?":     `{"rating":"G","average_gross":400.0};{"rating":"PG","average_gross":200.0};{"rating":"R","average_gross":200.0}`,
-		"Which rating has the highest average gross?":    `{"rating":"G","__average_gross":400.0}`,
+		"Which rating has the highest average gross?":    `{"rating":"G","average_gross":400.0}`,
 		"How many films are there for each rating?":      `{"rating":"PG","count":2};{"rating":"G","count":1};{"rating":"R","count":1}`,
 		"What is the total number of different ratings?": `{"count":3}`,
 	})
@@ -84,7 +84,7 @@ func TestNumbersWithUnits(t *testing.T) {
 	datasets = []llm.Dataset{d.Table("companies", "name VARCHAR, city VARCHAR, revenue VARCHAR, employees BIGINT",
 		"('Acme', 'Berlin', '$3.4B', 1200), ('Bolt', 'Paris', '$850K', 40), ('Cord', 'Berlin', '$12.5M', 300), ('Dune', 'Rome', '$900M', 700), ('Echo', 'Paris', NULL, 9)")}
 	checkAnswered(t, d, datasets, map[string]string{
-		"Which company has the highest revenue?":                    `{"name":"Acme","__revenue":3400000000.0}`,
+		"Which company has the highest revenue?":                    `{"name":"Acme","revenue":3400000000.0}`,
 		"What is the total revenue?":                                `{"total_revenue":4313350000.0}`,
 		"How many companies have a revenue of more than 1 million?": `{"count":3}`,
 	})

@@ -57,6 +57,7 @@ type stepFacts struct {
 	Query        string               `json:"query,omitempty"`
 	Reasoning    string               `json:"reasoning,omitempty"`
 	Units        map[string]string    `json:"units,omitempty" jsonschema:"the units of numbers, by column"`
+	Measure      string               `json:"measure,omitempty" jsonschema:"the last column, if it was not asked for and shows by what the first rows were selected"`
 	Verified     bool                 `json:"verified,omitempty" jsonschema:"whether an editor has verified the query for this question"`
 	Confidence   float64              `json:"confidence,omitempty"`
 	Certainty    string               `json:"certainty,omitempty" jsonschema:"sure or likely"`

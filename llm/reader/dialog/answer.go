@@ -24,11 +24,15 @@ const (
 
 // Answer formats the results of the steps as sentences: the finding, and not the rows, which
 // stand beside the answer. Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
-// a link, an image or HTML. Numbers have the separators of the reader.
-func Answer(task llm.AnswerTask, numbers locale.Numbers) llm.Answer {
+// a link, an image or HTML. Numbers have the separators of the reader. An overview ends with
+// examples of questions.
+func Answer(task llm.AnswerTask, numbers locale.Numbers, examples func() []string) llm.Answer {
 	var parts []string
 	for i, s := range task.Steps {
 		text := answerStep(s, i+1, numbers)
+		if s.Failure == "" && isOverview(s.Rows.Columns) {
+			text += canAsk(examples())
+		}
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = escapeCell(s.Instruction) + " " + text
 		}
@@ -49,6 +53,8 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 	switch {
 	case r.rows == 0 || len(r.columns) == 0:
 		return none(s.Reasoning) + " " + cite
+	case isOverview(s.Rows.Columns):
+		return r.overview() + cite
 	case holdsPassages(s.Rows.Columns):
 		columns, rows := rowTexts(s.Rows, jsonText)
 		return passagesAnswer(columns, rows, cite)
@@ -100,7 +106,7 @@ func columnName(name string) string { return escapeCell(catalog.DisplayName(name
 // sentence formats one row. What it was selected by follows what it shows.
 func (r answerResult) sentence() string {
 	shown, with := r.columns, ""
-	if last := r.columns[len(r.columns)-1]; last.internal {
+	if last := r.columns[len(r.columns)-1]; last.added {
 		shown, with = r.columns[:len(r.columns)-1], withMeasure(last)
 	}
 	switch {
@@ -115,9 +121,17 @@ func (r answerResult) sentence() string {
 		if text := c.text(0); text != "" {
 			value = "**" + text + "**"
 		}
-		parts = append(parts, "the "+c.name+" is "+value)
+		parts = append(parts, "the "+c.name+" "+c.verb()+" "+value)
 	}
 	return "T" + enumerate(parts)[1:] + with
+}
+
+// verb returns is or are for the name of a column.
+func (c answerColumn) verb() string {
+	if head, _, _ := strings.Cut(c.name, " of "); strings.HasSuffix(head, "s") && catalog.Plural(head) == head {
+		return "are"
+	}
+	return "is"
 }
 
 // withMeasure formats the measure by which a single row was selected.
@@ -176,7 +190,7 @@ func (r answerResult) list() string {
 	return "There are " + count + " " + catalog.Plural(c.name) + such + enumerate(named)
 }
 
-// rowTexts returns the columns and values of a result as texts, without internal columns.
+// rowTexts returns the columns and values of a result as texts, without columns whose name starts with __.
 func rowTexts(rows llm.Rows, text func(json.RawMessage) string) (columns []string, values [][]string) {
 	for _, c := range rows.Columns {
 		if !strings.HasPrefix(c, "__") {

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/locale"
 	"parley/llm"
+	"parley/llm/reader/catalog"
 )
 
 // Limits of a description. It should be short, and show no more of people's data than
@@ -284,9 +286,12 @@ func shortValue(text string) string {
 	return text
 }
 
-func countOf(n int, what string) string {
+func countOf(n int, what string) string { return counted(locale.Numbers{}, n, what) }
+
+// counted counts things in words.
+func counted(numbers locale.Numbers, n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return numbers.Int(int64(n)) + " " + catalog.Plural(what)
 }

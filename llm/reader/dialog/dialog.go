@@ -47,9 +47,12 @@ func matchesPhrase(tokens []link.Token, at int, pattern string) bool {
 }
 
 // enumerate joins texts with commas and an "and".
-func enumerate(texts []string) string {
+func enumerate(texts []string) string { return joinList(texts, "and") }
+
+// joinList joins texts with commas and a last word.
+func joinList(texts []string, last string) string {
 	if len(texts) < 2 {
 		return strings.Join(texts, "")
 	}
-	return strings.Join(texts[:len(texts)-1], ", ") + " and " + texts[len(texts)-1]
+	return strings.Join(texts[:len(texts)-1], ", ") + " " + last + " " + texts[len(texts)-1]
 }

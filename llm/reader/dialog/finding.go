@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // lowest value, or the change from one period to the next; "" for other results.
 func (r answerResult) finding() string {
 	groups, measure := r.groups()
-	if measure == nil || r.truncated && !measure.internal {
+	if measure == nil || r.truncated && !measure.added {
 		return ""
 	}
 	g := grouped{measure: *measure, groups: groups}
@@ -27,9 +28,9 @@ func (r answerResult) finding() string {
 	switch {
 	case len(g.rows) < 2:
 		return ""
-	case measure.internal && g.allEqual() && len(g.rows) <= maxAnswerRows:
+	case measure.added && g.allEqual() && len(g.rows) <= maxAnswerRows:
 		return enumerate(g.names(0, len(g.rows), true)) + " tie" + withMeasure(*measure)
-	case measure.internal && g.allEqual():
+	case measure.added && g.allEqual():
 		return g.countGroups() + " tie" + withMeasure(*measure)
 	case g.value(0) == g.value(len(g.rows)-1) && g.allEqual():
 		return fmt.Sprintf("The %s is the same for all %s: **%s**", g.measure.name, g.countGroups(), g.text(0))
@@ -49,7 +50,7 @@ func (r answerResult) groups() (groups []answerColumn, measure *answerColumn) {
 		switch {
 		case c.numbers == nil:
 			groups = append(groups, c)
-		case measure == nil || c.internal:
+		case measure == nil || c.added:
 			measure = &r.columns[i]
 		}
 	}
@@ -113,31 +114,47 @@ func (g grouped) extremes() (top, bottom int) {
 	return top, bottom
 }
 
-// overTime describes how a measure developed.
+// overTime describes how a measure developed: its highest and lowest value, and its first and last
+// one if they differ. These are all if the ends are the extremes.
 func (g grouped) overTime() string {
 	in := "in"
 	if g.groups[0].layout == "2 January 2006" {
 		in = "on"
 	}
-	if len(g.rows) == 2 {
+	last := len(g.rows) - 1
+	change := func(mark string) string {
 		verb := "rose"
-		if g.value(1) < g.value(0) {
+		if g.value(last) < g.value(0) {
 			verb = "fell"
 		}
-		text := fmt.Sprintf("The %s %s from %s %s %s to **%s** %s **%s**", g.measure.name, verb, g.text(0), in, g.label(0), g.text(1), in, g.label(1))
-		if change := percent(g.value(0), g.value(1)); change != "" {
-			text += ", by " + change
-		}
-		return text
+		return fmt.Sprintf(" %s from %s %s %s to %s%s%s %s %s%s%s, by %s", verb, g.text(0), in, g.label(0), mark, g.text(last), mark, in, mark, g.label(last), mark, g.measure.difference(g.value(0), g.value(last)))
 	}
 	top, bottom := g.extremes()
+	if ends := min(top, bottom) == 0 && max(top, bottom) == last; ends && g.ties(top)+g.ties(bottom) == "" {
+		return "The " + g.measure.name + change("**")
+	}
 	text := fmt.Sprintf("The %s was highest %s **%s**%s at **%s**", g.measure.name, in, g.label(top), g.ties(top), g.text(top))
 	if top > 0 {
 		if change := percent(g.value(top-1), g.value(top)); change != "" {
 			text += ", " + change + " above " + g.label(top-1) + ","
 		}
 	}
-	return text + fmt.Sprintf(" and lowest %s %s%s at %s", in, g.label(bottom), g.ties(bottom), g.text(bottom))
+	text += fmt.Sprintf(" and lowest %s %s%s at %s", in, g.label(bottom), g.ties(bottom), g.text(bottom))
+	if g.value(0) != g.value(last) {
+		text += "; it" + change("")
+	}
+	return text
+}
+
+// difference formats how far two numbers of a column are apart, with the percentage if it is of
+// use.
+func (c answerColumn) difference(from, to float64) string {
+	value := strconv.FormatFloat(math.Round(math.Abs(to-from)*1e4)/1e4, 'f', -1, 64)
+	text := formatNumber(c.format, json.RawMessage(value), c.unit, c.decimals)
+	if change := percent(from, to); change != "" && c.unit != "%" {
+		return text + " (" + change + ")"
+	}
+	return text
 }
 
 // ties counts, in words, the other groups with the value of one.
@@ -186,14 +203,14 @@ func (g grouped) ranking() string {
 	case ties > maxNamed:
 		return fmt.Sprintf("%s of %s share the %s %s: **%s**", g.measure.format.Int(int64(ties)), g.countGroups(), word, g.measure.name, g.text(0))
 	case ties > 1:
-		return fmt.Sprintf("%s have the %s %s: **%s**", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
+		return fmt.Sprintf("%s have the %s %s: **%s** each", enumerate(g.names(0, ties, true)), word, g.measure.name, g.text(0))
 	}
 	last, named := len(g.rows)-1, maxNamed
-	if g.measure.internal {
+	if g.measure.added {
 		named = maxAnswerRows
 	}
 	text := fmt.Sprintf("**%s** has the %s %s: **%s**, followed by %s", g.label(0), word, g.measure.name, g.text(0), enumerate(g.names(1, min(named, last+1), false)))
-	if last >= named && !g.measure.internal {
+	if last >= named && !g.measure.added {
 		text += fmt.Sprintf("; %s has the %s (%s)", g.label(last), other, g.text(last))
 	}
 	return text
@@ -213,5 +230,5 @@ func (g grouped) names(from, to int, bold bool) (names []string) {
 
 // ascends reports whether the rows were selected with the lowest first.
 func (g grouped) ascends() bool {
-	return g.measure.internal && g.value(0) < g.value(len(g.rows)-1)
+	return g.measure.added && g.value(0) < g.value(len(g.rows)-1)
 }

@@ -18,7 +18,40 @@ const (
 
 // EmptyQuestion refuses a question without words.
 func EmptyQuestion() error {
-	return llm.Unanswerable("The question has no words. Ask something about the data.")
+	return llm.Unanswerable("The question has no words.")
+}
+
+var (
+	// greetings and thanks are words of texts that ask nothing.
+	greetings = catalog.WordSet("hi hello hey there good morning afternoon evening bye goodbye")
+	thanks    = catalog.WordSet("thanks thank you very much many a lot so great perfect nice cool awesome good excellent well done cheers wow super")
+	// changes are first words of commands that change data.
+	changes = catalog.WordSet("delete remove erase drop truncate update insert overwrite rename")
+)
+
+// NoQuestion answers a text that asks for no data: thanks, a greeting, words about the answers, and
+// a command that changes data, which can also refer to an earlier question; nil for others.
+func NoQuestion(tokens []link.Token, isFirst bool) error {
+	words := wordsOf(tokens)
+	all := func(of map[string]bool) bool {
+		return !slices.ContainsFunc(words, func(t link.Token) bool { return !of[t.Lower] })
+	}
+	if len(words) > 1 && words[0].Lower == "please" {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0 || len(words) > maxUnread:
+		return nil
+	case all(greetings):
+		return llm.Unanswerable("Hello, I answer questions about your data.")
+	case all(thanks):
+		return llm.Unanswerable("You are welcome.")
+	case isFirst && changes[words[0].Lower] && len(words) > 1 && !matchesPhrase(words, 1, "in|of|by"):
+		return llm.Unanswerable("I only read the data and change nothing: you can delete or replace datasets on the page, or with the commands rm and ingest.")
+	case matchesPhrase(words, 0, "you are|re|suck") || strings.HasPrefix(words[0].Lower, "you'") && !strings.HasSuffix(tokens[len(tokens)-1].Text, "?"):
+		return llm.Unanswerable("I am sorry that I did not help: tell me in other words what you want to know.")
+	}
+	return nil
 }
 
 // replies are words that answer a question and ask none.
@@ -69,34 +102,30 @@ type Refusal struct {
 	Unread, Names []string
 	// Guess describes the most likely reading; "" for none.
 	Guess string
-	// Meant are questions that the asker may mean, and Examples other questions about the
-	// data.
-	Meant, Examples []string
+	// Meant are questions that the asker may mean.
+	Meant []string
 }
 
 // NotUnderstood refuses a question, and names the words that were not understood, and
-// questions that can be asked.
+// questions that the asker may mean.
 func NotUnderstood(r Refusal) error {
-	text := "It is not clear what the question asks for."
+	text := "I do not understand what the question asks for."
 	switch {
+	case len(r.Unread) > 0 && len(r.Names) > 0:
+		text = "I found nothing for " + quoteWords(r.Unread) + " in the data. Did you mean “" + strings.Join(r.Names, "” or “") + "”?"
 	case len(r.Unread) > 0:
-		text = "Not understood: " + quoteWords(r.Unread) + "."
+		text = "I found nothing for " + quoteWords(r.Unread) + " in the data."
 	case r.Guess != "":
-		text = "The question is not clear. It may mean: " + r.Guess + "."
+		text = "I am not sure what you mean. Is it the " + r.Guess + "?"
 	}
-	switch {
-	case len(r.Names) > 0:
-		text += " Did you mean “" + strings.Join(r.Names, "” or “") + "”?"
-	case len(r.Examples) > 0:
-		text += canAsk(r.Examples)
-	}
-	questions := slices.Clone(r.Meant)
-	for _, example := range r.Examples {
-		if !slices.Contains(questions, example) {
-			questions = append(questions, example)
-		}
-	}
-	return &llm.UnanswerableError{Reason: text, Words: r.Unread, Suggestions: questions}
+	return &llm.UnanswerableError{Reason: text, Words: r.Unread, Suggestions: r.Meant}
+}
+
+// WithExamples adds questions that can be asked to a refusal that suggests none.
+func WithExamples(refused *llm.UnanswerableError, examples []string) error {
+	with := *refused
+	with.Reason, with.Suggestions = with.Reason+canAsk(examples), examples
+	return &with
 }
 
 // canAsk names questions that can be asked; "" for none.
@@ -104,15 +133,19 @@ func canAsk(examples []string) string {
 	if len(examples) == 0 {
 		return ""
 	}
-	return " You can ask, for example: “" + strings.Join(examples, "” or “") + "”"
+	quoted := make([]string, len(examples))
+	for i, example := range examples {
+		quoted[i] = "“" + example + "”"
+	}
+	return " You can ask, for example: " + joinList(quoted, "or")
 }
 
 // maxSamples is how many values a refusal shows of a column.
 const maxSamples = 2
 
 // Unreadable refuses a question for figures of a column whose texts have none, or cannot be
-// compared, and names questions that can be asked.
-func Unreadable(c *catalog.Column, table string, examples []string) error {
+// compared.
+func Unreadable(c *catalog.Column, table string) error {
 	text := "The column “" + c.Name + "” of " + table + " is text"
 	samples := c.Doubtful
 	if c.Doubt == catalog.NoDoubt {
@@ -121,7 +154,7 @@ func Unreadable(c *catalog.Column, table string, examples []string) error {
 	if samples = samples[:min(len(samples), maxSamples)]; len(samples) > 0 {
 		text += ", such as " + quoteWords(samples)
 	}
-	return &llm.UnanswerableError{Reason: text + strings.ReplaceAll(doubtTexts[c.Doubt], "COLUMN", c.Name) + "." + canAsk(examples), Suggestions: examples}
+	return llm.Unanswerable("%s", text+strings.ReplaceAll(doubtTexts[c.Doubt], "COLUMN", c.Name)+".")
 }
 
 // doubtTexts say why texts cannot be compared, and what to do.

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/jsonscan"
 	"parley/internal/locale"
+	"parley/internal/unitname"
 	"parley/llm"
 	"parley/llm/reader/catalog"
 )
@@ -27,8 +28,8 @@ type answerColumn struct {
 	// layout formats its dates; "" if there are none.
 	layout string
 	format locale.Numbers
-	// internal says that rows were selected by it, and the result does not show it.
-	internal bool
+	// added says that rows were selected by it, and it was not asked for.
+	added bool
 }
 
 // answerResult is a result of a step.
@@ -48,13 +49,9 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 	rows := rowMembers(s.Rows)
 	r.rows = len(rows)
 	names := slices.DeleteFunc(slices.Clone(s.Rows.Columns), func(name string) bool { return strings.HasPrefix(name, "__") })
-	if r.rows > 0 {
-		if measure := measureName(rows[0]); measure != "" {
-			names = append(names, measure)
-		}
-	}
 	for _, name := range names {
-		c := answerColumn{format: numbers, name: columnName(strings.Trim(name, "_")), unit: s.Rows.Units[name], internal: strings.HasPrefix(name, "__")}
+		c := answerColumn{format: numbers, unit: s.Rows.Units[name], added: name == s.Rows.Measure}
+		c.name = columnName(unitname.Without(name, c.unit))
 		for _, row := range rows {
 			c.values = append(c.values, row[name])
 		}
@@ -63,10 +60,16 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		if areYears(name, c.numbers) {
 			c.format = numbers.WithoutGroups()
 		}
-		if c.numbers != nil && strings.EqualFold(name, "count") {
-			c.name = countName(s.Reasoning, c.name)
+		if c.numbers != nil && (strings.EqualFold(name, "count") || strings.EqualFold(name, "percent")) {
+			c.name = figureName(s.Reasoning, c.name)
 		}
 		r.columns = append(r.columns, c)
+	}
+	cents := slices.ContainsFunc(r.columns, func(c answerColumn) bool { return c.isMoney() && c.decimals > 0 })
+	for i := range r.columns {
+		if cents && r.columns[i].isMoney() {
+			r.columns[i].decimals = 2
+		}
 	}
 	return r
 }
@@ -83,35 +86,37 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 	return all
 }
 
-// measureName returns the first internal column of a row that is a measure.
-func measureName(row map[string]json.RawMessage) string {
-	var names []string
-	for key := range row {
-		if strings.HasPrefix(key, "__") && key != "__metadata" && key != "__score" {
-			names = append(names, key)
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return slices.Min(names)
-}
+var (
+	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of [^,.]+?)(?: per |, |\.)`)
+	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
+)
 
-var counted = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: (number of [^,.]+?)(?: per |, |\.)`)
-
-// countName says what a count counts, from the reading of the question.
-func countName(reasoning, name string) string {
-	if found := counted.FindStringSubmatch(reasoning); found != nil {
+// figureName says what a count counts, or of what a percentage is one, from the reading of the
+// question.
+func figureName(reasoning, name string) string {
+	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
 		return escapeCell(found[1])
 	}
+	if found := shareOfAll.FindStringSubmatch(reasoning); found != nil {
+		return "share of the " + escapeCell(found[1])
+	}
 	return name
+}
+
+// moneyWords are last words in names of amounts of money.
+var moneyWords = catalog.WordSet("amount price cost costs revenue sales turnover profit income salary fee fees")
+
+// isMoney reports whether the numbers of a column are amounts of money.
+func (c answerColumn) isMoney() bool {
+	words := strings.Fields(strings.ToLower(c.name))
+	return c.numbers != nil && (unitname.IsCurrency(c.unit) || c.unit == "" && len(words) > 0 && moneyWords[words[len(words)-1]])
 }
 
 var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][0-9]{15,}"$`)
 
 // readNumbers returns the values of a measure; nil for other columns.
 func readNumbers(name string, values []json.RawMessage) []float64 {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
 	if !catalog.IsQuantity(words) {
 		return nil
 	}
@@ -139,7 +144,7 @@ func readNumbers(name string, values []json.RawMessage) []float64 {
 
 // areYears reports whether the numbers of a column with such a name can be years, or averages of them.
 func areYears(name string, numbers []float64) bool {
-	words := strings.Fields(strings.ToLower(catalog.DisplayName(strings.Trim(name, "_"))))
+	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
 	return (slices.Contains(words, "year") || slices.Contains(words, "years")) && !slices.ContainsFunc(numbers, func(n float64) bool { return n < catalog.FirstYear || n > catalog.LastYear })
 }
 
@@ -154,7 +159,7 @@ func leastDecimals(c answerColumn) int {
 		}
 		most = max(most, len(decimals))
 	}
-	if most == 1 && (c.unit == "" || !strings.Contains(currencies, c.unit)) {
+	if most == 1 && !c.isMoney() {
 		return 0
 	}
 	return 2 * min(most, 1)

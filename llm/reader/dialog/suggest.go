@@ -12,8 +12,6 @@ import (
 var (
 	// labelWords are last words in names of columns with a different text in each row.
 	labelWords = catalog.WordSet("name names title description comment comments note notes text summary content first last surname firstname lastname")
-	// genericTableWords are names of tables that do not name the rows.
-	genericTableWords = catalog.WordSet("data dataset table sheet file csv export import results result rows list tmp temp test")
 )
 
 const (
@@ -22,21 +20,38 @@ const (
 	maxGroups = 30
 	// maxName limits the name of a column in a question, in characters.
 	maxName = 40
+	// maxQuestions is how many questions there are about a table.
+	maxQuestions = 4
 )
 
-// Suggestions returns a few simple questions about a catalog, the best first, about tables
-// and columns that a question mentions if possible. The caller checks whether the reader
+// Suggestions returns simple questions about a catalog, the best first: about the table that a
+// question mentions, or else about each table in turn. The caller checks whether the reader
 // understands them.
 func Suggestions(tokens []link.Token, cat *catalog.Catalog) []string {
 	s := suggester{cat: cat, asked: meaningfulStems(tokens)}
-	var best []string
-	most := -1
+	type about struct {
+		questions []string
+		score     int
+	}
+	var all []about
+	mentioned := false
 	for t := range cat.Tables {
-		if questions, score := s.questions(t); score > most {
-			best, most = questions, score
+		questions, score, asked := s.questions(t)
+		all, mentioned = append(all, about{questions, score}), mentioned || asked
+	}
+	slices.SortStableFunc(all, func(a, b about) int { return b.score - a.score })
+	var questions []string
+	if mentioned {
+		questions, all = all[0].questions, all[1:]
+	}
+	for n := range maxQuestions {
+		for _, a := range all {
+			if n < len(a.questions) {
+				questions = append(questions, a.questions[n])
+			}
 		}
 	}
-	return best
+	return questions
 }
 
 // SharesWord reports whether a text has a word of a question that is not a stop word.
@@ -62,36 +77,36 @@ type suggester struct {
 	asked map[string]bool
 }
 
-// questions returns the best questions about a table, and their score.
-func (s *suggester) questions(t int) ([]string, int) {
+// questions returns the best questions about a table, their score, and whether the question
+// mentions the table.
+func (s *suggester) questions(t int) (questions []string, score int, asked bool) {
 	table := &s.cat.Tables[t]
 	rows := "rows"
-	if slices.ContainsFunc(table.Words, func(w string) bool { return len(w) > 2 && !genericTableWords[w] }) {
-		rows = catalog.Plural(tableDisplayName(table))
+	if noun := s.cat.Noun(t); noun != "" {
+		rows = catalog.Plural(noun)
 	}
-	var questions []string
-	score := 4 * s.countAsked(table.Words)
-	add := func(fits func(i int) bool, before, after string) {
+	mentions := s.countAsked(table.Words)
+	score = 4 * mentions
+	add := func(fits func(i int) bool, question func(column int) string) {
 		i := s.column(table, fits)
 		if i < 0 {
 			return
 		}
-		questions = append(questions, before+catalog.DisplayName(s.cat.Columns[i].Name)+after)
+		questions = append(questions, question(i))
 		score += 2 + 2*s.countAsked(s.cat.Columns[i].Words)
+		mentions += s.countAsked(s.cat.Columns[i].Words)
 	}
-	add(s.canGroupBy, "How many "+rows+" are there for each ", "?")
-	add(s.canAverage, "What is the average ", " of "+rows+"?")
-	return append(questions, "How many "+rows+" are there?"), score
-}
-
-// tableDisplayName returns the words of a table's name: employees for emp, pets for
-// tbl_pets.
-func tableDisplayName(table *catalog.Table) string {
-	name := catalog.DisplayName(table.Name)
-	if len(table.Words) == len(strings.Fields(name)) && catalog.ExpandAbbreviation(strings.ToLower(name)) == "" {
-		return name
+	name := func(i int) string { return catalog.DisplayName(s.cat.Columns[i].Name) }
+	add(s.canGroupBy, func(i int) string { return "How many " + rows + " are there for each " + name(i) + "?" })
+	measure := s.measure(table)
+	add(func(i int) bool { return i == measure }, func(i int) string {
+		word, _ := s.aggregate(i)
+		return "What is the " + word + " " + name(i) + " of " + rows + "?"
+	})
+	if s.column(table, s.hasPeriod) >= 0 {
+		questions = append(questions, "How many "+rows+" are there per month?")
 	}
-	return strings.Join(table.Words, " ")
+	return append(questions, "How many "+rows+" are there?"), score, mentions > 0
 }
 
 // column returns the fitting column of a table with the most words in the question; -1 for
@@ -132,8 +147,46 @@ func (s *suggester) canGroupBy(i int) bool {
 	return c.Kind == catalog.Text && s.isPlainColumn(i) && !labelWords[c.Words[len(c.Words)-1]] && c.Distinct >= minGroups && c.Distinct <= maxGroups && c.Distinct < c.Filled
 }
 
-// canAverage reports whether a column has numbers with a useful average.
-func (s *suggester) canAverage(i int) bool {
+// canMeasure reports whether a column has numbers with a useful sum or average.
+func (s *suggester) canMeasure(i int) bool {
 	c := &s.cat.Columns[i]
-	return c.Kind == catalog.Number && s.isPlainColumn(i) && !catalog.NotAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
+	return c.Kind == catalog.Number && !c.IsYear() && s.isPlainColumn(i) && !catalog.NotAveraged[c.Words[len(c.Words)-1]] && c.Filled > 0
+}
+
+// totalWords are words in names of numbers whose sum means something, the most useful first.
+var totalWords = strings.Fields("revenue sales turnover amount total profit cost costs spend spending expenses budget consumption quantity")
+
+// totalRank returns the place of a column in totalWords; their number for others.
+func (s *suggester) totalRank(i int) int {
+	at := slices.IndexFunc(totalWords, func(word string) bool { return slices.Contains(s.cat.Columns[i].Words, word) })
+	if at < 0 {
+		return len(totalWords)
+	}
+	return at
+}
+
+// measure returns the column with the main figure of a table: one that the question has, or else
+// one that has a sum; -1 for none.
+func (s *suggester) measure(table *catalog.Table) int {
+	best := s.column(table, s.canMeasure)
+	if best < 0 || s.countAsked(s.cat.Columns[best].Words) > 0 {
+		return best
+	}
+	return s.column(table, func(i int) bool {
+		return s.canMeasure(i) && !slices.ContainsFunc(table.Columns, func(other int) bool { return s.canMeasure(other) && s.totalRank(other) < s.totalRank(i) })
+	})
+}
+
+// aggregate returns the word and the function of the main figure of a column of numbers.
+func (s *suggester) aggregate(i int) (word, function string) {
+	if s.totalRank(i) < len(totalWords) {
+		return "total", "sum"
+	}
+	return "average", "avg"
+}
+
+// hasPeriod reports whether a column has the dates of events.
+func (s *suggester) hasPeriod(i int) bool {
+	c := &s.cat.Columns[i]
+	return c.Kind == catalog.Date && c.Native && c.Least != c.Most && !slices.Contains(c.Words, "birth")
 }

@@ -41,10 +41,10 @@ func isKey(e Expr, cat *catalog.Catalog) bool {
 	return e.Kind == "column" && e.Op == "" && cat.Tables[cat.Columns[e.Column].Table].Key == e.Column
 }
 
-// TiedSQL prints a query with all rows that tie with the last one of its limit; "" for a
-// query whose first rows do not go by a figure or a date.
+// TiedSQL prints a query like [WithMeasure], with all rows that tie with the last one of its limit;
+// "" for a query whose first rows do not go by a figure or a date.
 func TiedSQL(q *Query, cat *catalog.Catalog, now time.Time) string {
-	p := &printer{cat: cat, now: now, outermost: true, tied: true}
+	p := &printer{cat: cat, now: now, outermost: true, tied: true, added: new(string)}
 	if q.Limit == 0 || q.Nth > 1 || q.Each != nil || q.Set != "" || q.Distinct || len(q.Order) == 0 {
 		return ""
 	}

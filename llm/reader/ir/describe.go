@@ -1,10 +1,12 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"parley/internal/locale"
+	"parley/internal/unitname"
 	"parley/llm/reader/catalog"
 )
 
@@ -282,12 +284,12 @@ func joinList(texts []string, last string) string {
 	return strings.Join(texts[:len(texts)-1], ", ") + " " + last + " " + texts[len(texts)-1]
 }
 
-func (s *describer) table(t int) string { return catalog.DisplayName(s.cat.Tables[t].Name) }
+func (s *describer) table(t int) string { return cmp.Or(s.cat.Noun(t), "rows") }
 
 // column describes a column, with its table if others have a column of the same name.
 func (s *describer) column(c int) string {
 	column := &s.cat.Columns[c]
-	name := catalog.DisplayName(column.Name)
+	name := displayColumn(column.Name)
 	if column.Table == s.main {
 		return name
 	}
@@ -300,7 +302,13 @@ func (s *describer) column(c int) string {
 }
 
 // bare describes a column without its table.
-func (s *describer) bare(c int) string { return catalog.DisplayName(s.cat.Columns[c].Name) }
+func (s *describer) bare(c int) string { return displayColumn(s.cat.Columns[c].Name) }
+
+// displayColumn returns the name of a column for people, without its unit.
+func displayColumn(name string) string {
+	rest, _ := unitname.Cut(name)
+	return catalog.DisplayName(rest)
+}
 
 // onlyDate reports whether a column is the only one with dates in the main table. Its name
 // is then left out.

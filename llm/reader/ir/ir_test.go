@@ -49,7 +49,7 @@ func TestSQL(t *testing.T) {
 		{"select weekday @orders.ordered_at count * from #orders group weekday @orders.ordered_at",
 			`SELECT dayname("ordered_at") AS "weekday", count(*) AS "count" FROM "orders" GROUP BY dayname("ordered_at") ORDER BY min(isodow("ordered_at"))`},
 		// Texts that read as numbers are compared as such, and NULL wins nothing.
-		{"select @products.title order @products.price desc limit k1", `SELECT "title", TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) AS "__price" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST, "title" LIMIT 1`},
+		{"select @products.title order @products.price desc limit k1", `SELECT "title", TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) AS "price" FROM "products" ORDER BY TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) DESC NULLS LAST, "title" LIMIT 1`},
 		// Alternatives on one column bind tighter than AND.
 		{"select count * from #orders where @orders.amount > v2 and @orders.channel = v0 or @orders.channel = v3",
 			`SELECT count(*) AS "count" FROM "orders" WHERE "amount" > 12.5 AND ("channel" = 'web' OR contains(lower(CAST("channel" AS VARCHAR)), 'o''brien'))`},
@@ -58,10 +58,10 @@ func TestSQL(t *testing.T) {
 		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent" FROM "orders"`},
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
-			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
+			`SELECT "channel", "order_id", "amount" AS "amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
 		// The measure stands beside the label, but in queries within others, in sets, and where rows are distinct or chosen by their place.
 		{"select @orders.channel group @orders.channel order sum @orders.amount desc limit k3",
-			`SELECT "channel", sum("amount") AS "__total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel" LIMIT 3`},
+			`SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel" LIMIT 3`},
 		{"select @orders.channel sum @orders.amount group @orders.channel order sum @orders.amount desc limit k3",
 			`SELECT "channel", sum("amount") AS "total_amount" FROM "orders" GROUP BY "channel" ORDER BY sum("amount") DESC NULLS LAST, "channel" LIMIT 3`},
 		{"select distinct @orders.channel order @orders.amount desc limit k1", `SELECT DISTINCT "channel" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "channel" LIMIT 1`},
@@ -72,11 +72,11 @@ func TestSQL(t *testing.T) {
 		{"select @orders.channel order @orders.amount desc limit k1 union select @orders.status", `(SELECT "channel" FROM "orders" ORDER BY "amount" DESC NULLS LAST, "channel" LIMIT 1) UNION SELECT "status" FROM "orders"`},
 		{"select @orders.channel median @orders.amount group @orders.channel", `SELECT "channel", median("amount") AS "median_amount" FROM "orders" GROUP BY "channel" ORDER BY median("amount") DESC NULLS LAST, "channel"`},
 		{"select median @products.price", `SELECT median(TRY_CAST(regexp_extract(translate(replace("price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE)) AS "median_price" FROM "products"`},
-		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name", "signed_up_on" AS "__signed_up_on" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
+		{"select @customers.name order @customers.signed_up_on asc limit k1 nth k2", `SELECT "name", "signed_up_on" AS "signed_up_on" FROM "customers" ORDER BY "signed_up_on" NULLS LAST, "name" LIMIT 1 OFFSET 1`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k1 nth k2 each @orders.channel",
-			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
+			`SELECT "channel", "order_id", "amount" AS "amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") = 2`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 nth k3 each @orders.channel",
-			`SELECT "channel", "order_id", "amount" AS "__amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") BETWEEN 3 AND 4`},
+			`SELECT "channel", "order_id", "amount" AS "amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") BETWEEN 3 AND 4`},
 		// Conditions of one aggregate, queries as operands, and chains of arithmetic.
 		{"select max @orders.amount - avg @orders.amount % avg @orders.amount", `SELECT (100.0 * (max("amount") - avg("amount")) / nullif(avg("amount"), 0)) AS "percent" FROM "orders"`},
 		{"select ( select sum @orders.amount ) - ( select avg @order_items.quantity )", `SELECT ((SELECT sum("amount") AS "total_amount" FROM "orders") - (SELECT avg("quantity") AS "average_quantity" FROM "order_items")) AS "difference"`},
@@ -103,7 +103,10 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: %v", test.query, err)
 			continue
 		}
-		got, err := ir.SQL(q, cat, now)
+		got, measure, err := ir.WithMeasure(q, cat, now)
+		if plain, _ := ir.SQL(q, cat, now); measure == "" && plain != got || measure != "" && !strings.Contains(got, `AS "`+measure+`" FROM`) {
+			t.Errorf("%s\n has the measure %q\n %s", test.query, measure, got)
+		}
 		if err != nil || got != strings.ReplaceAll(test.want, " ,", ",") {
 			t.Errorf("%s\n got %s\nwant %s\n%v", test.query, got, test.want, err)
 		}

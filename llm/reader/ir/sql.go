@@ -48,12 +48,17 @@ func TableSource(cat *catalog.Catalog, table int) string {
 // SQL prints a query as DuckDB SQL. A condition on the many side of a link is a semijoin,
 // and no aggregate counts a row twice. Meaningless queries, such as a sum of texts, are
 // errors.
-//
-// If a query selects the first rows by a measure that it does not show, the measure is the
-// last column, with an internal name: one that starts with __.
 func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 	text, _, err := printQuery(q, cat, now)
 	return text, err
+}
+
+// WithMeasure prints a query for people. If it selects the first rows by a measure that it does
+// not show, the measure is the last column, and its name is returned; "" otherwise.
+func WithMeasure(q *Query, cat *catalog.Catalog, now time.Time) (text, measure string, err error) {
+	p := &printer{cat: cat, now: now, outermost: q.Set == "", added: &measure}
+	text = p.query(q)
+	return text, measure, p.err
 }
 
 // Doubted returns the columns whose texts a query converts to numbers or dates although there is
@@ -131,6 +136,8 @@ type printer struct {
 	// outermost says that it is no subquery, and tied that the rows that tie with the last
 	// one are printed too.
 	outermost, tied bool
+	// added gets the name of the measure that is printed besides the items; nil to print none.
+	added *string
 	// doubted collects columns of texts that are converted although there is a doubt, if
 	// it is not nil.
 	doubted *[]int
@@ -189,9 +196,6 @@ func (p *printer) selectStatement(q *Query) string {
 	}
 	// The items and the order decide whether rows need numbers.
 	items, order := p.items(q), p.order(q)
-	if measure := p.sortMeasure(q); measure != "" {
-		items = append(items, measure)
-	}
 	if source == "" && len(p.joins.tables) > 0 {
 		source = p.from() + where
 	}
@@ -376,18 +380,28 @@ func (p *printer) linkRef(column, other int) string {
 func (p *printer) items(q *Query) []string {
 	var all []string
 	names := map[string]bool{}
+	named := func(text, label string) string {
+		name := label
+		for n := 2; names[name]; n++ {
+			name = fmt.Sprintf("%s_%d", label, n)
+		}
+		names[name] = true
+		all = append(all, text+" AS "+Ident(name))
+		return name
+	}
 	for _, e := range q.Items {
 		text := p.expr(e, p.measured)
 		if e.Kind == "column" && e.Op == "" {
 			names[strings.ToLower(p.cat.Columns[e.Column].Name)] = true
+			all = append(all, text)
 		} else if name := p.label(e); name != "" {
-			for n := 2; names[name]; n++ {
-				name = fmt.Sprintf("%s_%d", p.label(e), n)
-			}
-			names[name] = true
-			text += " AS " + Ident(name)
+			named(text, name)
+		} else {
+			all = append(all, text)
 		}
-		all = append(all, text)
+	}
+	if by, ok := p.sortMeasure(q); ok {
+		*p.added = named(p.expr(by, true), cmp.Or(p.label(by), "measure"))
 	}
 	return all
 }
@@ -452,27 +466,16 @@ func rowNumberTest(q *Query) string {
 	return fmt.Sprintf(" BETWEEN %d AND %d", q.Nth, q.Nth+q.Limit-1)
 }
 
-// sortMeasure prints the measure by which the first rows are selected, if the query does
-// not show it; "" for none.
-func (p *printer) sortMeasure(q *Query) string {
-	if !p.outermost || q.Distinct || q.Limit == 0 || len(q.Order) == 0 {
-		return ""
+// sortMeasure returns the measure by which the first rows are selected, if it is to be printed and
+// the query does not show it.
+func (p *printer) sortMeasure(q *Query) (by Expr, ok bool) {
+	if p.added == nil || !p.outermost || q.Distinct || q.Limit == 0 || len(q.Order) == 0 {
+		return by, false
 	}
-	by := q.Order[0].By
-	if class := p.classOf(by, true); by.Kind == "rowid" || class != number && class != date ||
-		slices.ContainsFunc(q.Items, func(e Expr) bool { return e.Kind == "*" || reflect.DeepEqual(e, by) }) {
-		return ""
-	}
-	return p.expr(by, true) + " AS " + Ident(internalName(p.label(by)))
-}
-
-// internalName returns an internal name. It avoids the two that have a meaning in results.
-func internalName(name string) string {
-	name = "__" + cmp.Or(name, "measure")
-	if name == "__score" || name == "__metadata" {
-		name += "_"
-	}
-	return name
+	by = q.Order[0].By
+	class := p.classOf(by, true)
+	return by, by.Kind != "rowid" && (class == number || class == date) &&
+		!slices.ContainsFunc(q.Items, func(e Expr) bool { return e.Kind == "*" || reflect.DeepEqual(e, by) })
 }
 
 // groupKeys returns the keys of GROUP BY: those of the query, and the other expressions

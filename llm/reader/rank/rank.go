@@ -47,6 +47,8 @@ type Reading struct {
 	Tokens []ir.Token
 	Query  *ir.Query
 	SQL    string
+	// Measure is the column that SQL shows besides those of the query; "" for none.
+	Measure string
 	// Probability is the sum of the network's probabilities of all queries with the same
 	// result.
 	Probability float64

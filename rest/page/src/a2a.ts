@@ -8,6 +8,9 @@ import { whole, type Event, type Task } from './task';
 export const agents = ['assistant', 'nl2ql'] as const;
 export type Agent = (typeof agents)[number];
 
+/** agentWords says what people get from an agent. */
+export const agentWords: Record<Agent, string> = { assistant: 'Answer', nl2ql: 'Rows only' };
+
 /**
  * local gives an address of the interface at the page's own origin: a server may
  * be known by several, and the page may only talk to the one that it is from.

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { nearest, placesOf } from './chart/places';
 import { asKind, kindsOf, toSpec, type Spec } from './chart/spec';
 import { copied, toCSV } from './csv';
 import { plain } from './entities';
@@ -7,9 +8,9 @@ import { datasetName, distinct, isUUID, shortened, shortName, tableName, uuid } 
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
 import { hrefOf, parse } from './place';
-import { fieldsOf, rangeWords, scores, shown } from './rows';
-import { toRun } from './run';
-import { format, piecesOf } from './sql';
+import { fieldsOf, figureOf, nextSort, rangeWords, scores, shown, sorted } from './rows';
+import { plainAnswer, toRun, withoutTechnical } from './run';
+import { format, piecesOf, rowsBehind } from './sql';
 import { suggest } from './suggest';
 import { ended, fold, waits, type Event, type Task } from './task';
 
@@ -79,10 +80,65 @@ describe('a query', () => {
   });
 });
 
+describe('the rows behind a place of a chart', () => {
+  test('are those of its query, with its conditions', () => {
+    const sql = `SELECT p."category", sum(o.amount) AS "total" FROM products p JOIN orders o ON o.product_id = p.product_id WHERE a = 1 OR b = 2 GROUP BY p."category" ORDER BY 2 LIMIT 5`;
+    expect(rowsBehind(sql, 'category', "O'Neil")).toBe(`SELECT *\nFROM products p JOIN orders o ON o.product_id = p.product_id\nWHERE (a = 1 OR b = 2) AND (p."category") = 'O''Neil'`);
+    expect(rowsBehind('SELECT date_trunc(\'month\', "day") AS month, count(*) FROM orders GROUP BY 1', 'month', null)).toBe('SELECT *\nFROM orders\nWHERE (date_trunc ( \'month\' , "day" )) IS NULL');
+    expect(rowsBehind('SELECT year, count(*) FROM a, b GROUP BY year', 'YEAR', 2025)).toBe('SELECT *\nFROM a, b\nWHERE (year) = 2025');
+    for (const other of ['WITH x AS (SELECT 1) SELECT city FROM x', 'SELECT city FROM a UNION SELECT city FROM b', 'SELECT * FROM a', 'SELECT city FROM a -- x', '']) expect(rowsBehind(other, 'city', 1)).toBeUndefined();
+  });
+
+  test('are in a pie the slice under the pointer', () => {
+    const pie = { description: '', mark: { type: 'arc' }, encoding: { theta: { field: 'share', type: 'quantitative' }, color: { field: 'kind', type: 'nominal' }, tooltip: [{ field: 'kind', title: 'Kind' }, { field: 'share', title: 'Share' }] as never } } as Spec;
+    const rows = [{ kind: 'a', share: 0.75 }, { kind: 'b', share: 0.25 }];
+    const angles = [[0, 1.5 * Math.PI], [1.5 * Math.PI, 2 * Math.PI]] as const;
+    const places = placesOf({ items: rows.map((datum, i) => ({ datum, startAngle: angles[i]![1], endAngle: angles[i]![0], tooltip: { Kind: datum.kind, Share: String(datum.share) } })) }, pie, rows);
+    const size = { width: 100, height: 100 };
+    expect([nearest(places, undefined, 90, 50, size), nearest(places, undefined, 40, 40, size)]).toEqual([0, 1]);
+    expect(kindsOf(pie)).toEqual(['arc', 'bar']);
+    expect(asKind(pie, 'bar').encoding).toMatchObject({ x: { field: 'share' }, y: { field: 'kind', sort: '-x' } });
+  });
+
+  test('have all series of a point of the axis together', () => {
+    const spec = { description: '', mark: { type: 'line' }, encoding: { x: { type: 'temporal' }, y: { type: 'quantitative' }, tooltip: [{ field: 'label', title: 'Month' }, { field: 'kind', title: 'Kind' }, { field: 'n', title: 'Number' }] as never }, transform: [{ calculate: "utcFormat(datum['month'], '%b')", as: 'label' }] } as Spec;
+    const rows = [{ month: '2025-01', kind: 'a', n: 1 }, { month: '2025-01', kind: 'b', n: 2 }, { month: '2025-02', kind: 'a', n: 3 }];
+    const scene = { items: [{ x: 0, y: 0, items: [{ items: rows.map((datum, i) => ({ x: i === 2 ? 50 : 10, y: i, datum, tooltip: { Month: i === 2 ? 'Feb' : 'Jan', Kind: datum.kind, Number: String(datum.n) } })) }] }] };
+    const places = placesOf(scene, spec, rows);
+    expect(places.map((place) => place.lines)).toEqual([[['Month', 'Jan'], ['a', '1'], ['b', '2']], [['Month', 'Feb'], ['a', '3']]]);
+    expect(places[0]!.of).toEqual({ column: 'month', value: '2025-01', title: 'Month', label: 'Jan' });
+    expect([0, 29, 31, 99].map((x) => nearest(places, 'x', x, 0, { width: 100, height: 100 }))).toEqual([0, 0, 1, 1]);
+  });
+});
+
+describe('tables of answers', () => {
+  test('are sorted by numbers, also written ones, or texts, with what is missing last', () => {
+    const rows = [{ n: '10.5', t: 'b10' }, { n: null, t: 'b9' }, { n: '9', t: null }];
+    expect(sorted(rows, { name: 'n', order: 'ascending' }).map((row) => row.n)).toEqual(['9', '10.5', null]);
+    expect(sorted(rows, { name: 'n', order: 'descending' }).map((row) => row.n)).toEqual(['10.5', '9', null]);
+    expect(sorted(rows, { name: 't', order: 'ascending' }).map((row) => row.t)).toEqual(['b9', 'b10', null]);
+    expect(nextSort(nextSort(undefined, 'n'), 'n')).toEqual({ name: 'n', order: 'descending' });
+  });
+
+  test('have as many digits behind the point in all numbers of a column', () => {
+    const rows = [{ n: 1234.5 }, { n: 7.25 }, { n: 3 }];
+    const [field] = fieldsOf(rows);
+    expect(rows.map((row) => shown(row.n, field!))).toEqual(['1,234.50', '7.25', '3.00']);
+  });
+
+  test('of one value are a figure', () => {
+    expect(figureOf([{ count: 3, __metadata: {} }])?.value.name).toBe('count');
+    expect(figureOf([{ city: 'Bern', count: 3 }])?.of?.name).toBe('city');
+    expect(figureOf([{ revenue: 3, change_percent: 1.5 }])?.changes.map((field) => field.name)).toEqual(['change_percent']);
+    expect(figureOf([{ difference: 3 }])?.value.name).toBe('difference');
+    for (const rows of [[{ a: 1, b: 2 }], [{ order_id: 1 }], [{ name: 'Ada' }], [{ n: 1 }, { n: 2 }], []]) expect(figureOf(rows)).toBeUndefined();
+  });
+});
+
 describe('rows', () => {
   test('have fields in order, numbers by what all values are', () => {
     expect(fieldsOf([{ a: 1, b: 'x' }, { a: '9007199254740993', c: null }])).toEqual([
-      { name: 'a', numeric: true }, { name: 'b', numeric: false }, { name: 'c', numeric: false },
+      { name: 'a', numeric: true, digits: 0 }, { name: 'b', numeric: false }, { name: 'c', numeric: false },
     ]);
   });
   test('have scores where some are not perfect', () => {
@@ -280,8 +336,27 @@ test('a filter is quoted', () => {
 test('questions are suggested of what there is', () => {
   const metadata = { columns: [{ name: 'id', type: 'BIGINT' }, { name: 'city', type: 'VARCHAR' }, { name: 'amount', type: 'DOUBLE' }], rowCount: 3, access: 'owner' as const };
   const orders = { owner: 'a', namespace: 's', name: 'orders', metadata };
-  expect(suggest([orders])).toEqual(['How many orders are there?', 'What is the average amount of orders for each city?']);
+  expect(suggest([orders])).toEqual(['What is the average amount of orders for each city?', 'How many orders are there?']);
   expect(suggest([{ ...orders, metadata: { ...metadata, rowCount: 0 } }, { ...orders, metadata: undefined }])).toEqual([]);
+});
+
+test('questions that are suggested show a period, the first of many and a document', () => {
+  const dataset = (name: string, columns: [string, string][]) => ({ owner: 'a', namespace: 's', name, metadata: { columns: columns.map(([name, type]) => ({ name, type })), rowCount: 3 } }) as never;
+  const orders = dataset('orders', [['order_id', 'BIGINT'], ['customer_id', 'BIGINT'], ['ordered_at', 'TIMESTAMP'], ['quantity', 'BIGINT'], ['amount', 'DOUBLE']]);
+  const customers = dataset('customers', [['customer_id', 'BIGINT'], ['name', 'VARCHAR']]);
+  expect(suggest([customers, orders], 'shipping.md')).toEqual([
+    'What is the total amount of orders per month?', 'Which 5 customers have the highest total amount of orders?',
+    'What do the documents say about shipping?', 'How many orders are there?',
+  ]);
+});
+
+test('an answer of one step does not refer to it, and notes on joins belong to the query', () => {
+  const note = '3 rows of `customers` are left out: they have no match in `orders`.';
+  expect(plainAnswer(`**Ada** leads. [step 1]\n\n${note}`, 1)).toBe('**Ada** leads.');
+  expect(plainAnswer('Four. [step 1] [step 2]', 2)).toBe('Four. [step 1] [step 2]');
+  expect(withoutTechnical('Read as: amount per city. Joined by orders.id = cities.id and a.b = c.d. Not used: x.')).toEqual({
+    text: 'Read as: amount per city. Not used: x.', technical: 'Joined by orders.id = cities.id and a.b = c.d.',
+  });
 });
 
 test.each([['3', '5', '3 to 5'], ['3', '3', '3']])('ranges from %s to %s', (from, to, want) => expect(rangeWords(from, to)).toBe(want));

@@ -1,9 +1,10 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { here, listen } from './place';
+import { here, listen, place } from './place';
 import { watchSaved } from './saved';
 import { restore, takeFragment, token } from './session';
-import { refresh, watch } from './store';
+import { shortened } from './names';
+import { conversations, refresh, turns, watch } from './store';
 import './styles/base.css';
 import './styles/layout.css';
 import './styles/parts.css';
@@ -20,7 +21,10 @@ void restore().then(() => {
     if (document.visibilityState === 'visible' && token.value) void refresh();
   });
   effect(() => {
-    document.title = here.value ? `${here.value} · Parley` : 'Parley';
+    const { dataset, conversation } = place.value ?? {};
+    const asked = turns.value?.[0];
+    const question = conversation && (conversations.value?.find(({ id }) => id === conversation)?.title || asked?.run.value?.question || asked?.question.text);
+    document.title = [shortened(dataset || question || here.value, 80), 'Parley'].filter(Boolean).join(' · ');
   });
   render(<App />, document.getElementById('page')!);
 });

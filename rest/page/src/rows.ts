@@ -1,11 +1,13 @@
 // Rows as a table shows them.
-import { inLocale } from './locale';
+import { inLocale, separators } from './locale';
 
 export type Row = Record<string, unknown>;
 
 export interface Field {
   name: string;
   numeric: boolean;
+  /** The digits behind the point that all its numbers are written with, so that they align. */
+  digits?: number;
 }
 
 /** A number that came as a text, since it is a decimal or a large one. */
@@ -15,8 +17,59 @@ const writtenNumber = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 export function fieldsOf(rows: Row[]): Field[] {
   const names = new Set<string>();
   for (const row of rows) for (const name of Object.keys(row)) if (!name.startsWith('__')) names.add(name);
-  return [...names].map((name) => ({ name, numeric: everyValue(rows, name, isNumber) }));
+  return [...names].map((name) => {
+    const field = { name, numeric: everyValue(rows, name, isNumber) };
+    return field.numeric ? { ...field, digits: Math.min(4, Math.max(...rows.map((row) => decimals(shown(row[name], field))))) } : field;
+  });
 }
+
+const decimals = (text: string): number => text.split(separators().decimal)[1]?.length ?? 0;
+
+export interface Sort {
+  name: string;
+  order: 'ascending' | 'descending';
+}
+
+/** nextSort is the sort after a press on the name of a column. */
+export const nextSort = (sort: Sort | undefined, name: string): Sort => ({ name, order: sort?.name === name && sort.order === 'ascending' ? 'descending' : 'ascending' });
+
+const texts = new Intl.Collator(undefined, { numeric: true });
+
+/** sorted gives rows in the order of a column. Rows without a value are last. */
+export function sorted(rows: Row[], { name, order }: Sort): Row[] {
+  const numeric = everyValue(rows, name, isNumber);
+  const sign = order === 'ascending' ? 1 : -1;
+  const keys = new Map(rows.map((row) => {
+    const value = row[name];
+    return [row, value === null || value === undefined ? undefined : numeric ? Number(value) : cellText(value)];
+  }));
+  return rows.toSorted((a, b) => {
+    const [left, right] = [keys.get(a), keys.get(b)];
+    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
+    return sign * (typeof left === 'number' ? Math.sign(left - (right as number)) || 0 : texts.compare(left, right as string));
+  });
+}
+
+/** Figure is a result of one value: what it is of, and how it has changed where the result says so. */
+export interface Figure {
+  value: Field;
+  of?: Field;
+  changes: Field[];
+}
+
+/** figureOf gives the figure of a result; undefined where it has more than one value. */
+export function figureOf(rows: Row[]): Figure | undefined {
+  const fields = rows.length === 1 ? fieldsOf(rows) : [];
+  const numbers = fields.filter((field) => field.numeric);
+  const changes = numbers.length > 1 ? numbers.filter((field) => /(^|_)(change|difference|growth)(_|$)/i.test(field.name)) : [];
+  const [value, ...others] = numbers.filter((field) => !changes.includes(field));
+  const [of, ...more] = fields.filter((field) => !field.numeric);
+  if (!value || others.length || more.length || /(^|_)id$/i.test(value.name) || cellText(rows[0]![of?.name ?? '']).length > 60) return undefined;
+  return { value, of, changes };
+}
+
+/** title gives the name of a column as a title. */
+export const title = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replace(/_+/g, ' ');
 
 /** everyValue says whether all values of a column are of a kind, and there are some. */
 function everyValue(rows: Row[], name: string, is: (value: unknown) => boolean): boolean {
@@ -47,7 +100,11 @@ const exactNumber = /^-?(0|[1-9]\d*)\.(\d+)$|^-?[1-9]\d{15,}$/;
 export function shown(value: unknown, field: Field): string {
   const quantity = !/(^|_|\b)(id|year|zip|code|number)s?$/i.test(field.name) && !isYear(value, field);
   if (!quantity && !(typeof value === 'number' && !Number.isInteger(value))) return cellText(value);
-  if (typeof value === 'number') return formatNumber(value, quantity);
+  if (typeof value === 'number') {
+    const text = formatNumber(value, quantity);
+    const { digits = 0 } = field;
+    return !quantity || decimals(text) >= digits || /e/.test(text) ? text : inLocale(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  }
   const exact = field.numeric && typeof value === 'string' && exactNumber.exec(value);
   if (!exact) return cellText(value);
   const digits = Math.min(exact[2]?.length ?? 0, 20);

@@ -69,16 +69,17 @@ const states: Record<string, Run['state']> = {
 export function toRun(task: Task, question: string): Run {
   const said = [...task.history, ...(task.status.message ? [task.status.message] : [])];
   const state = states[task.status.state] ?? 'working';
+  const steps = stepsOf(task.artifacts);
   const failure = state === 'failed' ? task.status.message : undefined;
   return {
     id: task.id,
     question: questionOf(task) || question,
     state,
     plan: planOf(said),
-    steps: stepsOf(task.artifacts),
+    steps,
     current: state === 'working' ? currentOf(task.status.message) : '',
     asks: state === 'waiting' ? asksOf(task.status.message) : undefined,
-    answer: answerOf(task.artifacts),
+    answer: plainAnswer(answerOf(task.artifacts), steps.length),
     model: string(record(task.metadata?.usage).model),
     failure: failure ? plain(text(failure.parts)) || 'It failed, and did not say why. Ask again.' : '',
     failedQuery: string(record(data(failure?.parts ?? [])).query),
@@ -88,6 +89,17 @@ export function toRun(task: Task, question: string): Run {
     sharable: task.artifacts.filter(isQuery).every((a) => a.metadata?.answered !== false && text(a.parts).trim() !== ''),
   };
 }
+
+/** technical are sentences of the server about how datasets were joined. They are shown with the query. */
+const technical = / ?(?:Joined by .*?\.(?= |\n|$)|[\d.,\u202f’]+ rows? of `[^`]*` (?:is|are) left out: .*?\.(?= |\n|$))/g;
+
+/** withoutTechnical parts a text into what all read, and what belongs to the query. */
+export function withoutTechnical(text: string): { text: string; technical: string } {
+  return { text: text.replace(technical, '').trim(), technical: (text.match(technical) ?? []).join('').trim() };
+}
+
+/** plainAnswer is an answer without references to its only step, and without what belongs to the query. */
+export const plainAnswer = (answer: string, steps: number): string => withoutTechnical(steps > 1 ? answer : answer.replace(/ ?\[step \d+\]/g, '')).text;
 
 /** refusalOf tells whether there is no answer, and what to ask: nl2ql says so in its failure, the assistant with each step. */
 function refusalOf(task: Task, failure: Message | undefined): Pick<Run, 'notUnderstood' | 'suggestions'> {

@@ -52,3 +52,40 @@ export function format(sql: string): string {
   });
   return out;
 }
+
+/**
+ * rowsBehind gives the query of the rows that a result was computed from where a column of it has a value; undefined
+ * of a query that is not a single SELECT with that column.
+ */
+export function rowsBehind(sql: string, column: string, value: unknown): string | undefined {
+  const clauses = new Map<string, string[][]>(); // the items between commas, each with its pieces
+  let depth = 0;
+  let at: string[][] = [];
+  let before = '';
+  for (const { kind, text } of piecesOf(sql.trim().replace(/;$/, ''))) {
+    const word = kind === 'keyword' ? text.toUpperCase() : '';
+    if (kind === 'comment' || (depth === 0 && /^(WITH|UNION|INTERSECT|EXCEPT|QUALIFY|WINDOW)$/.test(word))) return undefined;
+    if (depth === 0 && clauseWords.has(word) && !(word === 'FROM' && before === 'DISTINCT')) clauses.set(word, (at = [[]]));
+    else if (depth === 0 && text === ',' && before !== '') at.push([]);
+    else at.at(-1)?.push(text);
+    depth += text === '(' ? 1 : text === ')' ? -1 : 0;
+    if (kind !== 'space') before = word || text;
+  }
+  const [from, where] = [clauses.get('FROM'), clauses.get('WHERE')];
+  const expression = clauses.get('SELECT')?.map((item) => expressionOf(item.filter((text) => text.trim()), column)).find(Boolean);
+  if (!from || !expression) return undefined;
+  const words = (items: string[][]) => items.map((item) => item.join('')).join(',').trim();
+  const is = value === null ? 'IS NULL' : `= ${typeof value === 'string' ? `'${value.replace(/'/g, "''")}'` : String(value)}`;
+  return `SELECT *\nFROM ${words(from)}\nWHERE ${where ? `(${words(where)}) AND ` : ''}(${expression}) ${is}`;
+}
+
+const clauseWords = new Set(['SELECT', 'FROM', 'WHERE', 'GROUP', 'HAVING', 'ORDER', 'LIMIT', 'OFFSET']);
+
+/** expressionOf gives the expression of an item of a SELECT list with a name; '' of another item. */
+function expressionOf(pieces: string[], name: string): string {
+  const last = pieces.at(-1) ?? '';
+  const own = last.startsWith('"') ? last.slice(1, -1).replace(/""/g, '"') : last;
+  if (own.toLowerCase() !== name.toLowerCase()) return '';
+  if (pieces.at(-2)?.toUpperCase() === 'AS') return pieces.slice(0, -2).join(' ');
+  return pieces.length === 1 || pieces.at(-2) === '.' ? pieces.join('') : '';
+}

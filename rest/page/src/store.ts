@@ -48,6 +48,8 @@ export const draft = signal({ user: '', text: '' });
 let unheard = '';
 /** Who asked the questions that are open. */
 let asker = '';
+/** The conversation that could not be read since the server was away. */
+let unread = '';
 /** Ended when the conversation that is being opened is left. */
 let opening = new AbortController();
 
@@ -216,6 +218,7 @@ function closeConversation(): void {
 
 async function openConversation(id: string, namespace: string): Promise<void> {
   turns.value = undefined;
+  unread = '';
   opening = new AbortController();
   const { signal } = opening;
   try {
@@ -228,6 +231,7 @@ async function openConversation(id: string, namespace: string): Promise<void> {
     report('conversation', list.length ? '' : 'There is no such conversation any more. Ask a new question.');
   } catch (error) {
     if (signal.aborted) return;
+    if (lost.value) return void (unread = id);
     turns.value = [];
     report('conversation', api.say(error));
   }
@@ -284,7 +288,7 @@ export function watch(): void {
   });
   let away = false;
   effect(() => {
-    if (away && !lost.value && token.value) untracked(() => Promise.all([readRights(), readNamespaces(), readModels(), readDatasets(), readConversations()]));
+    if (away && !lost.value && token.value) untracked(() => Promise.all([readRights(), readNamespaces(), readModels(), readDatasets(), readConversations(), unread && unread === open && openConversation(unread, here.peek())]));
     away = lost.value;
   });
   effect(() => {

@@ -15,25 +15,42 @@ const words = (name: string) => name.replace(/[_.-]+/g, ' ').trim();
 /** columnsOf gives the columns that a question can name. */
 const columnsOf = (d: Described): Column[] => (d.metadata?.columns ?? []).filter((c) => c.name.length <= longestName);
 
+/** isPassages tells of a dataset of the passages of documents. */
+export const isPassages = (d: Described): boolean =>
+  (d.metadata?.rowCount ?? 0) > 0 && ['document', 'passage', 'text'].every((name) => d.metadata!.columns.some((c) => c.name === name));
+
 /** askable tells of a dataset whose name is the word for its rows. */
 function askable(d: Described): boolean {
   const columns = columnsOf(d);
-  const passages = columns.some((c) => c.name === 'passage') && columns.some((c) => c.name === 'text');
-  return (d.metadata?.rowCount ?? 0) > 0 && !passages && /s$/i.test(d.name);
+  return (d.metadata?.rowCount ?? 0) > 0 && columns.length > 0 && !isPassages(d) && /s$/i.test(d.name);
 }
 
-/** suggest gives up to three questions. */
-export function suggest(datasets: Described[]): string[] {
-  const questions: string[] = [];
-  for (const d of datasets.filter(askable)) {
-    const columns = columnsOf(d);
-    const number = columns.find((c) => isNumber(c) && c.type.toUpperCase() === 'DOUBLE') ?? columns.find(isNumber);
-    const label = columns.find((c) => isText(c) && /city|country|region|category|type|status|kind/i.test(c.name)) ?? columns.find(isText);
-    questions.push(`How many ${words(d.name)} are there?`);
-    if (number && label) questions.push(`What is the average ${words(number.name)} of ${words(d.name)} for each ${words(label.name)}?`);
-  }
-  return questions.slice(0, 3);
+/** amountOf is the number of a dataset that is worth adding up, as far as its name says; else any number. */
+function amountOf(columns: Column[]): Column | undefined {
+  const numbers = columns.filter((c) => isNumber(c) && !/(^|_)(latitude|longitude|lat|lon|lng|year|month|day)$/i.test(c.name));
+  return numbers.find((c) => /amount|revenue|sales|total|turnover|cost|value|price/i.test(c.name)) ?? numbers.find((c) => /^(DOUBLE|DECIMAL)/i.test(c.type)) ?? numbers[0];
 }
+
+/** suggest gives up to four questions that show what can be asked: over time, the first of many, a document, a number. */
+export function suggest(datasets: Described[], document = ''): string[] {
+  const all = datasets.filter(askable);
+  const measured = (d: Described) => amountOf(columnsOf(d));
+  const dated = all.find((d) => measured(d) && columnsOf(d).some(isTime));
+  const main = dated ?? all.find(measured) ?? all[0];
+  if (!main) return document ? [about(document)] : [];
+  const number = measured(main);
+  const named = all.find((d) => d !== main && columnsOf(d).some((c) => c.name === 'name') && columnsOf(main).some((c) => c.name.toLowerCase() === `${d.name.replace(/s$/i, '')}_id`.toLowerCase()));
+  const label = columnsOf(main).find((c) => isLabel(c) && /city|country|region|category|type|status|kind|channel|segment/i.test(c.name)) ?? columnsOf(main).find(isLabel);
+  return [
+    ...(dated && number ? [`What is the total ${words(number.name)} of ${words(main.name)} per month?`] : []),
+    ...(named && number ? [`Which 5 ${words(named.name)} have the highest total ${words(number.name)} of ${words(main.name)}?`] : []),
+    ...(number && label && !(dated && named) ? [`What is the average ${words(number.name)} of ${words(main.name)} for each ${words(label.name)}?`] : []),
+    ...(document ? [about(document)] : []),
+    `How many ${words(main.name)} are there?`,
+  ].slice(0, 4);
+}
+
+const about = (document: string): string => `What do the documents say about ${words(document.replace(/\.[^.]+$/, ''))}?`;
 
 /** The longest value that is put into a question. */
 const longestValue = 40;

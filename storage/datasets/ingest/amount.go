@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/internal/domain"
+	"parley/internal/unitname"
 )
 
 // units are what may stand before or after a number.
-var units = domain.NumberUnits
+var units = unitname.Names
 
 // formExact is set in the form of an amount that loses digits as a double.
 const formExact form = 1 << 7

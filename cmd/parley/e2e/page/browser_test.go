@@ -387,7 +387,7 @@ func (b *tab) asks(agent, question string) {
 	// conversation is about to open.
 	b.is(`(window.turnBefore = [...document.querySelectorAll('article.turn')].at(-1), true)`)
 	if !get[bool](b, `document.querySelector('[name=agent]:checked')?.value === `+e2etest.ToJSON(agent)) {
-		b.press(agent)
+		b.press(map[string]string{"assistant": "Answer", "nl2ql": "Rows only"}[agent])
 	}
 	b.write("#question", question)
 	b.press("Ask")

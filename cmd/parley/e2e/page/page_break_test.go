@@ -62,7 +62,7 @@ func begun(t *testing.T) (e2etest.Client, *tab, func()) {
 	c, b := counter(t, model.Env()...)
 	b.mayFail = true
 	b.signIn(c.Token)
-	b.press("assistant")
+	b.press("Answer")
 	b.write("#question", "How many orders, and where?")
 	b.press("Ask")
 	b.sees(".step", "Count the orders")
@@ -126,7 +126,7 @@ func TestPageAsksServerThatIsAway(t *testing.T) {
 	b.signIn(c.Token)
 	b.sees(".suggestions", "orders")
 	kill(c.Process)
-	b.press("assistant")
+	b.press("Answer")
 	b.write("#question", "How many orders, and where?")
 	b.press("Ask")
 	b.sees("[role=status]", "Reconnecting")
@@ -199,4 +199,21 @@ func TestPageSaysThatTheServerIsAway(t *testing.T) {
 	again(c.Process)
 	b.is(`!document.querySelector('.away') && !document.querySelector('.notices [role=alert]')`)
 	b.sees(".rows-frame", "plum")
+}
+
+// TestPageOpensConversationOnceServerIsBack opens a conversation while the server is away.
+func TestPageOpensConversationOnceServerIsBack(t *testing.T) {
+	onlyFull(t)
+	c, b := counter(t)
+	b.mayFail = true
+	b.signIn(c.Token)
+	b.asks("assistant", "How many orders are there per city?")
+	b.press("New question")
+	b.sees("h1", "Ask about your data")
+	kill(c.Process)
+	b.press("How many orders are there per city?")
+	b.sees(".away", "cannot be reached")
+	b.sees(".waiting", "Opening the conversation")
+	again(c.Process)
+	b.sees(".answer", "Berlin")
 }

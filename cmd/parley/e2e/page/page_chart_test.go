@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
 	"parley/cmd/parley/e2e/helpers/waittest"
@@ -46,10 +47,12 @@ func TestPageCharts(t *testing.T) {
 			b.fullWidth()
 			b.press("Table")
 			b.sees("td.number", "1,234.5")
+			b.click(`//th/button[normalize-space(.)="average_amount"]`)
+			b.is(`document.querySelector('th[aria-sort=ascending] .sort') && [...document.querySelectorAll('tbody td.number')].at(-1).textContent.startsWith('1,234.5')`)
 			b.is(`document.querySelectorAll('.result thead th').length === 2`) // drawing has not changed the rows
 			b.is(`!document.querySelector('.chart')`)
 			b.asks("nl2ql", "How many orders are there in Berlin?")
-			b.is(`!document.querySelector('article.turn:last-of-type .chart') && document.querySelector('article.turn:last-of-type table')`)
+			b.is(`!document.querySelector('article.turn:last-of-type .chart') && document.querySelector('article.turn:last-of-type .figure')`)
 		})
 	}
 }
@@ -108,4 +111,39 @@ func TestPageChartMeasures(t *testing.T) {
 	})
 	b.press("Points")
 	b.is(`document.querySelectorAll('.chart .mark-symbol.role-mark path').length === 3`)
+}
+
+// openMenu opens the menu of the first bar of the last chart, by the keyboard.
+func (b *tab) openMenu() {
+	b.t.Helper()
+	b.is(`[...document.querySelectorAll('.chart-frame svg')].at(-1)`)
+	b.is(`([...document.querySelectorAll('.chart-frame')].at(-1).focus(), document.activeElement.role === 'application')`)
+	b.do(chromedp.KeyEvent(kb.ArrowDown))
+	b.sees(".chart [role=status]", "City: Berlin")
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.is(`document.activeElement.closest('.chart-tip')?.textContent.includes('Only this')`)
+}
+
+// TestPageChartMenu sees the rows behind a bar, and asks the question of it alone. The keyboard
+// is enough, and values stand beside the bars.
+func TestPageChartMenu(t *testing.T) {
+	onlyFull(t)
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.asks("nl2ql", "How many orders are there per city?")
+	b.bars(3)
+	b.is(`[...document.querySelectorAll('.chart .mark-text.role-mark text')].map((e) => e.textContent).join() === '2,1,1'`)
+	b.openMenu()
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.is(`!document.querySelector('.chart-tip') && document.activeElement.className === 'chart-frame'`)
+	b.openMenu()
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.sees(".behind h3", "City: Berlin")
+	b.is(`document.querySelectorAll('.behind tbody tr').length === 2`)
+	b.press("Hide these rows")
+	b.is(`!document.querySelector('.behind')`)
+	b.openMenu()
+	b.press("Only this")
+	b.sees("article.turn:last-of-type .question", "Only Berlin")
+	b.sees("article.turn:last-of-type .figure", "2")
 }

@@ -151,7 +151,7 @@ func TestPageModels(t *testing.T) {
 	b.sees("article.turn:last-of-type .agent", "assistant, ollama:second")
 	choose("reader")
 	b.asks("nl2ql", "How many orders are there in Berlin?")
-	b.sees("article.turn:last-of-type td.number", "2")
+	b.sees("article.turn:last-of-type :is(td.number, .figure)", "2")
 	if agent := get[string](b, `[...document.querySelectorAll('.agent')].at(-1).textContent`); agent != "nl2ql" {
 		t.Errorf("answered by %q", agent)
 	}

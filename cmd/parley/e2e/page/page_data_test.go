@@ -214,7 +214,7 @@ func TestPageShares(t *testing.T) {
 	bob.do(chromedp.Reload())
 	bob.sees(".namespace", "alice/shop")
 	bob.asks("nl2ql", "How many orders are there in Berlin?")
-	bob.sees("td.number", "2")
+	bob.sees(":is(td.number, .figure)", "2")
 	bob.press("Data")
 	bob.sees(".data", "alice shares this with you")
 	bob.sees(".dataset", "4 rows")

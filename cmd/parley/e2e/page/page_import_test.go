@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -96,6 +97,22 @@ func TestPagePreview(t *testing.T) {
 	b.sees("dialog [role=alert]", "")
 	b.is(`document.querySelector('.reading').open && document.querySelector('#encoding')`)
 	b.closes()
+}
+
+// TestPageImportButtons sees the button that imports without scrolling, also on a small phone.
+func TestPageImportButtons(t *testing.T) {
+	onlyFull(t)
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.sees(".suggestions", "orders")
+	b.drop("prices.csv", prices)
+	b.sees("dialog .first-rows", "plum")
+	for _, size := range [][2]int64{{390, 600}, {1440, 900}} {
+		b.do(chromedp.EmulateViewport(size[0], size[1]))
+		for _, end := range []int{0, 100000} {
+			b.is(fmt.Sprintf(`(document.querySelector('dialog').scrollTop = %d, (({top, bottom}) => top > 0 && bottom <= document.querySelector('dialog').getBoundingClientRect().bottom)(document.querySelector('dialog footer button').getBoundingClientRect()))`, end))
+		}
+	}
 }
 
 // workbook writes an Excel file with sheets, to be chosen in the page.

@@ -25,7 +25,7 @@ func TestPageIsAskedBack(t *testing.T) {
 	b.is(`document.querySelectorAll('.options button').length === 2`)
 	b.press("total amount of sales south")
 	b.is(`document.querySelectorAll('article.turn[data-state=completed]').length === 1`)
-	b.sees("article.turn:last-of-type td.number", "24")
+	b.sees("article.turn:last-of-type :is(td.number, .figure)", "24")
 	b.is(`!document.querySelector('.asks')`)
 
 	// The question is still there after a reload, and an answer in words is taken; one that
@@ -44,7 +44,7 @@ func TestPageIsAskedBack(t *testing.T) {
 	b.press("Never mind")
 	b.sees("article.turn:last-of-type .progress", "Stopped.")
 	b.asks("nl2ql", "How many sales north are there?")
-	b.sees("article.turn:last-of-type td.number", "2")
+	b.sees("article.turn:last-of-type :is(td.number, .figure)", "2")
 }
 
 // TestPageShowsLikelyAnswer marks an answer that is only likely. Another reading can be chosen, and
@@ -64,7 +64,7 @@ func TestPageShowsLikelyAnswer(t *testing.T) {
 	b.sees(".asks", "This answer is likely, not certain.")
 	b.is(`!document.querySelector('[aria-label="Save as verified"]')`)
 	b.press("number of work orders, only those with done in 2025")
-	b.sees("article.turn:last-of-type td.number", "3")
+	b.sees("article.turn:last-of-type :is(td.number, .figure)", "3")
 	b.is(`!document.querySelector('.asks') && document.querySelectorAll('.badge').length === 1`)
 	b.is(`document.querySelectorAll('[aria-label="Save as verified"]').length === 1`)
 
@@ -79,7 +79,7 @@ func (b *tab) answers(text string) {
 	b.t.Helper()
 	b.is(`document.querySelector('label[for=question]').textContent === 'Your answer'`)
 	b.write("#question", text)
-	b.press("Answer")
+	b.press("Send the answer")
 }
 
 // whichSales is a question about the two datasets of newSales, of the north with a total

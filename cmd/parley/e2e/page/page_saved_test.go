@@ -132,7 +132,7 @@ func TestPageBoard(t *testing.T) {
 	b.do(chromedp.Reload())
 	b.is(`document.querySelectorAll('.pins .card').length === 3`)
 	b.bars(4)
-	b.sees(".pins .card td.number", "2")
+	b.sees(".pins .card :is(td.number, .figure)", "2")
 	b.sees(".pins .card:last-child h2", "All of it")
 	b.sees(".pins .card:last-child td", "lime")
 	for _, width := range []int64{1440, 768, 390} {

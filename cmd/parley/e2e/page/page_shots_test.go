@@ -74,7 +74,7 @@ func TestPageShots(t *testing.T) {
 	}
 	all("sign-in")
 	b.signIn(c.Token)
-	b.sees(".welcome", "What would you like to know?")
+	b.sees(".welcome", "Ask about your data")
 	b.sees(".suggestions", "How many")
 	all("welcome")
 	b.asks("assistant", "How many orders are there per city?")

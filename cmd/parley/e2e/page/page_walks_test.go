@@ -306,7 +306,7 @@ func walkDelete(b *tab, alice, _ e2etest.Client) {
 func walkSignOut(b *tab, alice, bob e2etest.Client) {
 	b.asks("assistant", "What is the average price of products for each category?")
 	b.press("Sign out")
-	b.sees("h1", "Ask your own data")
+	b.sees("h1", "Ask about your data")
 	b.signIn(bob.Token)
 	b.sees(".sidebar-user", "bob")
 	b.is(`!document.querySelector('.conversations').textContent.includes('average price of products')`)

@@ -54,7 +54,7 @@ func TestQuestionIsNotUnderstood(t *testing.T) {
 		t.Errorf("assistant: %s", answer)
 	}
 	status, answer := s.Post(s.Token, "/api/v1/query", e2etest.ToJSON(map[string]any{"username": "self", "namespace": "shop", "naturalLanguageQuery": question}))
-	if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "Not understood") {
+	if status != http.StatusUnprocessableEntity || !strings.Contains(answer, "I found nothing for") {
 		t.Errorf("REST: %d %s", status, answer)
 	}
 }

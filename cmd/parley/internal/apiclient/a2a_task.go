@@ -69,6 +69,8 @@ type Artifact struct {
 	Parts      Parts
 	Metadata   struct {
 		Answered *bool
+		// Measure is the column of the rows that was not asked for.
+		Measure string
 		Certainty
 		Instruction, Reasoning string
 		// Suggestions are questions to ask in place of one that was refused.

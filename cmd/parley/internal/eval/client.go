@@ -76,7 +76,7 @@ func (c *client) reply(task *apiclient.Task) (eval.Reply, error) {
 			if artifact.Unanswered() {
 				return eval.Reply{}, eval.Unanswered(artifact.Parts.Text())
 			}
-			reply.Rows = llm.Rows{Rows: artifact.Parts.Data().Rows}
+			reply.Rows = llm.Rows{Rows: artifact.Parts.Data().Rows, Measure: artifact.Metadata.Measure}
 			return reply, nil
 		}
 	}
@@ -99,5 +99,5 @@ func lastStep(artifacts []apiclient.Artifact) (eval.Reply, error) {
 	if last.Unanswered() {
 		return eval.Reply{}, eval.Unanswered(cmp.Or(last.Metadata.Reasoning, answer))
 	}
-	return eval.Reply{Query: last.Parts.Text(), Confidence: last.Metadata.Confidence, Rows: llm.Rows{Rows: last.Parts.Data().Rows}}, nil
+	return eval.Reply{Query: last.Parts.Text(), Confidence: last.Metadata.Confidence, Rows: llm.Rows{Rows: last.Parts.Data().Rows, Measure: last.Metadata.Measure}}, nil
 }

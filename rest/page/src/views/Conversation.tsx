@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { agents, type Agent } from '../a2a';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { agents, agentWords, type Agent } from '../a2a';
+import { rowsOf } from '../api';
 import { toMarkdown } from '../export';
 import { download } from '../files';
 import { chooseModel, model, models, builtInOnly } from '../models';
@@ -10,7 +11,7 @@ import { here, hrefOf, place } from '../place';
 import { mayAdd } from '../rights';
 import { user } from '../session';
 import { ask, askedBefore, conversations, datasets, draft, turns, working } from '../store';
-import { suggest } from '../suggest';
+import { isPassages, suggest } from '../suggest';
 import type { Turn } from '../turn';
 import { Icon } from './Icon';
 import { TurnView } from './Turn';
@@ -70,11 +71,11 @@ function useLast(list: Turn[] | undefined) {
 
 function Welcome(): VNode {
   const known = datasets.value;
-  const questions = suggest(known ?? []);
+  const questions = suggest(known ?? [], useDocument());
   if (place.value?.view === 'conversation') return <></>;
   return (
     <section class="welcome">
-      <h1>What would you like to know?</h1>
+      <h1>Ask about your data</h1>
       {known && known.length === 0 ? (
         <p>There is no dataset in {here.value} yet.{mayAdd.value && ' Drop a file on this page to make one.'}</p>
       ) : (
@@ -90,6 +91,23 @@ function Welcome(): VNode {
       </ul>
     </section>
   );
+}
+
+/** useDocument gives the name of a document of the namespace; '' while none is known. */
+function useDocument(): string {
+  const [found, setFound] = useState('');
+  const passages = datasets.value?.find(isPassages);
+  const key = passages && `${passages.owner}/${passages.namespace}/${passages.name}`;
+  useEffect(() => {
+    setFound('');
+    if (!passages) return undefined;
+    const stop = new AbortController();
+    rowsOf(passages, { limit: 1, offset: 0, sort: '', order: 'asc' }, stop.signal)
+      .then(({ data }) => setFound(String(data[0]?.document ?? '')))
+      .catch(() => undefined); // there is one example less
+    return () => stop.abort();
+  }, [key]);
+  return found;
 }
 
 function Composer({ working }: { working: Turn | undefined }): VNode {
@@ -124,7 +142,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
   return (
     <form class="composer" onSubmit={(event) => { event.preventDefault(); submit(); }}>
       <label class="offscreen" for="question">{asked ? 'Your answer' : 'Your question'}</label>
-      <textarea id="question" ref={box} rows={1} maxLength={30000} placeholder={asked ? 'Choose above, or answer in your own words' : 'Ask a question of your data'} value={text}
+      <textarea id="question" ref={box} rows={1} maxLength={30000} placeholder={asked ? 'Choose above, or answer in your own words' : 'Ask about your data'} value={text}
         onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKey} />
       <div class="composer-row">
         <AgentChoice />
@@ -135,7 +153,7 @@ function Composer({ working }: { working: Turn | undefined }): VNode {
             <Icon name="stop" />
           </button>
         ) : (
-          <button class="round primary" aria-label={asked ? 'Answer' : 'Ask'} title={asked ? 'Answer (Enter)' : 'Ask (Enter)'} disabled={!text.trim()}><Icon name="send" /></button>
+          <button class="round primary" aria-label={asked ? 'Send the answer' : 'Ask'} title={asked ? 'Send the answer (Enter)' : 'Ask (Enter)'} disabled={!text.trim()}><Icon name="send" /></button>
         )}
       </div>
     </form>
@@ -160,11 +178,11 @@ function AgentChoice(): VNode {
   };
   return (
     <fieldset class="segments">
-      <legend class="offscreen">Who answers</legend>
+      <legend class="offscreen">What you get</legend>
       {agents.map((name) => (
         <label title={about[name]}>
           <input type="radio" name="agent" value={name} checked={agent.value === name} onChange={() => choose(name)} />
-          <span>{name}</span>
+          <span>{agentWords[name]}</span>
         </label>
       ))}
     </fieldset>

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Agent } from '../a2a';
+import { agentWords, type Agent } from '../a2a';
 import { rate } from '../api';
 import { builtInOnly } from '../models';
 import { ratingOf, remember } from '../ratings';
@@ -62,7 +62,7 @@ export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first:
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
         {first && run.sharable && unrestricted.value && <ShareButton run={run.id} />}
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
-        <span class="hint agent">{agent}{run.model ? `, ${run.model}` : builtInOnly.value ? ', built-in reader' : ''}</span>
+        <span class="hint agent">{[agent === 'nl2ql' && agentWords.nl2ql, run.model || (builtInOnly.value && 'built-in reader')].filter(Boolean).join(', ')}</span>
       </div>
       {asking && rated && (
         <form onSubmit={(event) => void submit(event)}>

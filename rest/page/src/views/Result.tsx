@@ -1,26 +1,26 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { runQuery } from '../api';
+import type { Place } from '../chart/places';
 import { toSpec } from '../chart/spec';
 import { copied, toCSV } from '../csv';
 import { copy, download } from '../files';
 import { inLocale } from '../locale';
 import { datasetName } from '../names';
 import { place } from '../place';
-import { fieldsOf, rowsWords, scores, type Row } from '../rows';
-import type { Step } from '../run';
-import { format, piecesOf } from '../sql';
-import { ChartView } from './Chart';
+import { fieldsOf, figureOf, nextSort, rowsWords, scores, shown, sorted, title, type Field, type Figure, type Row, type Sort } from '../rows';
+import { withoutTechnical, type Step } from '../run';
+import { format, piecesOf, rowsBehind } from '../sql';
+import { ChartView, type Action } from './Chart';
 import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
-import { Name } from './Name';
-import { Cell } from './Rows';
+import { Cell, Heads } from './Rows';
 import { useSave } from './Save';
 
 type View = 'Chart' | 'Table';
 
 /** Result shows rows, as the server's chart of them or as a table, how the question was read, and the query; of a query that was run by hand its rows alone. What is saved is the query that these rows are from; a likely one must be confirmed first. */
-export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran' | 'pinned' }): VNode {
+export function Result({ step, name, as, onAsk }: { step: Step; name: string; as?: 'ran' | 'pinned'; onAsk?: (question: string) => void }): VNode {
   const { rows, chart } = step;
   const original = useMemo(() => format(step.query), [step.query]);
   const [edited, edit] = useState<string>();
@@ -29,6 +29,9 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
   const [chosen, choose] = useState<View>('Chart');
   const [open, setOpen] = useState(false);
   const view = chart ? chosen : 'Table';
+  const reading = withoutTechnical(step.reasoning);
+  const behind = useBehind(step, onAsk);
+  const figure = useMemo(() => rows && figureOf(rows), [rows]);
   const file = datasetName(name).slice(0, 60);
   return (
     <div class="result">
@@ -46,12 +49,14 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
         </div>
       )}
       {save.problem}
-      {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} />}
-      {view === 'Table' && rows && <Table rows={rows} />}
-      {step.reasoning && <p class="reasoning">{step.reasoning}</p>}
+      {view === 'Chart' && chart && rows && <ChartView chart={chart} rows={rows} name={name} file={file} actions={behind.actions} />}
+      {view === 'Chart' && behind.view}
+      {view === 'Table' && rows && (figure ? <FigureView figure={figure} row={rows[0]!} /> : <Table rows={rows} />)}
+      {reading.text && <p class="reasoning">{reading.text}</p>}
       {as !== 'ran' && step.query && (
         <details class="query-part" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary>Query</summary>
+          {open && reading.technical && <p class="hint">{reading.technical}</p>}
           {open && (
             <QueryView sql={query} original={original} question={name} onInput={edit}>
               <CopyButton label="Copy the query" text={() => query} />
@@ -62,6 +67,46 @@ export function Result({ step, name, as }: { step: Step; name: string; as?: 'ran
       )}
     </div>
   );
+}
+
+/** useBehind gives what can be done with a place of the chart: to see the rows that it was computed from, or to ask the question of it alone. */
+function useBehind(step: Step, onAsk?: (question: string) => void): { actions: (place: Place) => Action[]; view: VNode | null } {
+  const [ran, setRan] = useState<{ title: string; step: Step }>();
+  const { busy, problem, work } = useWork();
+  const show = (sql: string, title: string) => work(async () => {
+    setRan(undefined);
+    setRan({ title, step: { ...(await run(sql, title)), chart: undefined } });
+  });
+  const actions = ({ of }: Place): Action[] => {
+    const sql = of && rowsBehind(step.query, of.column, of.value);
+    return [
+      ...(sql ? [{ label: 'Show these rows', act: () => void (busy || show(sql, `${of.title}: ${of.label}`)) }] : []),
+      ...(onAsk && of && of.value !== null ? [{ label: 'Only this', act: () => onAsk(`Only ${only(of)}`) }] : []),
+    ];
+  };
+  const view = (
+    <>
+      {busy && <p role="status"><span class="spinner" /> Reading the rows…</p>}
+      <Problem text={problem} />
+      {ran && (
+        <section class="behind" aria-label={`Rows of ${ran.title}`}>
+          <header><h3>{ran.title}</h3><IconButton icon="close" label="Hide these rows" onClick={() => setRan(undefined)} /></header>
+          <Result step={ran.step} name={ran.title} as="pinned" />
+        </section>
+      )}
+    </>
+  );
+  return { actions, view };
+}
+
+/** only names a value in a question: a short number or a truth value alone says nothing. */
+const only = ({ title, label }: NonNullable<Place['of']>): string => (/^(-?\d{1,3}|true|false)$/i.test(label) ? `${title.toLowerCase()} ${label}` : label);
+
+/** run runs a query in the namespace that one is in. */
+async function run(sql: string, question: string): Promise<Step> {
+  const { owner, namespace } = place.value!;
+  const { data, metadata, chart } = await runQuery({ owner, name: namespace }, sql, question);
+  return { id: '', instruction: '', reasoning: '', query: sql, rows: data, truncated: metadata.truncated, total: metadata.totalRows, chart: toSpec(chart) };
 }
 
 interface QueryProps {
@@ -78,16 +123,14 @@ function QueryView({ sql, original, question, onInput, children }: QueryProps): 
   const [ran, setRan] = useState<Step>();
   const { busy, problem, work } = useWork();
   const pieces = useMemo(() => piecesOf(sql), [sql]);
-  const run = () => busy || work(async () => {
+  const start = () => busy || work(async () => {
     setRan(undefined);
-    const { owner, namespace } = place.value!;
-    const { data, metadata, chart } = await runQuery({ owner, name: namespace }, sql, question);
-    setRan({ id: '', instruction: '', reasoning: '', query: sql, rows: data, truncated: metadata.truncated, total: metadata.totalRows, chart: toSpec(chart) });
+    setRan(await run(sql, question));
   });
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    void run();
+    void start();
   };
   return (
     <>
@@ -96,7 +139,7 @@ function QueryView({ sql, original, question, onInput, children }: QueryProps): 
         <textarea aria-label="Query" spellcheck={false} autocapitalize="off" autocomplete="off" value={sql} onInput={(event) => onInput(event.currentTarget.value)} onKeyDown={onKey} />
       </div>
       <div class="query-bar">
-        <button type="button" class="primary" title="Run (Ctrl+Enter)" aria-keyshortcuts="Control+Enter" disabled={busy || !sql.trim()} onClick={() => void run()}>Run</button>
+        <button type="button" class="primary" title="Run (Ctrl+Enter)" aria-keyshortcuts="Control+Enter" disabled={busy || !sql.trim()} onClick={() => void start()}>Run</button>
         {sql !== original && <button type="button" onClick={() => onInput(original)}>Reset</button>}
         <span class="hint" role="status">{busy ? 'Running…' : ''}</span>
         {children}
@@ -124,11 +167,25 @@ function CopyButton({ label, text, html }: { label: string; text: () => string; 
   return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} onBlur={() => setDone(false)} />;
 }
 
+/** FigureView shows one value large, with its change. */
+function FigureView({ figure: { value, of, changes }, row }: { figure: Figure; row: Row }): VNode {
+  const change = (field: Field) => `${Number(row[field.name]) > 0 ? '+' : ''}${shown(row[field.name], field)}${/percent/i.test(field.name) ? ' %' : ''}`;
+  return (
+    <dl class="figure">
+      <dt>{title(value.name)}{of && ` · ${shown(row[of.name], of)}`}</dt>
+      <dd>{shown(row[value.name], value)}</dd>
+      {changes.map((field) => <dd class="figure-change">{change(field)} <span class="hint">{title(field.name)}</span></dd>)}
+    </dl>
+  );
+}
+
 const page = 200;
 
-function Table({ rows }: { rows: Row[] }): VNode {
+function Table({ rows: given }: { rows: Row[] }): VNode {
   const [most, setMost] = useState(page);
-  const fields = useMemo(() => fieldsOf(rows), [rows]);
+  const [sort, setSort] = useState<Sort>();
+  const fields = useMemo(() => fieldsOf(given), [given]);
+  const rows = useMemo(() => (sort ? sorted(given, sort) : given), [given, sort]);
   const score = useMemo(() => scores(rows), [rows]);
   if (rows.length === 0) return <p class="hint">No rows. Try other words, or see the query.</p>;
   return (
@@ -137,13 +194,13 @@ function Table({ rows }: { rows: Row[] }): VNode {
         <table>
           <thead>
             <tr>
-              {fields.map((field) => <th scope="col" class={field.numeric ? 'number' : undefined}><Name text={field.name} /></th>)}
+              <Heads fields={fields} sort={sort} onSort={(name) => setSort(nextSort(sort, name))} />
               {score && <th scope="col" class="number">score</th>}
             </tr>
           </thead>
           <tbody>
             {rows.slice(0, most).map((row, i) => (
-              <tr>
+              <tr key={row}>
                 {fields.map((field) => <Cell value={row[field.name]} field={field} />)}
                 {score && <td class="number">{inLocale(score[i]!, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</td>}
               </tr>

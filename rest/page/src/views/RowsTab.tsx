@@ -6,12 +6,12 @@ import { comparisons, countQuery, readFilter, rowsQuery, type Comparison, type F
 import { copy } from '../files';
 import { inLocale } from '../locale';
 import { shortName } from '../names';
-import type { Row } from '../rows';
+import { nextSort, type Row, type Sort } from '../rows';
 import { explain, type Described } from '../store';
 import { isNumeric } from '../data/types';
 import { ReadProblem } from './Dialog';
 import { IconButton } from './Icon';
-import { Cell } from './Rows';
+import { Cell, Heads } from './Rows';
 
 const limit = 100;
 
@@ -19,8 +19,7 @@ const limit = 100;
 export function RowsTab({ dataset }: { dataset: Described }): VNode {
   const { columns, rowCount } = dataset.metadata!;
   const [offset, setOffset] = useState(0);
-  const [sort, setSort] = useState('');
-  const [order, setOrder] = useState<'asc' | 'desc'>('asc');
+  const [sort, setSort] = useState<Sort>();
   const [filter, setFilter] = useState<Filter>();
   const [shown, setShown] = useState<{ rows: Row[]; total: number }>();
   const [problem, setProblem] = useState('');
@@ -29,7 +28,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
     const stop = new AbortController();
     const { signal } = stop;
     const read = async () => {
-      const page = { limit, offset, sort, order };
+      const page = { limit, offset, sort: sort?.name ?? '', order: sort?.order === 'descending' ? 'desc' : 'asc' } as const;
       const where = filter && readFilter(filter, columns);
       const [{ data }, total] = await Promise.all([
         where ? query(dataset, rowsQuery(dataset.name, where, page), signal) : rowsOf(dataset, page, signal),
@@ -44,12 +43,11 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
       setProblem(explain(error));
     });
     return () => stop.abort();
-  }, [offset, sort, order, filter]);
+  }, [offset, sort, filter]);
   const fields = useMemo(() => columns.map((c) => ({ name: c.name, numeric: isNumeric(c.type) })), [columns]);
   const sortBy = (name: string) => {
     setOffset(0);
-    setOrder(sort === name && order === 'asc' ? 'desc' : 'asc');
-    setSort(name);
+    setSort(nextSort(sort, name));
   };
   const copyRows = async () => {
     const { text, html } = copied(fields.map((field) => field.name), shown!.rows);
@@ -73,13 +71,7 @@ export function RowsTab({ dataset }: { dataset: Described }): VNode {
       <div class="scroll table-frame rows-frame" tabIndex={0} role="region" aria-label={`Rows of ${dataset.name}`} aria-busy={!shown && !problem}>
         <table>
           <thead>
-            <tr>
-              {fields.map((field) => (
-                <th scope="col" class={field.numeric ? 'number' : undefined} aria-sort={sort === field.name ? (order === 'asc' ? 'ascending' : 'descending') : 'none'}>
-                  <button type="button" class="sort" title={`Sort by ${field.name}`} onClick={() => sortBy(field.name)}>{shortName(field.name)}</button>
-                </th>
-              ))}
-            </tr>
+            <tr><Heads fields={fields} sort={sort} onSort={sortBy} /></tr>
           </thead>
           <tbody>{rows.map((row, i) => <tr key={`${offset} ${i}`}>{fields.map((field) => <Cell value={row[field.name]} field={field} />)}</tr>)}</tbody>
         </table>

@@ -6,7 +6,7 @@ import { plain } from '../entities';
 import { copy } from '../files';
 import { Markdown } from '../markdown';
 import { hrefOf, place } from '../place';
-import { isCount, type Step } from '../run';
+import { isCount, plainAnswer, type Step } from '../run';
 import { Dialog, Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
 import { StepView, toStep } from './Step';
@@ -90,7 +90,7 @@ export function SharedView({ id }: { id: string }): VNode {
       <p class="hint">{shared.askedBy} asked this in {shared.username}/{shared.namespace} and shared the answer.</p>
       <article class="turn" ref={article} data-state="completed">
         <div class="asked"><h1 class="question">{shared.question}</h1></div>
-        {!isCount(shared.result.response) && <div class="answer"><Markdown text={shared.result.response} onStep={(index) => toStep(article.current, index)} /></div>}
+        {!isCount(shared.result.response) && <div class="answer"><Markdown text={plainAnswer(shared.result.response, steps.length)} onStep={(index) => toStep(article.current, index)} /></div>}
         <div class="steps">
           {steps.map((step, i) => <StepView key={step.id} step={step} number={steps.length > 1 ? i + 1 : 0} last={i === steps.length - 1} question={shared.question} />)}
         </div>

@@ -19,7 +19,7 @@ export function SignIn(): VNode {
     <main class="sign-in">
       <div class="card">
         <Brand />
-        <h1>Ask your own data</h1>
+        <h1>Ask about your data</h1>
         <Problem text={notice.value} />
         {provider && (
           <>

@@ -4,7 +4,7 @@ import { Icon } from './Icon';
 import { Result } from './Result';
 
 /** StepView shows a step of an answer. */
-export function StepView({ step, number, last, question }: { step: Step; number: number; last: boolean; question: string }): VNode {
+export function StepView({ step, number, last, question, onAsk }: { step: Step; number: number; last: boolean; question: string; onAsk?: (question: string) => void }): VNode {
   const title = step.instruction && step.instruction !== question ? step.instruction : 'Result';
   return (
     <details class="step" open={last}>
@@ -14,7 +14,7 @@ export function StepView({ step, number, last, question }: { step: Step; number:
         {step.verified && <span class="badge">Verified</span>}
         {step.likely && <span class="badge likely">Likely</span>}
       </summary>
-      <Result step={step} name={(number && step.instruction) || question} />
+      <Result step={step} name={(number && step.instruction) || question} onAsk={onAsk} />
     </details>
   );
 }

@@ -38,7 +38,7 @@ function Shown({ turn }: { turn: Turn }): VNode {
       {run?.state === 'completed' && run.likely && turns.value?.at(-1) === turn && (
         <Likely run={run}><Suggestions turn={turn} label="Other meanings of the question" questions={run.alternatives} /></Likely>
       )}
-      {run && <Steps run={run} />}
+      {run && <Steps run={run} onAsk={turns.value?.at(-1) === turn && run.state === 'completed' ? (question) => { ask(turn.agent, question); focusQuestion(); } : undefined} />}
       <p class="progress" role="status">{progressOf(turn, run)}</p>
       {run?.asks && <Asks turn={turn} asks={run.asks} />}
       {run?.state === 'failed' && (run.notUnderstood ? <p class="answer">{run.failure}</p> : <Failed run={run} />)}
@@ -86,7 +86,7 @@ function Asks({ turn, asks }: { turn: Turn; asks: NonNullable<Run['asks']> }): V
   );
 }
 
-function Steps({ run }: { run: Run }): VNode {
+function Steps({ run, onAsk }: { run: Run; onAsk?: (question: string) => void }): VNode {
   const { plan, steps } = run;
   const ahead = plan?.steps.slice(steps.length) ?? [];
   const several = (plan?.steps.length ?? 0) > 1;
@@ -94,7 +94,7 @@ function Steps({ run }: { run: Run }): VNode {
     <div class="steps">
       {several && plan?.reasoning && <p class="reasoning">{plan.reasoning}</p>}
       {steps.map((step, i) => (
-        <StepView key={step.id} step={isConfirmed(run) ? { ...step, likely: false } : step} number={several ? i + 1 : 0} last={i === steps.length - 1} question={run.question} />
+        <StepView key={step.id} step={isConfirmed(run) ? { ...step, likely: false } : step} number={several ? i + 1 : 0} last={i === steps.length - 1} question={run.question} onAsk={several ? undefined : onAsk} />
       ))}
       {several && run.state === 'working' && ahead.length > 0 && (
         <ol class="ahead" start={steps.length + 1}>

@@ -32,7 +32,7 @@ const (
 // Format is how a cell shows its number.
 type Format struct {
 	kind numberKind
-	// Unit is one of domain.NumberUnits, and is set for plain numbers alone.
+	// Unit is one of unitname.Names, and is set for plain numbers alone.
 	Unit string
 	// times100 says that the number is shown times 100.
 	times100 bool

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/internal/domain"
+	"parley/internal/unitname"
 )
 
 // Percent is the unit of numbers that are shown times 100.
@@ -17,7 +17,7 @@ func (f *Format) setUnit(text string, percents int) {
 	switch {
 	case percents == 1:
 		f.Unit, f.times100 = Percent, true
-	case percents == 0 && slices.Contains(domain.NumberUnits, text):
+	case percents == 0 && slices.Contains(unitname.Names, text):
 		f.Unit = text
 	}
 }
