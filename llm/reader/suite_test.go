@@ -60,6 +60,7 @@ func (a asker) ask(ctx context.Context, _ eval.Namespace, q eval.Question) (eval
 		return eval.Reply{}, err
 	}
 	rows, err := a.duck.Query(ctx, query.SQL)
+	rows.Measure = query.Measure
 	return eval.Reply{Query: query.SQL, Rows: rows, Confidence: query.Confidence}, err
 }
 

@@ -145,14 +145,14 @@ func TestPageModels(t *testing.T) {
 	choose("ollama:second")
 	b.asks("assistant", "How many orders?")
 	b.sees("article.turn:last-of-type .answer", "So says second.")
-	b.sees("article.turn:last-of-type .agent", "assistant, ollama:second")
+	b.sees("article.turn:last-of-type .agent", "ollama:second")
 	b.do(chromedp.Reload())
 	b.is(`document.querySelector('select.model')?.value === 'ollama:second'`)
-	b.sees("article.turn:last-of-type .agent", "assistant, ollama:second")
+	b.sees("article.turn:last-of-type .agent", "ollama:second")
 	choose("reader")
 	b.asks("nl2ql", "How many orders are there in Berlin?")
 	b.sees("article.turn:last-of-type :is(td.number, .figure)", "2")
-	if agent := get[string](b, `[...document.querySelectorAll('.agent')].at(-1).textContent`); agent != "nl2ql" {
+	if agent := get[string](b, `[...document.querySelectorAll('.agent')].at(-1).textContent`); agent != "Rows only" {
 		t.Errorf("answered by %q", agent)
 	}
 }

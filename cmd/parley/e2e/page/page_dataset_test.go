@@ -272,7 +272,7 @@ func TestPageLinks(t *testing.T) {
 	}
 	b.do(chromedp.EmulateViewport(1440, 900))
 	b.signIn(c.Token)
-	b.sees(".suggestions", "customers")
+	b.sees(".welcome", "customers")
 	b.do(chromedp.Navigate(c.URL + "/#/alice/shop/data/visits"))
 	b.press("Links")
 	b.sees("[aria-label='Suggested links']", "customer_id → customers id")

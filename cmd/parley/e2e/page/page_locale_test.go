@@ -17,7 +17,7 @@ func TestPageLocale(t *testing.T) {
 	b.is(`navigator.language === 'de-DE'`)
 	b.signIn(c.Token)
 	b.asks("assistant", "What is the average amount of orders for each month?")
-	b.sees(".answer", "The average amount was highest in March 2025 at 1.234,5 and")
+	b.sees(".answer", "from 1,50 in January 2025 to 1.234,50 in March 2025")
 	b.bars(3)
 	b.sees(".chart svg .role-axis-label", "1.000")
 	b.pressIn(b.last("article.turn"), "Table")

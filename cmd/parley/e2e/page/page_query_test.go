@@ -28,7 +28,7 @@ func TestPageRunsQueries(t *testing.T) {
 
 			b.write(".query textarea", "SELECT city, amount FROM orders WHERE city = 'Oslo'")
 			call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", WindowsVirtualKeyCode: 13, Modifiers: 2})
-			b.sees(".result .result td", "Oslo")
+			b.sees(".result .result .figure", "Oslo")
 			b.sees(".result .result .result-count", "1 row")
 			b.sees(".query .sql-text", "'Oslo'")
 			if get[bool](b, `document.documentElement.scrollWidth > innerWidth`) {

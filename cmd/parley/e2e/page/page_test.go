@@ -307,7 +307,8 @@ func TestPageOutlivesAnswers(t *testing.T) {
 	b.asks("assistant", "Fine?")
 	b.sees("article.turn:last-of-type [role=alert]", "cannot show all")
 	b.sees("article.turn:last-of-type .answer", "It is **so**.")
-	seen()
+	b.sees(".answer .plain", "> deep")
+	b.sees(".answer .plain", "_slow")
 }
 
 // TestPageByKeyboard does everything without a mouse, on a phone's width.

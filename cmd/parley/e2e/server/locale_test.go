@@ -15,7 +15,7 @@ import (
 
 const (
 	average = "What is the average price of orders?"
-	german  = "The average price is **27.425,5**."
+	german  = "The average price is **27.425,50**."
 )
 
 // amounts starts a server on which alice has three orders.
@@ -50,12 +50,12 @@ func TestLocale(t *testing.T) {
 		{"0.3", "/a2a/assistant/v0.3", e2etest.RPCBody("message/send", legacy.Replace(body())), browser, german},
 		{"REST", "/query/autorag", rest, browser, german},
 		{"a REST stream", "/query/ask", rest, browser, german},
-		{"Swiss", "/query/autorag", rest, "de-CH", "**27’425.5**"},
-		{"French", "/query/autorag", rest, "fr", "**27\u202f425,5**"},
-		{"English", "/query/autorag", rest, "en-GB, de;q=0.5", "**27,425.5**"},
-		{"none", "/query/autorag", rest, "", "**27,425.5**"},
-		{"a wrong one", "/query/autorag", rest, "de;q=;,%", "**27,425.5**"},
-		{"a long one", "/query/autorag", rest, "de" + strings.Repeat(",en;q=0.1", 1000), "**27,425.5**"},
+		{"Swiss", "/query/autorag", rest, "de-CH", "**27’425.50**"},
+		{"French", "/query/autorag", rest, "fr", "**27\u202f425,50**"},
+		{"English", "/query/autorag", rest, "en-GB, de;q=0.5", "**27,425.50**"},
+		{"none", "/query/autorag", rest, "", "**27,425.50**"},
+		{"a wrong one", "/query/autorag", rest, "de;q=;,%", "**27,425.50**"},
+		{"a long one", "/query/autorag", rest, "de" + strings.Repeat(",en;q=0.1", 1000), "**27,425.50**"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
