@@ -82,8 +82,12 @@ type connection struct {
 
 // BeginTx ends with the context, also while it sends the first statement.
 func (c *connection) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	defer context.AfterFunc(ctx, c.dialer.interrupt)()
-	return c.pqConn.BeginTx(ctx, opts)
+	stop := context.AfterFunc(ctx, c.dialer.interrupt)
+	tx, err := c.pqConn.BeginTx(ctx, opts)
+	if !stop() {
+		c.dialer.interrupt() // before somebody else gets the connection
+	}
+	return tx, err
 }
 
 // PrepareContext implements driver.ConnPrepareContext.
