@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,13 +61,19 @@ func (p Policy) checkHost(host string) error {
 		}
 	} else if !isName(host) {
 		return errors.New("must have the name of a host, in ASCII, or an address")
-	} else if !p.Insecure && !strings.Contains(host, ".") {
+	} else if !p.Insecure && isLocalName(host) {
 		return errors.New("must have a public host")
 	}
 	if !p.listed(host) {
 		return errors.New("must have a host that this server may call")
 	}
 	return nil
+}
+
+// isLocalName reports whether a name is one that no public DNS has.
+func isLocalName(host string) bool {
+	dot := strings.LastIndexByte(host, '.')
+	return dot < 0 || slices.Contains([]string{"localhost", "local", "internal", "invalid", "test", "onion"}, strings.ToLower(host[dot+1:]))
 }
 
 // isName reports whether a text is a name for the DNS, not a number that resolvers may take

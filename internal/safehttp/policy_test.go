@@ -76,6 +76,8 @@ func TestCheckURL(t *testing.T) {
 		{public, "https://example.com:/", "port"},
 		{public, "https://example.com:65536/", "port"},
 		{public, "https://localhost/", "public host"},
+		{public, "https://a.Localhost/", "public host"},
+		{public, "https://metadata.google.internal/", "public host"},
 		{public, "https://metadata/", "public host"},
 		{public, "https://127.0.0.1/", "public address"},
 		{public, "https://169.254.169.254/latest/meta-data", "public address"},

@@ -152,7 +152,7 @@ func (s *Server) giveFeedback(ctx context.Context, caller domain.Caller, _ *sdk.
 // reportError returns a failed answer.
 func (s *Server) reportError(ctx context.Context, err error) (*sdk.CallToolResult, answer, error) {
 	out := answer{Status: failed, Failed: s.fail(ctx, "question", err)}
-	return shortText(out.text()), out, nil
+	return failedText(out.text()), out, nil
 }
 
 // report waits for a run and returns its state. It asks the client what the run asks, if a request
@@ -173,6 +173,8 @@ func (s *Server) report(ctx context.Context, caller domain.Caller, request *sdk.
 		return s.reportError(ctx, err)
 	case out.Status == needsInput && canElicit(request):
 		return elicitation(id, *out.NeedsInput), answer{}, nil
+	case out.Status == failed && out.Failed.Code != "CANCELED":
+		return failedText(out.text()), out, nil
 	}
 	return shortText(out.text()), out, nil
 }

@@ -253,7 +253,7 @@ func (s *Server) runSQL(ctx context.Context, caller domain.Caller, _ *sdk.CallTo
 	if err != nil {
 		out.Status, out.Failed = failed, s.fail(ctx, "run_sql", err)
 		out.Failed.Query = domain.Truncate(in.Query, maxText)
-		return shortText(out.Failed.Error()), out, nil
+		return failedText(out.Failed.Error()), out, nil
 	}
 	return shortText(out.text()), out, nil
 }

@@ -132,6 +132,13 @@ func shortText(text string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
+// failedText is shortText of a call that did not do what it should.
+func failedText(text string) *sdk.CallToolResult {
+	result := shortText(text)
+	result.IsError = true
+	return result
+}
+
 func (s *Server) addTools(server *sdk.Server) {
 	limit := s.cfg.Timeout
 	waiting := limit + maxWait*time.Second

@@ -113,7 +113,7 @@ func (m *MCP) Try(ctx context.Context, name string, arguments Object) (r ToolRes
 		text.WriteString(content.(*mcp.TextContent).Text)
 	}
 	r.Text, r.IsError, r.All = text.String(), result.IsError, ToJSON(result.StructuredContent)
-	if r.IsError {
+	if r.IsError && result.StructuredContent == nil {
 		return r, nil
 	}
 	if r.Text == "" {
@@ -127,5 +127,8 @@ func (m *MCP) Try(ctx context.Context, name string, arguments Object) (r ToolRes
 		m.t.Errorf("the result of %s does not fit its schema: %v\n%s", name, err, r.All)
 	}
 	_ = json.Unmarshal([]byte(r.All), &r)
+	if failed := r.Status == "failed" && r.Failed.Code != "CANCELED"; failed != r.IsError {
+		m.t.Errorf("%s: isError is %t: %s", name, r.IsError, r.All)
+	}
 	return r, nil
 }
