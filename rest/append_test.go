@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/domain"
 	"parley/rest"
@@ -251,6 +252,7 @@ func TestDamagedWhileStopped(t *testing.T) {
 // TestCompactionOfDamagedFile changes a file that this process has used, without a change of its
 // size and time: it is not merged, but refused until it is right.
 func TestCompactionOfDamagedFile(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	store := sqlstoretest.SQLite(t)
 	plane := newDataPlane(t, store)

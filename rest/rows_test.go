@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 	"parley/internal/domain"
@@ -42,6 +43,7 @@ func (s *service) subErrors(got answer) []string {
 // TestWrongKeys sends rows whose keys cannot be columns: each is told of, and
 // nothing is made.
 func TestWrongKeys(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	s := newService(t, sqlstoretest.SQLite(t))
 	many := func(n int) string {

@@ -22,6 +22,7 @@ import (
 
 // Containers are unpacked by a worker within its sandbox and its limits.
 func TestContainersInTheWorker(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	ingester, err := documentIngester()
 	if err != nil {

@@ -165,6 +165,7 @@ func TestAllLayers(t *testing.T) {
 }
 
 func TestBombs(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	s := newSetup(t, nil)
 	s.hostile(t, datasetstest.Bombs, time.Duration(fulltest.Count(200, 500))*time.Millisecond, refused(t))

@@ -221,6 +221,7 @@ func pdfOf(content, more string) string {
 // A worker never has more memory than documented, whatever it reads. It reads the file, or refuses it
 // with the reason.
 func TestPeakMemory(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux limits the memory of workers")

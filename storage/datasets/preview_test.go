@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
@@ -166,6 +167,7 @@ func TestExtractSources(t *testing.T) {
 
 // Rows are extracted from the text of documents, which a worker reads.
 func TestExtractDocuments(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	ingester, err := documentIngester()
 	if err != nil {

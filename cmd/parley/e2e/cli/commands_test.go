@@ -16,6 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/pgtest"
 )
 
@@ -139,6 +140,7 @@ func TestMigrate(t *testing.T) {
 // works with one to which things were added, and does not touch one that says
 // that this is not enough.
 func TestSchemaOfAnotherVersion(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
 		dir := t.TempDir()

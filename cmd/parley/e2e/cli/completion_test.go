@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/servertest"
 )
 
@@ -25,6 +26,7 @@ func installed(c e2etest.Client) []string {
 
 // TestCompletion has each shell complete words, as it does for its user.
 func TestCompletion(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	c := e2etest.Shop(t)
 	c.NewDataset("other", "things")

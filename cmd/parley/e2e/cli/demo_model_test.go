@@ -3,11 +3,14 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestDemoNamesModels reads on the screen who answers, and what to set to have a
 // model do so.
 func TestDemoNamesModels(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	none := startDemo(t, t.TempDir(), nil, "--listen", "127.0.0.1:0").More.String()
 	for _, want := range []string{"No language model is set", "set PARLEY_LLM to openai:MODEL", "OPENAI_API_KEY"} {

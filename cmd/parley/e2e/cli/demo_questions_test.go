@@ -22,6 +22,7 @@ const (
 // TestDemoQuestions asks what people would ask of the sample. What is right comes
 // from the rows that were loaded.
 func TestDemoQuestions(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	d := startDemo(t, t.TempDir(), nil, "--listen", "127.0.0.1:0")
 	alice, bob := d.tokenIn(d.page), d.tokenIn(d.bob)

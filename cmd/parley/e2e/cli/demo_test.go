@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // A file in a demo's data folder tells it from others, and says how far the sample
@@ -222,6 +223,7 @@ func amountByCategory() [][]any {
 // TestDemoAgain starts twice on a folder: what was changed stays, and what is
 // there is not loaded again.
 func TestDemoAgain(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDemo(t, dir, nil, "--listen", "127.0.0.1:0", "--data", "kept")
@@ -260,6 +262,7 @@ func TestDemoAgain(t *testing.T) {
 
 // TestDemoInterrupted loads the sample anew where that was not done to its end.
 func TestDemoInterrupted(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	dir := t.TempDir()
 	startDemo(t, dir, nil, "--listen", "127.0.0.1:0", "--data", "kept").ends(syscall.SIGINT)
@@ -317,6 +320,7 @@ func TestDemoElsewhere(t *testing.T) {
 
 // TestDemoPort takes a free port when the usual one is taken, and only then.
 func TestDemoPort(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	var usual net.Listener
 	for range 200 { // another demo may have it for now

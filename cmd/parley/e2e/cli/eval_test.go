@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/golden"
 	"parley/cmd/parley/e2e/helpers/logtest"
 )
@@ -56,6 +57,7 @@ func TestEval(t *testing.T) {
 // TestEvalByReader needs no model. What the reader knows is tested with it; these
 // questions are among it.
 func TestEvalByReader(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	for _, agent := range []string{"nl2ql", "assistant"} {
 		t.Run(agent, func(t *testing.T) {

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestIngestMemory ingests a large file and looks at what client and server took
 // for it.
 func TestIngestMemory(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	if e2etest.RaceDetector {
 		t.Skip("the race detector takes memory of its own")

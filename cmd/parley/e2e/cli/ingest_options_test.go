@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestIngestDryRun shows what would become of files and stores nothing; the ingestion that
@@ -46,6 +47,7 @@ func TestIngestDryRun(t *testing.T) {
 
 // TestDryRunRefuses has what the ingestion refuses refused by the dry run, in the same words.
 func TestDryRunRefuses(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	i := newIngester(t)
 	i.write("orders.csv", "id,item\n1,plum\n")

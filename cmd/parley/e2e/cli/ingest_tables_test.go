@@ -11,6 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // member is a file of an archive, or a sheet of one column.
@@ -70,6 +71,7 @@ func (i *ingester) has(dataset, values string) {
 // TestIngestTablesOfOneName returns tables datasets of their own where their names become the
 // same, and the same ones again.
 func TestIngestTablesOfOneName(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	i := newIngester(t)
 	i.writeBook("book.xlsx", member{"North & South", "v red"}, member{"North South", "v blue"}, member{"データ", "v plum"}, member{"表", "v lime"})

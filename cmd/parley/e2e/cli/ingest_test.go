@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/s3test"
 	"parley/cmd/parley/internal/apiclient"
 	"parley/internal/domain"
@@ -188,6 +189,7 @@ func TestIngestGoesOn(t *testing.T) {
 // TestIngestAfterKill has the client killed, and then what it had sent changed in
 // ways that make it begin anew.
 func TestIngestAfterKill(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	for name, test := range map[string]struct {
 		meanwhile func(i *ingester)

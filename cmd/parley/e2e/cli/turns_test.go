@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // trickle begins to send a part and does not go on.
@@ -35,6 +36,7 @@ func trickle(c e2etest.Client, address string) net.Conn {
 // run `parley ingest` all the same. It goes on when there is a turn for it; bob's does
 // not wait.
 func TestIngestWaitsItsTurn(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	i := newIngester(t)
 	i.write("big.csv", bigCSV(bigRows))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/logtest"
 	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/cmd/parley/e2e/helpers/s3test"
@@ -20,6 +21,7 @@ import (
 // TestDocumentedCommands runs every block of commands that a document has, in
 // the order in which they stand there, on a server with three orders.
 func TestDocumentedCommands(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	for path, text := range documents(t) {
 		var blocks []string

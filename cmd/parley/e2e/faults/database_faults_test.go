@@ -18,6 +18,7 @@ import (
 	"github.com/lib/pq"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/cmd/parley/e2e/helpers/waittest"
 )
@@ -205,6 +206,7 @@ func TestDatabaseSilent(t *testing.T) {
 // TestDatabaseFull has others hold all connections of the database, and then all
 // that the server may use kept busy.
 func TestDatabaseFull(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	const most = 40
 	cluster := pgtest.Private(t, "max_connections=40")

@@ -77,9 +77,7 @@ func closeChromium() {
 // onlyFull runs a test beside others, and in full runs only: browsers took a third of the time of all tests.
 func onlyFull(t *testing.T) {
 	t.Helper()
-	if !fulltest.Full() {
-		t.Skip("it runs with PARLEY_TEST=full, as in .ci/run ordinary")
-	}
+	fulltest.Only(t)
 	t.Parallel()
 }
 

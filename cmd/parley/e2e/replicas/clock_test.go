@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/auth"
 )
 
@@ -53,6 +54,7 @@ func earlier(t *testing.T, identity auth.Config) string {
 // behind, and then jump, while each answers a question. None takes a run from
 // another, and files come in on all of them.
 func TestClocksDiffer(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	f := e2etest.StartFleet(t, 1)
 	f.Token = earlier(t, auth.Config{Secret: []byte(e2etest.FleetSecret)})

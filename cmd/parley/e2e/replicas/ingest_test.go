@@ -12,12 +12,14 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
 // TestIngestGoesOnElsewhere kills the server that a client ingests a file at, while it reads
 // the file. The same command at another server's address resumes: no rows are doubled.
 func TestIngestGoesOnElsewhere(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	r := newReplicas(t)
 	reading := make(chan struct{}, 1)

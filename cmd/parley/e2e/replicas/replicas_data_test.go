@@ -18,6 +18,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/pgtest"
 	"parley/cmd/parley/e2e/helpers/s3test"
 )
@@ -284,6 +285,7 @@ func TestTidiedOnce(t *testing.T) {
 // now and then. No such file is made for nothing: all orphaned ones were part of
 // the dataset.
 func TestCompactedOnce(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	r := newReplicas(t)
 	servers := []e2etest.Client{r.start(t.TempDir()), r.start(t.TempDir())}

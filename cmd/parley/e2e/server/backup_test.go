@@ -166,6 +166,7 @@ func madeBackup(t *testing.T) (dir, file string) {
 // TestBackupKilled kills backups and restores at random moments. What has its
 // name is whole, and doing it again works.
 func TestBackupKilled(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	dir, file := madeBackup(t)
 	killed := func(args ...string) {

@@ -24,6 +24,7 @@ import (
 
 	"parley/cards"
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/nodetest"
 	"parley/cmd/parley/e2e/helpers/pgtest"
 )
@@ -220,6 +221,7 @@ func TestCardKeysAreRotated(t *testing.T) {
 // TestJavaScriptVerifiesCards has @a2a-js/sdk verify the signatures, and refuse a card that
 // was changed.
 func TestJavaScriptVerifiesCards(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	packages := installed(t, "js")
 	c := e2etest.Shop(t)

@@ -14,10 +14,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // TestCommand calls both agents with the a2a command of a2a-go, by each binding.
 func TestCommand(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	path := e2etest.A2ACommand(t)
 	for _, transport := range []string{"jsonrpc", "rest", "grpc"} {

@@ -16,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2aclient/agentcard"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/nodetest"
 )
 
@@ -163,6 +164,7 @@ func (g legacyGo) checkHeld(c e2etest.Client) {
 
 // TestLegacyJavaScriptClient calls both agents with the client of @a2a-js/sdk 0.3.
 func TestLegacyJavaScriptClient(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	dir := installed(t, "js03")
 	c := e2etest.Shop(t)

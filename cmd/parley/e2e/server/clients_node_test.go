@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/nodetest"
 	"parley/cmd/parley/e2e/helpers/servertest"
 )
@@ -21,6 +22,7 @@ import (
 // TestJavaScriptClient calls both agents with the client of @a2a-js/sdk, by each binding
 // that it has.
 func TestJavaScriptClient(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	dir := installed(t, "js")
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {

@@ -172,6 +172,7 @@ func plant(t *testing.T, p *e2etest.Process, alice, bob e2etest.Client) (file st
 // of them: alice gets nothing of bob's, and nothing that would lead what she has
 // elsewhere.
 func TestPromptInjection(t *testing.T) {
+	fulltest.Only(t)
 	if e2etest.RaceDetector {
 		t.Skip("hundreds of questions, which race no more than others do")
 	}

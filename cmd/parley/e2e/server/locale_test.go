@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 const (
@@ -77,6 +78,7 @@ func TestLocale(t *testing.T) {
 // TestLocaleAfterKill kills the server before it has answered. The one that resumes the run
 // knows the locale of the asker.
 func TestLocaleAfterKill(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
 		if env != nil {

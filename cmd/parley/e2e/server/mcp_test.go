@@ -12,6 +12,7 @@ import (
 
 	"parley/cmd/parley/e2e/helpers/datasetstest"
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/golden"
 )
 
@@ -295,6 +296,7 @@ func TestMCPLimits(t *testing.T) {
 // TestMCPOddArguments calls every tool with values that no schema, or nothing behind it, takes: none
 // is an internal error.
 func TestMCPOddArguments(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
 		p := e2etest.Serve(t, t.TempDir(), env)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/cmd/parley/e2e/helpers/logtest"
 )
 
@@ -208,6 +209,7 @@ var hangingCases = map[string]modelCase{
 // TestModelsEndToEnd asks both agents with models that do well and badly, in each
 // provider's protocol: over A2A, and by REST.
 func TestModelsEndToEnd(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	for _, provider := range []string{"openai", "anthropic", "ollama"} {
 		t.Run(provider, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 // identity provider, and in full runs without, where it says less. A broken description
 // shows that it does look.
 func TestSpectral(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	packages := installed(t, "spectral")
 	dir := t.TempDir()

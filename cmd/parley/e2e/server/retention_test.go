@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"parley/cmd/parley/e2e/helpers/e2etest"
+	"parley/cmd/parley/e2e/helpers/fulltest"
 )
 
 // aged makes what a stopped server keeps a year older, but for runs, whose ids say
@@ -43,6 +44,7 @@ func aged(t *testing.T, dir string, env []string) {
 // TestRetention ages what a server keeps and starts it anew: events are trimmed
 // and uploads removed, and whoever reads loses nothing without being told.
 func TestRetention(t *testing.T) {
+	fulltest.Only(t)
 	t.Parallel()
 	e2etest.EachDatabase(t, func(t *testing.T, env []string) {
 		dir := t.TempDir()

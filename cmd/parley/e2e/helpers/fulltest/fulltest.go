@@ -2,7 +2,10 @@
 // streams, changed files, names, questions; and whether those run that take long.
 package fulltest
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Full says whether everything is asked for: PARLEY_TEST=full, as .ci/run has it.
 func Full() bool { return os.Getenv("PARLEY_TEST") == "full" }
@@ -13,4 +16,12 @@ func Count(usual, full int) int {
 		return full
 	}
 	return usual
+}
+
+// Only skips a test that is part of the full run alone.
+func Only(t testing.TB) {
+	t.Helper()
+	if !Full() {
+		t.Skip("it runs with PARLEY_TEST=full, as in .ci/run ordinary")
+	}
 }
