@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"parley/internal/domain"
@@ -24,7 +23,7 @@ func describe(all []domain.DatasetData) []llm.Dataset {
 	for i, data := range all {
 		d := llm.Dataset{
 			Name:    data.Name,
-			Version: data.ID + "/" + strconv.FormatInt(data.Version, 10),
+			Version: data.Contents(),
 			Rows:    data.RowCount,
 			Columns: make([]llm.Column, len(data.Columns)),
 		}

@@ -33,7 +33,7 @@ type listedDataset struct {
 type datasetMetadata struct {
 	ColumnNames      []string          `json:"columnNames"`
 	Columns          []columnJSON      `json:"columns"`
-	RowCount         int64             `json:"rowCount"`
+	RowCount         *int64            `json:"rowCount,omitempty"`
 	DataDescription  *string           `json:"dataDescription,omitempty"`
 	SchemaDefinition map[string]string `json:"schemaDefinition,omitzero"`
 	// Access is what the caller may do: owner, editor or viewer.
@@ -62,18 +62,26 @@ func (s *Server) createDataset(r *request, ref domain.DatasetRef) (any, error) {
 
 func (s *Server) getDataset(r *request, ref domain.DatasetRef) (any, error) {
 	d, err := s.cfg.Store.Dataset(r.ctx(), r.caller, ref)
+	if err == nil && d.RowCount < 0 {
+		d.RowCount, err = s.cfg.Datasets.VisibleRows(r.ctx(), r.caller, ref)
+	}
 	return datasetWithMetadata{Dataset: toDataset(d), Metadata: toMetadata(d)}, err
 }
 
+// toMetadata leaves out the count of rows where the caller may see some only, and they are not
+// counted.
 func toMetadata(d domain.Dataset) datasetMetadata {
-	return datasetMetadata{
+	m := datasetMetadata{
 		ColumnNames:      toList(d.Columns, func(c domain.Column) string { return c.Name }),
 		Columns:          toList(d.Columns, toColumn),
-		RowCount:         d.RowCount,
 		DataDescription:  d.Definition.Description,
 		SchemaDefinition: d.Definition.Schema,
 		Access:           d.Access.Strongest(),
 	}
+	if d.RowCount >= 0 {
+		m.RowCount = &d.RowCount
+	}
+	return m
 }
 
 func (s *Server) getDatasets(r *request) (any, error) {

@@ -104,6 +104,15 @@ func (f fields) user(name string) (username string) {
 	return username
 }
 
+// grantee reads a required user or group.
+func (f fields) grantee(name string) (grantee string) {
+	f.text(name, func(text string) string {
+		grantee = f.caller.Resolve(text)
+		return domain.CheckGrantee(grantee)
+	})
+	return grantee
+}
+
 // namespace reads the namespace of a question or a query.
 func (f fields) namespace() domain.NamespaceRef {
 	return domain.NamespaceRef{Owner: f.user("username"), Name: f.text("namespace", domain.CheckName)}

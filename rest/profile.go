@@ -53,6 +53,9 @@ type lengthsJSON struct {
 
 func (s *Server) getProfile(r *request, ref domain.DatasetRef) (any, error) {
 	profile, err := s.cfg.Store.Profile(r.ctx(), r.caller, ref)
+	if err == nil && profile.RowCount < 0 {
+		profile.RowCount, err = s.cfg.Datasets.VisibleRows(r.ctx(), r.caller, ref)
+	}
 	return profileJSON{
 		Version: profile.Version, RowCount: profile.RowCount,
 		Columns: toList(profile.Columns, func(c domain.ColumnProfile) columnProfileJSON { return toColumnProfile(c, profile.Known) }),

@@ -28,6 +28,7 @@ type Datasets interface {
 	mcp.Data
 	QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error)
 	NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error)
+	SetRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rule domain.RowRule) (visible, total int64, err error)
 	Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error)
 	DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (*os.File, []domain.Column, error)
 	AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error

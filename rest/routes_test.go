@@ -80,10 +80,14 @@ const aQuery = `{"question":"How many?","query":"SELECT 1"}`
 
 const aGrant = `{"username":"bob","role":"viewer"}`
 
+const aRule = `{"username":"bob","condition":"true"}`
+
 // bodies are those of operations that need one, aimed at alice's namespace shop.
 var bodies = map[string]string{
 	"POST /permissions/datasets/:username/:namespace/:datasetName/shares":   aGrant,
 	"DELETE /permissions/datasets/:username/:namespace/:datasetName/shares": aGrant,
+	"POST /permissions/datasets/:username/:namespace/:datasetName/rules":    aRule,
+	"DELETE /permissions/datasets/:username/:namespace/:datasetName/rules":  aRule,
 	"POST /permissions/namespaces/:username/:namespace/shares":              aGrant,
 	"DELETE /permissions/namespaces/:username/:namespace/shares":            aGrant,
 	"POST /user/token":                                    `{"name":"wider"}`,
@@ -196,7 +200,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 	reads := append([]string{
 		"GET /data/:username/:namespace/:datasetName", "GET /data/:username/:namespace/:datasetName/rows", "GET /data/:username/:namespace/:datasetName/profile", "GET /data/:username/:namespace/:datasetName/download",
 		"GET /data/:username/:namespace/:datasetName/links", "GET /data/:username/:namespace/:datasetName/ingest/attempts",
-		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/namespaces/:username/:namespace/shares",
+		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/datasets/:username/:namespace/:datasetName/rules", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /shared/:shareId", "GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
 		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId", "GET /query/runs/:runId/share",

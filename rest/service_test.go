@@ -48,7 +48,7 @@ func newService(t testing.TB, store *sqlstore.Store, change ...func(*rest.Config
 func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change ...func(*rest.Config)) *service {
 	t.Helper()
 	s := &service{t: t, store: store, log: &logtest.Buffer{}, vars: map[string]string{}}
-	s.auth = auth.Config{LocalKey: bytes.Repeat([]byte("k"), 32), Tokens: store, Log: slog.New(slog.DiscardHandler)}
+	s.auth = auth.Config{LocalKey: bytes.Repeat([]byte("k"), 32), Tokens: store, Users: store, Claims: []string{"groups", "region"}, Log: slog.New(slog.DiscardHandler)}
 	authenticator, err := auth.New(s.auth)
 	if err != nil {
 		t.Fatal(err)

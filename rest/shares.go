@@ -51,7 +51,7 @@ func revokeShare[T any](s *Server, read func(*request) T, revoke func(context.Co
 
 func (s *Server) readGrant(r *request) domain.Grant {
 	f := r.fields(s.cfg.MaxBody)
-	return domain.Grant{Username: f.user("username"), Role: domain.Role(f.text("role", oneOf(domain.Viewer, domain.Editor)))}
+	return domain.Grant{Username: f.grantee("username"), Role: domain.Role(f.text("role", oneOf(domain.Viewer, domain.Editor)))}
 }
 
 type sharedRunJSON struct {

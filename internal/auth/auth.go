@@ -39,6 +39,8 @@ type Config struct {
 	// UsernameClaim is the claim with the username; when "", preferred_username, or sub in
 	// a token without it.
 	UsernameClaim string
+	// Claims are those whose values shares and row rules use: the first has the user's groups.
+	Claims []string
 	// Secret is shared with the signer of the tokens, by HS256.
 	Secret []byte
 	// LocalKey is the key of the data folder, see LoadLocalKey.
@@ -50,6 +52,8 @@ type Config struct {
 	Sessions Sessions
 	// Tokens has the records of users' own tokens. Required.
 	Tokens Tokens
+	// Users records what tokens say about users; nil to record nothing.
+	Users Users
 	// HTTPClient calls the identity provider; nil for a plain one.
 	HTTPClient *http.Client
 	// Log is for the refresh of the provider's keys; nil for slog.Default.
@@ -86,6 +90,7 @@ type Authenticator struct {
 	// verified has tokens by their hash: to verify one takes longer than most operations.
 	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string
+	users         *userClaims
 	now           func() time.Time
 	open          sync.Map // *context.CancelCauseFunc of a request → id of its token
 	cancel        context.CancelFunc
@@ -105,7 +110,7 @@ func New(cfg Config) (*Authenticator, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a := &Authenticator{
 		own: newOwnTokens(cfg.Tokens, cfg.Now), verified: lru.New[[sha256.Size]byte, verified](cacheSize),
-		usernameClaim: cfg.UsernameClaim, now: cfg.Now, cancel: cancel,
+		usernameClaim: cfg.UsernameClaim, users: newUserClaims(cfg), now: cfg.Now, cancel: cancel,
 	}
 	a.background.Go(func() { a.pollRevocations(ctx) })
 	if cfg.provider() {
@@ -113,7 +118,7 @@ func New(cfg Config) (*Authenticator, error) {
 		a.authority = p
 		a.background.Go(p.run)
 		if cfg.SignsIn() {
-			a.signIn = newSignIn(p, cfg)
+			a.signIn = newSignIn(p, cfg, a.users)
 		}
 	} else {
 		a.authority = newSharedKey(cfg)
@@ -145,7 +150,10 @@ func (a *Authenticator) verify(ctx context.Context, token string) (verified, err
 		return verified{}, err
 	}
 	name, err := username(claims, a.usernameClaim)
-	return verified{username: name, expires: expiry(claims), keys: keys}, err
+	if err != nil {
+		return verified{}, err
+	}
+	return verified{username: name, expires: expiry(claims), keys: keys}, a.users.record(ctx, name, claims)
 }
 
 type callerKey struct{}

@@ -36,6 +36,9 @@ func (c Config) Problems() []Problem {
 	registered := []string{"iss", "aud", "exp", "nbf", "iat", "jti"}
 	add(slices.Contains(registered, c.UsernameClaim), "UsernameClaim", "must name users, which %q does not", c.UsernameClaim)
 	add(c.UsernameClaim != "" && strings.TrimSpace(c.UsernameClaim) == "", "UsernameClaim", "must not be blank")
+	for _, claim := range c.Claims {
+		add(slices.Contains(registered, claim) || strings.TrimSpace(claim) != claim || claim == "", "Claims", "must name claims, not %q", claim)
+	}
 	if c.JWKSURL != "" {
 		add(!webAddress(c.JWKSURL), "JWKSURL", "must be an http(s) URL, not %q", c.JWKSURL)
 	} else if c.provider() && c.Issuer != "" {

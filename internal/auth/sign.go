@@ -9,9 +9,9 @@ import (
 )
 
 // Sign creates a token with all rights of a user for as long as ttl, which a server with the
-// same configuration accepts. It is an error when an identity provider is the authority.
-// Tokens, HTTPClient and Log are not needed.
-func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
+// same configuration accepts. It is an error when an identity provider is the authority. Tokens,
+// Users, HTTPClient and Log are not needed.
+func Sign(cfg Config, username string, ttl time.Duration, groups ...string) (string, error) {
 	if err := cfg.check(); err != nil {
 		return "", fmt.Errorf("sign a token: %w", err)
 	}
@@ -28,6 +28,9 @@ func Sign(cfg Config, username string, ttl time.Duration) (string, error) {
 	}
 	now := cfg.withDefaults().Now()
 	claims := jwt.MapClaims{"sub": name, "iat": now.Unix(), "exp": now.Add(ttl).Unix()}
+	if len(groups) > 0 && len(cfg.Claims) > 0 {
+		claims[cfg.Claims[0]] = groups
+	}
 	if cfg.Issuer != "" {
 		claims["iss"] = cfg.Issuer
 	}

@@ -57,6 +57,7 @@ type signIn struct {
 	sessions Sessions
 	client   oauth2.Config
 	claim    string // with the username
+	users    *userClaims
 	now      func() time.Time
 	// refreshes has the refreshes in progress here, by session.
 	refreshes singleflight.Group
@@ -69,10 +70,10 @@ type secrets struct {
 	Subject string `json:"subject"` // of the ID token; usernames can change
 }
 
-func newSignIn(p *provider, cfg Config) *signIn {
+func newSignIn(p *provider, cfg Config, users *userClaims) *signIn {
 	return &signIn{
 		provider: p, idTokens: newVerifier(publicAlgorithms, cfg.Issuer, cfg.ClientID, cfg.Now), sessions: cfg.Sessions,
-		client: oauth2.Config{ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret}, claim: cfg.UsernameClaim, now: cfg.Now,
+		client: oauth2.Config{ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret}, claim: cfg.UsernameClaim, users: users, now: cfg.Now,
 	}
 }
 
@@ -134,6 +135,9 @@ func (a *Authenticator) FinishSignIn(ctx context.Context, redirect string, r Sig
 	}
 	name, err := username(claims, s.claim)
 	if err != nil {
+		return "", expires, err
+	}
+	if err := s.users.record(ctx, name, claims); err != nil {
 		return "", expires, err
 	}
 	subject, _ := claims["sub"].(string)
@@ -374,6 +378,9 @@ func (s *signIn) renew(ctx context.Context, cookie string, record domain.WebSess
 		}
 		if claims["sub"] != any(held.Subject) {
 			return record, unauthorized("the session has ended", errors.New("the refreshed token is for another user"))
+		}
+		if err := s.users.record(ctx, record.Owner, claims); err != nil {
+			return record, err
 		}
 		held.ID = text
 		if record.Secrets, err = s.seal(cookie, held); err != nil {

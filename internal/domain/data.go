@@ -1,5 +1,11 @@
 package domain
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+)
+
 // DataFile is an immutable file that holds some rows of a dataset.
 type DataFile struct {
 	ID     string
@@ -17,9 +23,21 @@ type DatasetData struct {
 	// Access is what the caller may do to the dataset.
 	Access
 	Files []DataFile
+	// RowFilter is an SQL condition for the rows that the caller may see; "" for all.
+	RowFilter string
 	// Units are those of the columns of an attachment, which is in no namespace; others have
 	// a profile.
 	Units map[string]string
+}
+
+// Contents names the rows that the caller sees: it changes when they may.
+func (d DatasetData) Contents() string {
+	name := d.ID + "/" + strconv.FormatInt(d.Version, 10)
+	if d.RowFilter != "" {
+		hash := sha256.Sum256([]byte(d.RowFilter))
+		name += "/" + hex.EncodeToString(hash[:])
+	}
+	return name
 }
 
 // VersionChange makes a new version of a dataset.

@@ -118,16 +118,41 @@ func composesToASCII(r rune) bool {
 // it is right. Which users exist is known to the identity provider alone.
 func CheckUsername(name string) string {
 	switch {
+	case name == Self:
+		return "must not be 'self', which stands for the acting user"
+	case strings.HasPrefix(name, GroupPrefix):
+		return "must not begin with 'group:', which stands for a group of users"
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '/' }):
+		return "must not hold blanks, control characters or '/'"
+	}
+	return checkNameText(name)
+}
+
+// GroupPrefix begins the name of a group where a user can be named, as in group:sales.
+const GroupPrefix = "group:"
+
+// CheckGrantee is CheckUsername for a user or a group. Identity providers have groups with blanks
+// and slashes in their names.
+func CheckGrantee(name string) string {
+	group, isGroup := strings.CutPrefix(name, GroupPrefix)
+	switch {
+	case !isGroup:
+		return CheckUsername(name)
+	case strings.TrimSpace(group) != group, strings.ContainsFunc(group, unicode.IsControl):
+		return "must not hold control characters, nor blanks at its ends"
+	}
+	return checkNameText(group)
+}
+
+// checkNameText returns what is wrong with the characters of a name.
+func checkNameText(name string) string {
+	switch {
 	case name == "":
 		return "must not be empty"
 	case !utf8.ValidString(name), strings.ContainsRune(name, utf8.RuneError):
 		return "must be UTF-8"
 	case utf8.RuneCountInString(name) > maxUsername:
 		return fmt.Sprintf("must be at most %d characters", maxUsername)
-	case name == Self:
-		return "must not be 'self', which stands for the acting user"
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '/' }):
-		return "must not hold blanks, control characters or '/'"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, invisible...) }):
 		return "must not hold invisible characters"
 	case !norm.NFC.IsNormalString(name):

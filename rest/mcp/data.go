@@ -89,10 +89,14 @@ func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.
 		fmt.Fprintf(&text, "%s %s", listed.Namespace, listed.Dataset)
 		if i := slices.IndexFunc(described[ref], func(found domain.Dataset) bool { return found.Name == d.Name }); i >= 0 {
 			found := described[ref][i]
-			listed.RowCount, listed.Description = &found.RowCount, cut(found.Definition.Description, maxListText, &out.Truncated)
+			listed.Description = cut(found.Definition.Description, maxListText, &out.Truncated)
+			if found.RowCount >= 0 { // all rows are for the caller
+				listed.RowCount = &found.RowCount
+				fmt.Fprintf(&text, " (%d rows)", found.RowCount)
+			}
 			listed.Columns = columnNames(found.Columns[:min(len(found.Columns), maxListColumns)])
 			out.Truncated = out.Truncated || len(found.Columns) > maxListColumns
-			fmt.Fprintf(&text, " (%d rows): %s", found.RowCount, strings.Join(strings.Fields(listed.Description), " "))
+			fmt.Fprintf(&text, ": %s", strings.Join(strings.Fields(listed.Description), " "))
 		} else {
 			out.Truncated = true
 		}
@@ -183,6 +187,11 @@ func (s *Server) describe(ctx context.Context, caller domain.Caller, ref domain.
 	d, err := s.cfg.Store.Dataset(ctx, caller, ref)
 	if err != nil {
 		return out, err
+	}
+	if d.RowCount < 0 {
+		if d.RowCount, err = s.cfg.Data.VisibleRows(ctx, caller, ref); err != nil {
+			return out, err
+		}
 	}
 	profile, err := s.cfg.Store.Profile(ctx, caller, ref)
 	if err != nil {

@@ -36,6 +36,7 @@ const oldestVersion = "2025-06-18"
 type Data interface {
 	Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error)
 	Rows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, page domain.RowPage) (domain.QueryResult, error)
+	VisibleRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (int64, error)
 	Links(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (declared, suggested []domain.MeasuredLink, err error)
 }
 

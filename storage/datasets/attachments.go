@@ -176,6 +176,9 @@ func (d *Datasets) Datasets(ctx context.Context, caller domain.Caller, in domain
 		if all, err = d.config.Records.NamespaceData(ctx, caller, in.Namespace); err != nil {
 			return nil, err
 		}
+		if err := d.countRows(ctx, caller, all); err != nil {
+			return nil, err
+		}
 	}
 	if in.ConversationID == "" {
 		return all, nil

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/jobs"
+	"parley/internal/lru"
 	"parley/internal/words"
 	"parley/storage/datasets/ingest"
 )
@@ -25,6 +25,8 @@ import (
 type Records interface {
 	jobs.Leases
 	DatasetData(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetData, error)
+	RowRules(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]domain.RowRule, error)
+	SetRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rule domain.RowRule) error
 	DatasetDataByID(ctx context.Context, caller domain.Caller, id string) (domain.DatasetData, error)
 	NamespaceData(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error)
 	CommitVersion(ctx context.Context, change domain.VersionChange) error
@@ -101,6 +103,8 @@ type Datasets struct {
 	// holder names this process in leases.
 	holder string
 	links  linkCache
+	// counts has the numbers of rows that row rules let through, by contents.
+	counts *lru.Cache[string, int64]
 }
 
 // NewDatasets makes a Datasets.
@@ -110,7 +114,7 @@ func NewDatasets(cfg Config) (*Datasets, error) {
 	}
 	return &Datasets{
 		config: cfg, usual: jobs.NewLoop(idle), short: jobs.NewLoop(idle), shortClaims: new(atomic.Uint32), claims: new(fair.Counter),
-		holder: domain.NewID(), links: newLinkCache(),
+		holder: domain.NewID(), links: newLinkCache(), counts: lru.New[string, int64](maxCachedCounts),
 	}, nil
 }
 
@@ -230,8 +234,9 @@ func (d *Datasets) tables(all []domain.DatasetData) ([]Table, Source) {
 			Name:     data.Name,
 			Columns:  data.Columns,
 			ID:       data.ID,
-			Version:  data.ID + "/" + strconv.FormatInt(data.Version, 10),
+			Version:  data.Contents(),
 			RowCount: data.RowCount,
+			Filter:   data.RowFilter,
 		}
 	}
 	return tables, newSource(d.config.Objects, all)

@@ -3,6 +3,7 @@ package datasets
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -48,9 +49,13 @@ func (d *Datasets) Download(ctx context.Context, caller domain.Caller, ref domai
 		return nil, asDamaged(err)
 	}
 	defer release()
-	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, as, maxDownload, dir)
+	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, data.RowFilter, as, maxDownload, dir)
 	if err != nil {
-		return nil, readError(ctx, err, func(ctx context.Context) error { return d.config.Objects.Verify(ctx, data.Files) })
+		err = readError(ctx, err, func(ctx context.Context) error { return d.config.Objects.Verify(ctx, data.Files) })
+		if _, known := errors.AsType[*domain.Error](err); !known && data.RowFilter != "" && ctx.Err() == nil {
+			err = domain.Errorf(domain.ErrInvalid, "%s", domain.BadRowRule(data.Name))
+		}
+		return nil, err
 	}
 	file, err := os.Open(path)
 	if err != nil {

@@ -168,7 +168,7 @@ func TestDownloadLimits(t *testing.T) {
 	table := parquetTable(t, dir, "rows", `SELECT i AS id, repeat('x', 1000) AS text FROM range(20000) r(i)`)
 	ingester := NewIngester(IngesterConfig{})
 	for _, format := range []domain.DownloadFormat{domain.DownloadCSV, domain.DownloadParquet} {
-		_, err := ingester.Export(t.Context(), Admission{User: "ann"}, table.Files, table.Columns, domain.Download{Format: format}, 64<<10, filepath.Join(dir, string(format)))
+		_, err := ingester.Export(t.Context(), Admission{User: "ann"}, table.Files, table.Columns, "", domain.Download{Format: format}, 64<<10, filepath.Join(dir, string(format)))
 		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "larger than") {
 			t.Errorf("%s: %v", format, err)
 		}

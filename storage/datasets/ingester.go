@@ -162,10 +162,10 @@ func (i *Ingester) Compact(ctx context.Context, admission Admission, files []str
 	return result.Files[0], nil
 }
 
-// Export writes the rows of files, which have these columns, into one file of at most some
-// bytes in a folder, and returns its path.
-func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []domain.Column, as domain.Download, maxBytes int64, outDir string) (string, error) {
-	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
+// Export writes the rows of files, which have these columns, that an SQL condition lets through
+// into one file of at most some bytes in a folder, and returns its path.
+func (i *Ingester) Export(ctx context.Context, admission Admission, files []string, columns []domain.Column, filter string, as domain.Download, maxBytes int64, outDir string) (string, error) {
+	result, err := i.run(ctx, admission, sandbox.IngestRequest{Files: files, Columns: columns, Filter: filter, Export: as, MaxBytes: maxBytes, OutDir: outDir}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -219,7 +219,7 @@ func TestWickedExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	export := func(kind string, maxBytes int64) (string, error) {
-		return compromisedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []domain.Column{{Name: "id", Type: "BIGINT"}},
+		return compromisedIngester(kind).Export(t.Context(), Admission{User: "alice"}, []string{path}, []domain.Column{{Name: "id", Type: "BIGINT"}}, "",
 			domain.Download{Format: domain.DownloadCSV}, maxBytes, filepath.Join(t.TempDir(), "out"))
 	}
 	for _, kind := range []string{"no file", "elsewhere", "twice", "nothing"} {

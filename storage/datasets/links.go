@@ -208,7 +208,7 @@ func (m linkMeter) measure(ctx context.Context, l domain.Link) (*domain.LinkMeas
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s/%d %q %s/%d %q", from.ID, from.Version, columns, to.ID, to.Version, toColumns)
+	key := fmt.Sprintf("%s %q %s %q", from.Contents(), columns, to.Contents(), toColumns)
 	if known, ok := m.links.measures.Get(key); ok && (known.LinkMeasure != nil || time.Now().Before(known.until)) {
 		return known.LinkMeasure, nil
 	}

@@ -232,7 +232,7 @@ func TestOutOfMemory(t *testing.T) {
 		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "the file needs more memory than it may use") {
 			t.Errorf("blocks of %s bytes: %v", size, err)
 		}
-		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, domain.Download{Format: domain.DownloadCSV}, 1000, t.TempDir())
+		_, err = ingester.Export(t.Context(), Admission{User: "alice"}, nil, nil, "", domain.Download{Format: domain.DownloadCSV}, 1000, t.TempDir())
 		if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), sandbox.ExportNeedsMemory) {
 			t.Errorf("an export with blocks of %s bytes: %v", size, err)
 		}

@@ -37,10 +37,15 @@ const (
 	Runs       Kind = "runs"
 	Ingestions Kind = "ingestions"
 	Uploads    Kind = "uploads"
+	Claims     Kind = "claims"
 )
 
+// keepClaims is how long what a token said about its user holds without a newer one: a user who
+// never signs in again keeps no group for ever.
+const keepClaims = 30 * 24 * time.Hour
+
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads} }
+func Kinds() []Kind { return []Kind{Events, Runs, Ingestions, Uploads, Claims} }
 
 // Cleanup is something else that removes what is no longer needed.
 type Cleanup struct {
@@ -116,6 +121,7 @@ func (r *Retention) removeOld(ctx context.Context) {
 		{Runs, r.cfg.KeepRuns, r.cfg.Store.DeleteOldRuns},
 		{Ingestions, r.cfg.KeepRuns, r.cfg.Store.DeleteOldIngestions},
 		{Uploads, r.cfg.KeepUploads, r.cfg.Store.DeleteOldUploads},
+		{Claims, keepClaims, r.cfg.Store.DeleteOldClaims},
 	} {
 		if rule.keep > 0 {
 			count, err := r.apply(ctx, rule)

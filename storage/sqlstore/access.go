@@ -38,9 +38,33 @@ const tokenWrites = `(:restriction = '' OR EXISTS (
 		AND k.owner = :caller
 		AND k.access = 'write'))`
 
+// callerNames is the names in shares that mean the caller: the username, and the caller's groups.
+const callerNames = `(
+	SELECT CAST(:caller AS TEXT)
+	UNION ALL
+	SELECT c.grantee
+	FROM user_claims c
+	WHERE c.username = :caller
+		AND c.grantee <> '')`
+
+// namespaceGrant and datasetGrant are the stronger ones of the caller's grants: of the roles,
+// editor comes first.
+const (
+	namespaceGrant = `(
+	SELECT g.namespace_id, MIN(g.role) AS role
+	FROM namespace_grants g
+	WHERE g.username IN ` + callerNames + `
+	GROUP BY g.namespace_id)`
+	datasetGrant = `(
+	SELECT g.dataset_id, MIN(g.role) AS role
+	FROM dataset_grants g
+	WHERE g.username IN ` + callerNames + `
+	GROUP BY g.dataset_id)`
+)
+
 // fromDatasets is the datasets d, with their namespace n, current version v and
-// the caller's grants ng and dg, that the caller may read. It ends in a WHERE
-// to which conditions can be added.
+// the caller's grants ng and dg (the user's and those of groups), that the caller may read. It
+// ends in a WHERE to which conditions can be added.
 const fromDatasets = joinDatasets + whereReadable
 
 // fromDatasetFiles is fromDatasets with the files f of each, one row at least.
@@ -52,18 +76,29 @@ const (
 FROM datasets d
 JOIN namespaces n ON n.id = d.namespace_id
 JOIN dataset_versions v ON v.dataset_id = d.id AND v.version = d.version
-LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = :caller
-LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = :caller`
+LEFT JOIN ` + namespaceGrant + ` ng ON ng.namespace_id = n.id
+LEFT JOIN ` + datasetGrant + ` dg ON dg.dataset_id = d.id`
 	whereReadable = `
 WHERE (n.owner = :caller OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
 	AND ` + coversDataset
 )
 
-// datasetAccess is what the caller may do to a dataset: the stronger of two
-// grants counts.
+// hasRowRule holds for datasets d of which the caller may see some rows only.
+const hasRowRule = `(n.owner <> :caller AND EXISTS (
+	SELECT 1
+	FROM row_rules x
+	WHERE x.dataset_id = d.id
+		AND x.username IN ` + callerNames + `))`
+
+// visibleRowCount is the row count of version v, -1 where the caller may see some rows only.
+const visibleRowCount = `CASE WHEN ` + hasRowRule + ` THEN -1 ELSE v.row_count END AS row_count`
+
+// datasetAccess is what the caller may do to a dataset: the stronger of two grants counts. Who may
+// see some rows only changes none.
 const datasetAccess = `
 	CASE
 		WHEN n.owner = :caller THEN 'owner'
+		WHEN ` + hasRowRule + ` THEN 'viewer'
 		WHEN ng.role = 'editor' OR dg.role = 'editor' THEN 'editor'
 		ELSE 'viewer'
 	END AS role, ` + tokenWrites + ` AS writable`
@@ -73,14 +108,16 @@ const datasetAccess = `
 // read.
 const fromNamespaces = `
 FROM namespaces n
-LEFT JOIN namespace_grants ng ON ng.namespace_id = n.id AND ng.username = :caller
+LEFT JOIN ` + namespaceGrant + ` ng ON ng.namespace_id = n.id
 WHERE ((n.owner = :caller OR ng.role IS NOT NULL) AND ` + coversNamespace + `
 	OR EXISTS (
 		SELECT 1
 		FROM datasets d
-		LEFT JOIN dataset_grants dg ON dg.dataset_id = d.id AND dg.username = :caller
 		WHERE d.namespace_id = n.id
-			AND (n.owner = :caller OR ng.role IS NOT NULL OR dg.role IS NOT NULL)
+			AND (n.owner = :caller OR ng.role IS NOT NULL OR EXISTS (
+				SELECT 1
+				FROM dataset_grants g
+				WHERE g.dataset_id = d.id AND g.username IN ` + callerNames + `))
 			AND ` + coversDataset + `))`
 
 // namespaceAccess is what the caller may do to a namespace. The role is empty
@@ -98,15 +135,15 @@ const (
 	candidateDatasets = `d.id IN (
 		SELECT d.id FROM datasets d JOIN namespaces n ON n.id = d.namespace_id WHERE n.owner = :caller
 		UNION
-		SELECT d.id FROM datasets d JOIN namespace_grants g ON g.namespace_id = d.namespace_id WHERE g.username = :caller
+		SELECT d.id FROM datasets d JOIN namespace_grants g ON g.namespace_id = d.namespace_id WHERE g.username IN ` + callerNames + `
 		UNION
-		SELECT g.dataset_id FROM dataset_grants g WHERE g.username = :caller)`
+		SELECT g.dataset_id FROM dataset_grants g WHERE g.username IN ` + callerNames + `)`
 	candidateNamespaces = `n.id IN (
 		SELECT n.id FROM namespaces n WHERE n.owner = :caller
 		UNION
-		SELECT g.namespace_id FROM namespace_grants g WHERE g.username = :caller
+		SELECT g.namespace_id FROM namespace_grants g WHERE g.username IN ` + callerNames + `
 		UNION
-		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username = :caller)`
+		SELECT d.namespace_id FROM datasets d JOIN dataset_grants g ON g.dataset_id = d.id WHERE g.username IN ` + callerNames + `)`
 )
 
 // ownRun holds for the caller's runs r that the caller's token covers. A conversation with
@@ -148,6 +185,14 @@ JOIN ratings t ON t.run_id = r.id
 WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
+
+// rulesOfCaller is the row rules x for the caller in the namespace of dataset :id. The dataset
+// was found before.
+const rulesOfCaller = `
+FROM row_rules x
+JOIN datasets d ON d.id = x.dataset_id
+WHERE d.namespace_id = (SELECT o.namespace_id FROM datasets o WHERE o.id = :id)
+	AND x.username IN ` + callerNames
 
 // namedNamespace and namedDataset hold for what :owner, :namespace and :dataset name:
 // see inNamespace and ofDataset.
@@ -270,9 +315,11 @@ JOIN upload_files f ON f.session_id = u.id
 JOIN ingestion_files g ON g.upload_file_id = f.id
 WHERE ` + ownUpload
 
-// fromIngestions is the ingestions i into the datasets that the caller may read.
+// fromIngestions is the ingestions i into the datasets that the caller may read whole: warnings
+// quote cells.
 const fromIngestions = joinDatasets + `
-JOIN ingestions i ON i.dataset_id = d.id` + whereReadable
+JOIN ingestions i ON i.dataset_id = d.id` + whereReadable + `
+	AND NOT ` + hasRowRule
 
 // openIngestions is the ingestions of the caller that have not ended.
 const openIngestions = `

@@ -34,7 +34,7 @@ type dataRow struct {
 }
 
 const dataColumns = `
-	d.id, d.version, n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,
+	d.id, d.version, n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,
 	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetAccess
 
 // dataOf gathers the rows of each dataset.
@@ -82,7 +82,11 @@ func (s *Store) oneDataset(ctx context.Context, query *statement, a args) (domai
 	if err != nil {
 		return domain.DatasetData{}, wrap("read dataset's files", err)
 	}
-	return dataOf(rows)[0], nil
+	all, err := s.withRowFilters(ctx, a, dataOf(rows))
+	if err != nil {
+		return domain.DatasetData{}, err
+	}
+	return all[0], nil
 }
 
 // DatasetDataByID is DatasetData for one that was found before.
@@ -98,8 +102,11 @@ func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref dom
 		return nil, wrap("find namespace", err)
 	}
 	var rows []dataRow
-	err = dataOfNamespace.list(ctx, s, &rows, by(caller, args{"namespace_id": found.ID}))
-	return dataOf(rows), wrap("read namespace's files", err)
+	a := by(caller, args{"namespace_id": found.ID})
+	if err := dataOfNamespace.list(ctx, s, &rows, a); err != nil {
+		return nil, wrap("read namespace's files", err)
+	}
+	return s.withRowFilters(ctx, a, dataOf(rows))
 }
 
 // CommitVersion makes a change visible, all of it or nothing. ErrNotFound when the dataset is

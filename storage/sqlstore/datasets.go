@@ -83,16 +83,16 @@ func (s *Store) MayCreateDataset(ctx context.Context, caller domain.Caller, name
 
 var (
 	selectDataset = parse(`
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,` + datasetAccess + fromDatasets + namedDataset)
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedDataset)
 	// The bytes of a dataset and of those before it decide whether it is in the list.
 	describeDatasets = parse(`
 SELECT x.owner, x.namespace, x.name, x.description, x.field_descriptions, x.columns, x.row_count, x.role, x.writable
 FROM (
-	SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, v.row_count,
+	SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,
 		SUM(octet_length(v.columns) + COALESCE(octet_length(d.description), 0) + COALESCE(octet_length(d.field_descriptions), 0)) OVER (ORDER BY d.id) AS total,` +
 		datasetAccess + fromDatasets + namedNamespace + `) x
 WHERE x.total <= :max_bytes`)
-	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, v.row_count` + fromDatasets
+	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, ` + visibleRowCount + fromDatasets
 	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
 	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
 )
@@ -227,9 +227,10 @@ func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error
 	return execOne(ctx, tx, `DELETE FROM datasets WHERE id = $1`, id)
 }
 
-var selectProfile = parse(`SELECT d.version, v.columns, v.row_count, v.profile` + fromDatasets + namedDataset)
+var selectProfile = parse(`SELECT d.version, v.columns, ` + visibleRowCount + `, v.profile` + fromDatasets + namedDataset)
 
-// Profile returns the profile of a dataset's current version, for those who may read it.
+// Profile returns the profile of a dataset's current version, for those who may read it. For who
+// may see some rows only, nothing of the values is known.
 func (s *Store) Profile(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) (domain.DatasetProfile, error) {
 	var row struct {
 		Version  int64
@@ -241,6 +242,12 @@ func (s *Store) Profile(ctx context.Context, caller domain.Caller, ref domain.Da
 		return domain.DatasetProfile{}, wrap("read profile", err)
 	}
 	found := domain.DatasetProfile{Version: row.Version, RowCount: row.RowCount}
+	if row.Profile.value != nil && row.RowCount < 0 {
+		for _, c := range row.Profile.value.Columns {
+			found.Columns = append(found.Columns, domain.ColumnProfile{Name: c.Name, Type: c.Type, Unit: c.Unit})
+		}
+		return found, nil
+	}
 	if row.Profile.value != nil {
 		found.Known, found.Columns = true, row.Profile.value.Columns
 		return found, nil

@@ -9,7 +9,7 @@ import (
 	"parley/internal/domain"
 )
 
-var readableIDs = parse(`SELECT d.id` + fromDatasets + ` AND n.id = :namespace_id`)
+var readableIDs = parse(`SELECT d.id, ` + hasRowRule + ` AS partly` + fromDatasets + ` AND n.id = :namespace_id`)
 
 // maxSavedQueries limits the characters of the saved queries of a kind in a namespace, which
 // are read at once.
@@ -27,7 +27,8 @@ func (r savedQueryRow) query() domain.SavedQuery {
 }
 
 // SavedQueries lists the saved queries of a kind, oldest first, and what the caller may do to the
-// namespace. Who may read only some datasets sees the queries that read no others.
+// namespace. Who may read only some datasets, or some rows of one, sees the queries that read no
+// others: their texts can have values of hidden rows.
 func (s *Store) SavedQueries(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind) ([]domain.SavedQuery, domain.Access, error) {
 	return s.savedQueries(ctx, caller, in, kind, "")
 }
@@ -48,26 +49,37 @@ ORDER BY q.saved_at, q.id`, append([]any{found.ID, kind}, with...)...)
 	if err != nil {
 		return nil, domain.Access{}, wrap("list saved queries", err)
 	}
-	if found.Role == "" && len(rows) > 0 {
-		readable, err := s.readable(ctx, caller, found.ID)
+	if found.Role != domain.Owner && len(rows) > 0 {
+		readable, whole, err := s.readable(ctx, caller, found.ID)
 		if err != nil {
 			return nil, domain.Access{}, err
 		}
-		rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return len(row.Datasets.value) == 0 || !readable(row.Datasets.value) })
+		if found.Role == "" || !whole {
+			rows = slices.DeleteFunc(rows, func(row savedQueryRow) bool { return len(row.Datasets.value) == 0 || !readable(row.Datasets.value) })
+		}
 	}
 	return each(rows, savedQueryRow.query), found.Access, nil
 }
 
-// readable returns a function that reports whether the caller may read all of some datasets
-// of a namespace.
-func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID string) (func(ids []string) bool, error) {
-	var known []string
+// readable returns a function that reports whether the caller may read all rows of all of some
+// datasets of a namespace, and whether there is none of which the caller may see some rows only.
+func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID string) (may func(ids []string) bool, whole bool, err error) {
+	var known []struct {
+		ID     string
+		Partly bool
+	}
 	if err := readableIDs.list(ctx, s, &known, by(caller, args{"namespace_id": namespaceID})); err != nil {
-		return nil, wrap("list readable datasets", err)
+		return nil, false, wrap("list readable datasets", err)
+	}
+	all := make(map[string]bool, len(known))
+	whole = true
+	for _, dataset := range known {
+		all[dataset.ID] = !dataset.Partly
+		whole = whole && !dataset.Partly
 	}
 	return func(ids []string) bool {
-		return !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
-	}, nil
+		return !slices.ContainsFunc(ids, func(id string) bool { return !all[id] })
+	}, whole, nil
 }
 
 // VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is

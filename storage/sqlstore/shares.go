@@ -294,15 +294,15 @@ func (s *Store) sharedRun(ctx context.Context, caller domain.Caller, id string) 
 	if err := selectSharedRun.get(ctx, s, &row, by(caller, args{"share": id})); err != nil {
 		return row, wrap("find shared run", err)
 	}
-	readable, err := s.readable(ctx, caller, row.NamespaceID)
+	readable, _, err := s.readable(ctx, caller, row.NamespaceID)
 	if err == nil && !readable(row.Datasets.value) {
 		err = domain.ErrNotFound
 	}
 	return row, err
 }
 
-// SharedRun returns a run by its link. ErrNotFound to those who may not read, now, all datasets
-// that it read and that its texts name.
+// SharedRun returns a run by its link. ErrNotFound to those who may not read, now, all rows of all
+// datasets that it read and that its texts name.
 func (s *Store) SharedRun(ctx context.Context, caller domain.Caller, id string) (domain.SharedRun, error) {
 	row, err := s.sharedRun(ctx, caller, id)
 	return domain.SharedRun{

@@ -10,6 +10,7 @@ import (
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
+	"parley/internal/domain"
 	"parley/internal/sqltext"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
@@ -144,6 +145,9 @@ func (e *Engine) prepare(conn duck.Connection, req sandbox.Request) (inMemory []
 			if err := e.create(conn, key, t); err != nil {
 				return nil, &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("open table %q: %v", t.Name, err)}
 			}
+			if err := e.filter(conn, key, t); err != nil {
+				return nil, err
+			}
 		}
 		if e.tables[key].native {
 			inMemory = append(inMemory, t.Name)
@@ -199,6 +203,31 @@ func (e *Engine) create(conn duck.Connection, key string, t sandbox.Table) error
 		return err
 	}
 	e.tables[key] = table{name: t.Name}
+	return nil
+}
+
+// filter leaves out the rows of a table that its filter does not let through. They are gone before
+// the query is run: DuckDB could otherwise evaluate the query's own conditions first, and show
+// values of hidden rows in errors.
+func (e *Engine) filter(conn duck.Connection, key string, t sandbox.Table) error {
+	if t.Filter == "" {
+		return nil
+	}
+	const visible = `"visible rows"` // no dataset has a blank in its name
+	made := e.tables[key]
+	err := e.exec(conn, "CREATE TABLE "+visible+" AS SELECT * FROM "+sqltext.Name(t.Name)+" WHERE "+t.Filter)
+	if err := errors.Join(err, e.drop(conn, key)); err != nil {
+		// The message can have a value of a hidden row.
+		if fault, ok := errors.AsType[*sandbox.Fault](err); ok && fault.Kind == sandbox.FaultMemory {
+			return &sandbox.Fault{Kind: sandbox.FaultMemory, Message: "out of memory"}
+		}
+		return &sandbox.Fault{Kind: sandbox.FaultQuery, Message: domain.BadRowRule(t.Name)}
+	}
+	if err := e.exec(conn, "ALTER TABLE "+visible+" RENAME TO "+sqltext.Name(t.Name)); err != nil {
+		return &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("rename table %q: %v", t.Name, err)}
+	}
+	e.native += made.size
+	e.tables[key] = table{t.Name, true, made.size}
 	return nil
 }
 

@@ -202,7 +202,7 @@ func export(ctx context.Context, db *sql.DB, request sandbox.IngestRequest) (ing
 	if err := sandbox.LimitFileSize(limit); err != nil {
 		return ingest.Result{}, fmt.Errorf("limit the size of a file: %w", err)
 	}
-	path, err := ingest.Export(ctx, db, request.Files, request.Columns, request.Export, request.OutDir)
+	path, err := ingest.Export(ctx, db, request.Files, request.Columns, request.Filter, request.Export, request.OutDir)
 	if err != nil && limit == request.MaxBytes && strings.Contains(strings.ToLower(err.Error()), "file too large") {
 		err = domain.Errorf(domain.ErrInvalid, "the file would be larger than %d MiB; %s", limit>>20, readInParts)
 	}

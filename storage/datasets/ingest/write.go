@@ -109,15 +109,19 @@ func Compact(ctx context.Context, db *sql.DB, files []string, columns []domain.C
 	return published[0], nil
 }
 
-// Export writes the rows of files, in their order, into one file in outDir, and returns its
-// path. Columns are the dataset's.
-func Export(ctx context.Context, db *sql.DB, files []string, columns []domain.Column, as domain.Download, outDir string) (string, error) {
+// Export writes the rows of files that an SQL condition lets through, in their order, into one
+// file in outDir, and returns its path. Columns are the dataset's.
+func Export(ctx context.Context, db *sql.DB, files []string, columns []domain.Column, filter string, as domain.Download, outDir string) (string, error) {
 	// Every reader of Parquet understands the defaults: version 1, compressed by Snappy.
 	group, err := groupOfFiles(ctx, db, files)
 	if err != nil {
 		return "", fmt.Errorf("export: %w", err)
 	}
-	query, options := Query(files, columns), fmt.Sprintf("FORMAT parquet, ROW_GROUP_SIZE %d", group)
+	rows := Query(files, columns)
+	if filter != "" {
+		rows = "SELECT * FROM (" + rows + ") WHERE " + filter
+	}
+	query, options := rows, fmt.Sprintf("FORMAT parquet, ROW_GROUP_SIZE %d", group)
 	if as.Format == domain.DownloadCSV {
 		query, options = csvRows(query, columns, as.EscapeFormulas), "FORMAT csv, HEADER"
 	}

@@ -36,9 +36,10 @@ type IngestRequest struct {
 	// Files, with these columns, are merged into one.
 	Files   []string
 	Columns []domain.Column
-	// Export, if it has a format, writes the rows of the files into one file of at most
-	// MaxBytes instead.
+	// Export, if it has a format, writes the rows of the files that Filter lets through into one
+	// file of at most MaxBytes instead.
 	Export   domain.Download
+	Filter   string
 	MaxBytes int64
 	// ListParts asks for the names of the parts of the first source.
 	ListParts bool

@@ -32,6 +32,8 @@ type Table struct {
 	// Files are absolute paths of Parquet files, none for an empty dataset. Workers of a
 	// root server have another user: the files, not their folders, must be readable by all.
 	Files []string
+	// Filter is an SQL condition that leaves out other rows, before a query sees any; "" for none.
+	Filter string
 	// ID is the dataset's, and Version changes when its files do.
 	ID, Version string
 	// RowCount decides whether the rows are held in memory; it need not be exact.

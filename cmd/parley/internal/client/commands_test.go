@@ -33,6 +33,7 @@ type commands struct {
 	Rename      Rename      `cmd:""`
 	Delete      Delete      `cmd:""`
 	Share       Share       `cmd:""`
+	Rules       Rules       `cmd:""`
 	Tokens      Tokens      `cmd:""`
 	Open        Open        `cmd:""`
 	Card        Card        `cmd:""`
@@ -142,11 +143,19 @@ func TestCalls(t *testing.T) {
 		"share alice/shop": {map[string]string{`GET /permissions/datasets/self/alice/shop/shares`: missing}, "", "you have no namespace alice with a dataset shop"},
 		"share shop": {map[string]string{`GET /permissions/namespaces/self/shop/shares`: `[]`, `GET /schema/self/shop/datasets`: `[{"name":"a"},{"name":"gone"}]`,
 			`GET /permissions/datasets/self/shop/a/shares`: `[]`, `GET /permissions/datasets/self/shop/gone/shares`: missing}, "shop is shared with nobody.\n", ""},
-		"datasets bob/lab --format csv": {map[string]string{`GET /schema/bob/lab/datasets`: missing, `GET /data/self/bob/lab`: missing}, "", "look for bob/lab: "},
-		"datasets shop/orders --json":   {map[string]string{`GET /schema/shop/orders/datasets`: missing, `GET /data/self/shop/orders`: orders}, orders, ""},
-		"datasets shop":                 {map[string]string{`GET /schema/self/shop/datasets`: `{"dataset":7}`}, "", "read the server's answer"},
-		"head shop/orders -f csv":       {map[string]string{`GET /data/self/shop/orders/rows?limit=10`: `{"data":[{"id":1,"__metadata":{}}],"metadata":{}}`}, "id\n1\n", ""},
-		"download shop/orders -o -":     {map[string]string{`GET /data/self/shop/orders/download?format=csv`: "id\n1\n"}, "id\n1\n", ""},
+		"rules shop/orders bob region='south'": {map[string]string{`POST /permissions/datasets/self/shop/orders/rules {"username":"bob","condition":"region='south'"}`: `{"visibleRows":2,"rowCount":3}`},
+			"bob sees 2 of 3 rows of shop/orders now.\n", ""},
+		"rules shop/orders group:south --column region --claim area": {map[string]string{`POST /permissions/datasets/self/shop/orders/rules {"username":"group:south","column":"region","claim":"area"}`: `{}`},
+			"group:south sees the rows of shop/orders whose region is in the claim area now.\n", ""},
+		"rules shop/orders bob --remove": {map[string]string{`DELETE /permissions/datasets/self/shop/orders/rules {"username":"bob"}`: ``}, "The rule for bob is removed; bob sees all rows of shop/orders if it is shared with bob.\n", ""},
+		"rules shop/orders":              {map[string]string{`GET /permissions/datasets/self/shop/orders/rules`: `[]`}, "shop/orders has no row rules.\n", ""},
+		"rules shop/orders bob":          {nil, "", "wrong settings:\n  give a CONDITION, --column and --claim, or --remove"},
+		"rules shop":                     {nil, "", "wrong settings:\n  DATASET must be"},
+		"datasets bob/lab --format csv":  {map[string]string{`GET /schema/bob/lab/datasets`: missing, `GET /data/self/bob/lab`: missing}, "", "look for bob/lab: "},
+		"datasets shop/orders --json":    {map[string]string{`GET /schema/shop/orders/datasets`: missing, `GET /data/self/shop/orders`: orders}, orders, ""},
+		"datasets shop":                  {map[string]string{`GET /schema/self/shop/datasets`: `{"dataset":7}`}, "", "read the server's answer"},
+		"head shop/orders -f csv":        {map[string]string{`GET /data/self/shop/orders/rows?limit=10`: `{"data":[{"id":1,"__metadata":{}}],"metadata":{}}`}, "id\n1\n", ""},
+		"download shop/orders -o -":      {map[string]string{`GET /data/self/shop/orders/download?format=csv`: "id\n1\n"}, "id\n1\n", ""},
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ import (
 // Share is `parley share WHAT [USER]`.
 type Share struct {
 	What   string  `arg:"" placeholder:"NAMESPACE[/NAME]" help:"One of your namespaces, with all its datasets, also later ones, or one dataset."`
-	User   *string `arg:"" optional:"" help:"The user to share it with. Without it, list the shares."`
+	User   *string `arg:"" optional:"" help:"The user to share it with, or a group as group:NAME. Without it, list the shares."`
 	Role   string  `env:"-" default:"viewer" placeholder:"viewer|editor" help:"viewer reads and asks; editor also changes data (${default})."`
 	Revoke bool    `env:"-" help:"Revoke the share."`
 	outputSettings
@@ -83,7 +83,7 @@ func (s *Share) target(c *command.Checker) apiclient.Ref {
 		c.Refuse("role", "must be viewer or editor, not %q", s.Role)
 	}
 	if s.User != nil {
-		c.Username(*s.User)
+		c.Grantee(*s.User)
 	} else if s.Revoke {
 		c.Refuse("revoke", "needs a USER")
 	}

@@ -87,3 +87,10 @@ func (c *Checker) Username(name string) {
 		c.Add("USER " + problem)
 	}
 }
+
+// Grantee checks the argument USER, which can also be a group.
+func (c *Checker) Grantee(name string) {
+	if problem := domain.CheckGrantee(domain.NormalizeUsername(name)); problem != "" {
+		c.Add("USER " + problem)
+	}
+}

@@ -65,9 +65,8 @@ type storageSettings struct {
 }
 
 type retentionSettings struct {
-	KeepEvents  time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long all events of an ended run are kept, such as 30d (${default}). A stream that resumes later gets the task instead."`
-	KeepRuns    time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long runs and the records of ingestions are kept (${default})."`
-	KeepUploads time.Duration `type:"age" default:"7d" placeholder:"DURATION" help:"How long uploaded files are kept after no ingestion needs them (${default})."`
+	KeepEvents time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long all events of an ended run are kept, such as 30d (${default}). A stream that resumes later gets the task instead."`
+	KeepRuns   time.Duration `type:"age" default:"forever" placeholder:"DURATION" help:"How long runs and the records of ingestions are kept (${default})."`
 }
 
 type limitSettings struct {
@@ -79,11 +78,12 @@ type limitSettings struct {
 
 // AuthSettings say which tokens are valid.
 type AuthSettings struct {
-	AuthIssuer        string `placeholder:"URL" help:"The identity provider's issuer. Parley finds its keys by discovery."`
-	AuthJWKSURL       string `name:"auth-jwks-url" placeholder:"URL" help:"The URL of the identity provider's keys, instead of discovery."`
-	AuthAudience      string `placeholder:"TEXT" help:"The audience that tokens must have."`
-	AuthUsernameClaim string `placeholder:"CLAIM" help:"The claim with the username (preferred_username, else sub)."`
-	AuthSecret        string `placeholder:"TEXT" help:"A shared secret that signs tokens with HS256. Prefer the variable."`
+	AuthIssuer        string   `placeholder:"URL" help:"The identity provider's issuer. Parley finds its keys by discovery."`
+	AuthJWKSURL       string   `name:"auth-jwks-url" placeholder:"URL" help:"The URL of the identity provider's keys, instead of discovery."`
+	AuthAudience      string   `placeholder:"TEXT" help:"The audience that tokens must have."`
+	AuthUsernameClaim string   `placeholder:"CLAIM" help:"The claim with the username (preferred_username, else sub)."`
+	AuthClaims        []string `type:"list" default:"groups" placeholder:"LIST" help:"The claims whose values shares and row rules use, separated by commas. The first has the groups of a user (${default})."`
+	AuthSecret        string   `placeholder:"TEXT" help:"A shared secret that signs tokens with HS256. Prefer the variable."`
 }
 
 type signInSettings struct {
@@ -275,7 +275,8 @@ func (s AuthSettings) UsesLocalKey() bool {
 
 func (s AuthSettings) config() auth.Config {
 	return auth.Config{
-		Issuer: s.AuthIssuer, JWKSURL: s.AuthJWKSURL, Audience: s.AuthAudience, UsernameClaim: s.AuthUsernameClaim, Secret: []byte(s.AuthSecret),
+		Issuer: s.AuthIssuer, JWKSURL: s.AuthJWKSURL, Audience: s.AuthAudience, UsernameClaim: s.AuthUsernameClaim, Claims: s.AuthClaims,
+		Secret: []byte(s.AuthSecret),
 	}
 }
 
@@ -283,7 +284,7 @@ func (s AuthSettings) config() auth.Config {
 func (s AuthSettings) Check(c *command.Checker) {
 	flags := map[string]string{
 		"Issuer": "auth-issuer", "JWKSURL": "auth-jwks-url", "Audience": "auth-audience",
-		"UsernameClaim": "auth-username-claim", "Secret": "auth-secret",
+		"UsernameClaim": "auth-username-claim", "Claims": "auth-claims", "Secret": "auth-secret",
 	}
 	for _, problem := range s.config().Problems() {
 		c.Refuse(flags[problem.Field], "%s", problem.Message)

@@ -128,7 +128,7 @@ func (s *server) serve(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	identity = s.signInSettings.config(identity)
-	identity.Tokens, identity.Sessions, identity.Log, identity.Now = s.store, s.store, s.log, now
+	identity.Tokens, identity.Sessions, identity.Users, identity.Log, identity.Now = s.store, s.store, s.store, s.log, now
 	if s.auth, err = auth.New(identity); err != nil {
 		return err
 	}

@@ -1,0 +1,68 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/internal/domain"
+)
+
+// SetUserClaims records what a token says about its user, in place of what older ones said. A
+// newer token has priority.
+func (s *Store) SetUserClaims(ctx context.Context, said domain.UserClaims) error {
+	if len(said.Claims) == 0 {
+		// Most users have no groups: nothing needs to be written.
+		var known int64
+		err := s.GetContext(ctx, &known, `SELECT issued_at FROM user_claim_times WHERE username = $1`, said.Username)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return wrap("read claims of a user", err)
+		}
+	}
+	return s.inTx(ctx, "record claims of a user", func(tx *sqlx.Tx) error {
+		n, err := exec(ctx, tx, `
+INSERT INTO user_claim_times (username, issued_at)
+VALUES ($1, $2)
+ON CONFLICT (username) DO UPDATE
+SET issued_at = excluded.issued_at
+WHERE user_claim_times.issued_at <= excluded.issued_at`, said.Username, said.IssuedAt.UnixMilli())
+		if err != nil || n == 0 {
+			return err
+		}
+		if _, err := exec(ctx, tx, `DELETE FROM user_claims WHERE username = $1`, said.Username); err != nil {
+			return err
+		}
+		for _, claim := range said.Claims {
+			_, err := exec(ctx, tx, `
+INSERT INTO user_claims (username, claim, value, grantee)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (username, claim, value) DO NOTHING`, said.Username, claim.Claim, claim.Value, claim.Grantee)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DeleteOldClaims deletes what tokens that were issued that long ago said about some users. It
+// returns how many users that were.
+func (s *Store) DeleteOldClaims(ctx context.Context, age time.Duration) (int, error) {
+	return s.removeOld(ctx, "delete old claims", age, func(tx *sqlx.Tx, before time.Time) (users []string, err error) {
+		err = tx.SelectContext(ctx, &users, `
+SELECT username
+FROM user_claim_times
+WHERE issued_at < $1
+ORDER BY issued_at
+LIMIT `+retentionBatchText, before.UnixMilli())
+		return users, err
+	}, func(tx *sqlx.Tx, users []string) error {
+		return execIn(ctx, tx, `DELETE FROM user_claim_times WHERE username IN (:users)`, args{"users": users})
+	})
+}

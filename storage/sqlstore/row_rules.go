@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"parley/internal/domain"
+)
+
+// maxRowRules limits the row rules of a dataset.
+const maxRowRules = 1000
+
+type rowRuleRow struct {
+	DatasetID string
+	Username  string
+	Condition string
+	Column    string `db:"column_name"`
+	Claim     string
+}
+
+func (r rowRuleRow) rule() domain.RowRule {
+	return domain.RowRule{Username: r.Username, Condition: r.Condition, Column: r.Column, Claim: r.Claim}
+}
+
+var (
+	selectRulesOfCaller = parse(`SELECT x.dataset_id, x.username, x.condition, x.column_name, x.claim` + rulesOfCaller + `
+ORDER BY x.dataset_id, x.username`)
+	selectClaimsOfCaller = parse(`
+SELECT c.claim, c.value
+FROM user_claims c
+WHERE c.username = :caller
+ORDER BY c.claim, c.value`)
+)
+
+// withRowFilters adds what the caller may see of datasets of one namespace. It reads the rules
+// after the datasets, so that a rule that was set before these were read counts.
+func (s *Store) withRowFilters(ctx context.Context, a args, all []domain.DatasetData) ([]domain.DatasetData, error) {
+	// Who may see some rows only is a viewer.
+	at := slices.IndexFunc(all, func(data domain.DatasetData) bool { return data.Access.Role == domain.Viewer })
+	if at < 0 {
+		return all, nil
+	}
+	a["id"] = all[at].ID
+	var rules []rowRuleRow
+	if err := selectRulesOfCaller.list(ctx, s, &rules, a); err != nil || len(rules) == 0 {
+		return all, wrap("read row rules", err)
+	}
+	values := map[string][]string{}
+	if slices.ContainsFunc(rules, func(r rowRuleRow) bool { return r.Claim != "" }) {
+		var claims []struct{ Claim, Value string }
+		if err := selectClaimsOfCaller.list(ctx, s, &claims, a); err != nil {
+			return nil, wrap("read claims of a user", err)
+		}
+		for _, c := range claims {
+			values[c.Claim] = append(values[c.Claim], c.Value)
+		}
+	}
+	filters := map[string][]string{}
+	for _, row := range rules {
+		filters[row.DatasetID] = append(filters[row.DatasetID], row.rule().Filter(values[row.Claim]))
+	}
+	for i, data := range all {
+		if data.Access.Role != domain.Owner {
+			all[i].RowFilter = strings.Join(filters[data.ID], " OR ")
+		}
+	}
+	return all, nil
+}
+
+// RowRules lists the row rules of a dataset, by username. All that is about row rules is for the
+// owner of the dataset, as with shares.
+func (s *Store) RowRules(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) ([]domain.RowRule, error) {
+	found, err := owned(findDataset(ctx, s, caller, ref))
+	if err != nil {
+		return nil, wrap("find dataset", err)
+	}
+	var rows []rowRuleRow
+	err = s.SelectContext(ctx, &rows, `
+SELECT username, condition, column_name, claim
+FROM row_rules
+WHERE dataset_id = $1
+ORDER BY username`, found.ID)
+	return each(rows, rowRuleRow.rule), wrap("list row rules", err)
+}
+
+// SetRowRule adds a row rule, or replaces that for the same user. The caller has checked it.
+func (s *Store) SetRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rule domain.RowRule) error {
+	on := sharedDataset(ctx, caller, ref)
+	return s.inOwnerTx(ctx, "set row rule", ref.Owner, func(tx *sqlx.Tx) error {
+		id, err := on.findToChange(tx)
+		if err != nil {
+			return err
+		}
+		_, err = exec(ctx, tx, `
+INSERT INTO row_rules (dataset_id, username, condition, column_name, claim)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (dataset_id, username) DO UPDATE
+SET condition = excluded.condition,
+	column_name = excluded.column_name,
+	claim = excluded.claim`, id, rule.Username, rule.Condition, rule.Column, rule.Claim)
+		if err != nil {
+			return err
+		}
+		var count int
+		if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM row_rules WHERE dataset_id = $1`, id); err != nil {
+			return err
+		}
+		if count > maxRowRules {
+			return domain.Errorf(domain.ErrTooMany, "this dataset has %d row rules already; use one for a group, or a claim", maxRowRules)
+		}
+		return nil
+	})
+}
+
+// DeleteRowRule is ErrNotFound where there is none.
+func (s *Store) DeleteRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, username string) error {
+	on := sharedDataset(ctx, caller, ref)
+	return s.inOwnerTx(ctx, "delete row rule", ref.Owner, func(tx *sqlx.Tx) error {
+		id, err := on.findToChange(tx)
+		if err != nil {
+			return err
+		}
+		n, err := exec(ctx, tx, `DELETE FROM row_rules WHERE dataset_id = $1 AND username = $2`, id, username)
+		if err == nil && n == 0 {
+			return domain.Errorf(domain.ErrNotFound, "there is no row rule for that user here")
+		}
+		return err
+	})
+}
