@@ -240,25 +240,40 @@ func (s *Store) RenameConversation(ctx context.Context, caller domain.Caller, id
 	})
 }
 
-// DeleteConversation deletes one with its runs. ErrForbidden when it holds runs that the
-// caller's token does not cover.
+// DeleteConversation deletes one with its runs, a batch at a time. ErrForbidden when it holds
+// runs that the caller's token does not cover.
 func (s *Store) DeleteConversation(ctx context.Context, caller domain.Caller, id string) error {
-	return s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
-		// Held first, so that no run can be asked in it between the check and
-		// the deletion.
-		if err := lockConversation(ctx, tx, caller.Username, id); err != nil {
-			return err
-		}
-		var covered bool
-		if err := selectCoversConversation.get(ctx, tx, &covered, by(caller, args{"conversation": id})); err != nil {
-			return err
-		}
-		if !covered {
-			return domain.Errorf(domain.ErrForbidden, "the conversation holds runs that this token does not cover")
-		}
-		if err := mayWrite(ctx, tx, caller); err != nil {
-			return err
-		}
-		return execOne(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2`, caller.Username, id)
+	return inBatches(ctx, func() (more bool, err error) {
+		err = s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
+			// Held first, so that no run can be asked in it between the check and
+			// the deletion.
+			if err := lockConversation(ctx, tx, caller.Username, id); err != nil {
+				return err
+			}
+			var covered bool
+			if err := selectCoversConversation.get(ctx, tx, &covered, by(caller, args{"conversation": id})); err != nil {
+				return err
+			}
+			if !covered {
+				return domain.Errorf(domain.ErrForbidden, "the conversation holds runs that this token does not cover")
+			}
+			if err := mayWrite(ctx, tx, caller); err != nil {
+				return err
+			}
+			n, err := exec(ctx, tx, `
+DELETE FROM runs
+WHERE id IN (
+	SELECT r.id
+	FROM runs r
+	WHERE r.owner = $1
+		AND r.conversation_id = $2
+	ORDER BY r.created_at, r.id
+	LIMIT `+retentionBatchText+`)`, caller.Username, id)
+			if more = n == RetentionBatch; more || err != nil {
+				return err
+			}
+			return execOne(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2`, caller.Username, id)
+		})
+		return more, err
 	})
 }

@@ -41,44 +41,50 @@ func (s *Store) RenameNamespace(ctx context.Context, caller domain.Caller, ref d
 	})
 }
 
-// DeleteNamespace is for its owner. Datasets in it are deleted with it, or make it an
-// ErrConflict.
+// DeleteNamespace is for its owner. Datasets in it are deleted with it, a batch at a time, or make
+// it an ErrConflict.
 func (s *Store) DeleteNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, withDatasets bool) error {
-	return s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
-		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
-		if err != nil {
-			return err
-		}
-		if withDatasets {
-			if err := s.deleteDatasets(ctx, tx, found.ID); err != nil {
+	return inBatches(ctx, func() (more bool, err error) {
+		err = s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
+			found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
+			if err != nil {
 				return err
 			}
-		}
-		err = execOne(ctx, tx, `DELETE FROM namespaces WHERE id = $1`, found.ID)
-		if isForeignKeyViolation(err) {
-			return domain.Errorf(domain.ErrConflict,
-				"the namespace still holds datasets; delete them first, or with it by ?deleteDatasets=true")
-		}
-		return err
+			if withDatasets {
+				if more, err = s.deleteDatasets(ctx, tx, found.ID); more || err != nil {
+					return err
+				}
+			}
+			err = execOne(ctx, tx, `DELETE FROM namespaces WHERE id = $1`, found.ID)
+			if isForeignKeyViolation(err) {
+				return domain.Errorf(domain.ErrConflict,
+					"the namespace still holds datasets; delete them first, or with it by ?deleteDatasets=true")
+			}
+			return err
+		})
+		return more, err
 	})
 }
 
-func (s *Store) deleteDatasets(ctx context.Context, tx *sqlx.Tx, namespaceID string) error {
+// deleteDatasets deletes a batch of the datasets of a namespace, and reports whether there can be
+// more.
+func (s *Store) deleteDatasets(ctx context.Context, tx *sqlx.Tx, namespaceID string) (more bool, err error) {
 	var ids []string
-	err := tx.SelectContext(ctx, &ids, `
-UPDATE datasets
-SET updated_at = $2
+	err = tx.SelectContext(ctx, &ids, `
+SELECT id
+FROM datasets
 WHERE namespace_id = $1
-RETURNING id`, namespaceID, s.millis())
+ORDER BY id
+LIMIT `+retentionBatchText, namespaceID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, id := range ids {
 		if err := s.deleteDataset(ctx, tx, id); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return len(ids) == RetentionBatch, nil
 }
 
 // nameTaken returns the error for a name that is taken.

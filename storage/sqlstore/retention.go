@@ -62,11 +62,28 @@ ORDER BY i.created_at
 LIMIT `
 )
 
-// RetentionBatch is the most records that one transaction deletes: few enough that nobody
+// RetentionBatch is the most records of a kind that one transaction deletes: few enough that nobody
 // notices the wait.
 const RetentionBatch = 100
 
 var retentionBatchText = strconv.Itoa(RetentionBatch)
+
+// inBatches calls a function until there is no more for it to do. After each call it waits for as
+// long as that took, so that others can write too.
+func inBatches(ctx context.Context, batch func() (more bool, err error)) error {
+	for {
+		start := time.Now()
+		more, err := batch()
+		if err != nil || !more {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Since(start)):
+		}
+	}
+}
 
 // removeOld runs a transaction that selects a batch of what is older than age, and removes
 // it. It gives how many that were.
