@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -45,4 +46,36 @@ func TestDeleteInBatches(t *testing.T) {
 			t.Errorf("a run of another conversation: %v", err)
 		}
 	})
+}
+
+// A namespace has at most a thousand datasets, and queries read at most 8 MiB of what describes
+// them.
+func TestNamespaceLimits(t *testing.T) {
+	t.Parallel()
+	store := sqlstoretest.SQLite(t)
+	w := newWorld(t, store)
+	ctx, alice := t.Context(), user("alice")
+	for i := range 1000 {
+		w.create("alice", "many", fmt.Sprint("d", i))
+	}
+	if err := w.CreateDataset(ctx, alice, "many", "more", domain.Definition{}); !errors.Is(err, domain.ErrTooMany) {
+		t.Errorf("one more: got %v, want too many", err)
+	}
+	if all, err := w.NamespaceData(ctx, alice, nsRef("alice", "many")); err != nil || len(all) != 1000 {
+		t.Errorf("read: %d, %v", len(all), err)
+	}
+	schema := map[string]string{}
+	for i := range 1000 {
+		schema[fmt.Sprint("field", i)] = strings.Repeat("x", 1000)
+	}
+	for i := range 9 {
+		w.must(w.CreateDataset(ctx, alice, "large", fmt.Sprint("d", i), domain.Definition{Schema: schema}))
+	}
+	_, err := w.NamespaceData(ctx, alice, nsRef("alice", "large"))
+	if !errors.Is(err, domain.ErrInvalid) || !strings.Contains(err.Error(), "move datasets to another namespace") {
+		t.Errorf("read long descriptions: got %v, want invalid", err)
+	}
+	if _, err := w.DatasetData(ctx, alice, dsRef("alice", "large", "d1")); err != nil {
+		t.Errorf("read one of them: %v", err)
+	}
 }

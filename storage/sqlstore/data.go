@@ -17,6 +17,10 @@ import (
 // read them.
 const orphanTTL = 10 * time.Minute
 
+// maxDescribed limits the bytes of the columns and descriptions of a namespace, which queries and
+// questions read.
+const maxDescribed = 8 << 20
+
 // maxVersions is how many versions of a dataset are stored.
 const maxVersions = 100
 
@@ -63,6 +67,9 @@ ORDER BY d.id, f.id`)
 	dataByID = parse(`SELECT ` + dataColumns + fromDatasetFiles + `
 	AND d.id = :id
 ORDER BY f.id`)
+	// bytesOfNamespace is read before dataOfNamespace, for the limit maxDescribed.
+	bytesOfNamespace = parse(`SELECT COALESCE(SUM(` + describedBytes + `), 0)` + fromDatasets + `
+	AND n.id = :namespace_id`)
 	dataOfNamespace = parse(`SELECT ` + dataColumns + fromDatasetFiles + `
 	AND n.id = :namespace_id
 ORDER BY d.id, f.id`)
@@ -95,14 +102,23 @@ func (s *Store) DatasetDataByID(ctx context.Context, caller domain.Caller, id st
 }
 
 // NamespaceData returns all of a namespace's datasets that the caller may read. ErrNotFound
-// when the caller may not see the namespace.
+// when the caller may not see the namespace, ErrInvalid when their descriptions are too large.
 func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error) {
 	found, err := findNamespace(ctx, s, caller, ref)
 	if err != nil {
 		return nil, wrap("find namespace", err)
 	}
-	var rows []dataRow
 	a := by(caller, args{"namespace_id": found.ID})
+	var bytes int64
+	if err := bytesOfNamespace.get(ctx, s, &bytes, a); err != nil {
+		return nil, wrap("read size of namespace's datasets", err)
+	}
+	if bytes > maxDescribed {
+		return nil, domain.Errorf(domain.ErrInvalid,
+			"the columns and descriptions of this namespace have %d MiB, and at most %d can be read at once; move datasets to another namespace, or shorten descriptions",
+			bytes>>20, maxDescribed>>20)
+	}
+	var rows []dataRow
 	if err := dataOfNamespace.list(ctx, s, &rows, a); err != nil {
 		return nil, wrap("read namespace's files", err)
 	}

@@ -14,6 +14,9 @@ import (
 	"parley/storage/profile"
 )
 
+// maxDatasets limits the datasets of a namespace.
+const maxDatasets = 1000
+
 // datasetRow is a dataset as its reader sees it.
 type datasetRow struct {
 	domain.Dataset
@@ -64,6 +67,13 @@ RETURNING id`, domain.NewID(), caller.Username, namespace, s.millis())
 	if err != nil {
 		return "", err
 	}
+	var count int
+	if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM datasets WHERE namespace_id = $1`, namespaceID); err != nil {
+		return "", err
+	}
+	if count >= maxDatasets {
+		return "", domain.Errorf(domain.ErrTooMany, "this namespace has %d datasets already; use another one", maxDatasets)
+	}
 	id = domain.NewID()
 	_, err = exec(ctx, tx, `
 INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
@@ -81,17 +91,19 @@ func (s *Store) MayCreateDataset(ctx context.Context, caller domain.Caller, name
 	return classify(mayCreateIn(ctx, s, caller, namespace))
 }
 
+// describedBytes is the size of what describes dataset d in version v.
+const describedBytes = `octet_length(v.columns) + COALESCE(octet_length(d.description), 0) + COALESCE(octet_length(d.field_descriptions), 0)`
+
 var (
 	selectDataset = parse(`
 SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedDataset)
 	// The bytes of a dataset and of those before it decide whether it is in the list.
 	describeDatasets = parse(`
-SELECT x.owner, x.namespace, x.name, x.description, x.field_descriptions, x.columns, x.row_count, x.role, x.writable
-FROM (
-	SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,
-		SUM(octet_length(v.columns) + COALESCE(octet_length(d.description), 0) + COALESCE(octet_length(d.field_descriptions), 0)) OVER (ORDER BY d.id) AS total,` +
-		datasetAccess + fromDatasets + namedNamespace + `) x
-WHERE x.total <= :max_bytes`)
+SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedNamespace + `
+	AND d.id IN (
+		SELECT x.id
+		FROM (SELECT d.id, SUM(` + describedBytes + `) OVER (ORDER BY d.id) AS total` + fromDatasets + namedNamespace + `) x
+		WHERE x.total <= :max_bytes)`)
 	datasetList           = `SELECT n.owner, n.name AS namespace, d.name, ` + visibleRowCount + fromDatasets
 	listDatasets          = parse(datasetList + ` AND ` + candidateDatasets)
 	listNamespaceDatasets = parse(datasetList + ` AND n.id = :namespace_id`)
