@@ -24,7 +24,7 @@ const ruledRows = `{"data":[
 	{"id":777003,"region":null,"customer":"hiddenNil","code":"0","amount":0,"day":"2031-07-09"}]}`
 
 // hidden are texts that show something of a hidden row.
-var hidden = []string{"hidden", "777", "2031", "north"}
+var hidden = []string{"hidden", "777000", "777001", "777002", "777003", "777111", "2031-", "north"}
 
 // revealing are expressions that would show a hidden row by their value or by an error.
 var revealing = []string{
