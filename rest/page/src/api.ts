@@ -94,6 +94,7 @@ export interface Column {
 
 export interface Metadata {
   columns: Column[];
+  /** -1 if it is not known: in a list, where the reader sees some of the rows only. */
   rowCount: number;
   dataDescription?: string;
   schemaDefinition?: Record<string, string>;
@@ -205,7 +206,11 @@ export interface Described extends Dataset {
 }
 
 /** describedOf is datasetsOf with their metadata, as far as it fits into an answer. */
-export const describedOf = (n: Namespace) => call<Described[]>('GET', path`schema/${n.owner}/${n.name}/datasets?metadata=true`);
+export const describedOf = async (n: Namespace): Promise<Described[]> => {
+  const list = await call<Described[]>('GET', path`schema/${n.owner}/${n.name}/datasets?metadata=true`);
+  for (const { metadata } of list) if (metadata) metadata.rowCount ??= -1;
+  return list;
+};
 
 export const datasetsOf = (n: Namespace) => call<Dataset[]>('GET', path`schema/${n.owner}/${n.name}/datasets`);
 

@@ -128,7 +128,7 @@ function formatNumber(value: number, quantity: boolean): string {
 }
 
 /** rowsWords says how many rows there are. */
-export const rowsWords = (count: number): string => (count === 1 ? '1 row' : `${inLocale(count)} rows`);
+export const rowsWords = (count: number): string => (count === 1 ? '1 row' : count < 0 ? 'some rows' : `${inLocale(count)} rows`);
 
 /** rangeWords names a range of values, which may be a single one. */
 export const rangeWords = (from: string, to: string): string => (from === to ? from : `${from} to ${to}`);

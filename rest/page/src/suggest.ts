@@ -15,14 +15,17 @@ const words = (name: string) => name.replace(/[_.-]+/g, ' ').trim();
 /** columnsOf gives the columns that a question can name. */
 const columnsOf = (d: Described): Column[] => (d.metadata?.columns ?? []).filter((c) => c.name.length <= longestName);
 
+/** hasRows tells of a dataset with rows, as far as that is known. */
+const hasRows = (d: Described): boolean => d.metadata !== undefined && d.metadata.rowCount !== 0;
+
 /** isPassages tells of a dataset of the passages of documents. */
 export const isPassages = (d: Described): boolean =>
-  (d.metadata?.rowCount ?? 0) > 0 && ['document', 'passage', 'text'].every((name) => d.metadata!.columns.some((c) => c.name === name));
+  hasRows(d) && ['document', 'passage', 'text'].every((name) => d.metadata!.columns.some((c) => c.name === name));
 
 /** askable tells of a dataset whose name is the word for its rows. */
 function askable(d: Described): boolean {
   const columns = columnsOf(d);
-  return (d.metadata?.rowCount ?? 0) > 0 && columns.length > 0 && !isPassages(d) && /s$/i.test(d.name);
+  return hasRows(d) && columns.length > 0 && !isPassages(d) && /s$/i.test(d.name);
 }
 
 /** amountOf is the number of a dataset that is worth adding up, as far as its name says; else any number. */

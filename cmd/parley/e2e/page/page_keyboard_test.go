@@ -111,7 +111,7 @@ func TestPageWorksByKeyboard(t *testing.T) {
 	b.tabTo("Share")
 	b.keys(kb.Enter)
 	b.sees(".shares", "Nobody else")
-	b.tabTo("Username")
+	b.tabTo("Username or group")
 	b.keys("bob", kb.Enter)
 	b.sees("dialog [role=alert]", "before")
 	b.is(`!document.querySelector('.share-form .primary').disabled`)

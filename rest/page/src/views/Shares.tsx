@@ -74,14 +74,14 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
         {list?.length === 0 && above.length === 0 && <li class="hint">Nobody else sees it.</li>}
       </ul>
       <form class="share-form" onSubmit={add}>
-        <label class="offscreen" for="share-user">Username</label>
-        <input id="share-user" required maxLength={255} autocomplete="off" autocapitalize="off" spellcheck={false} placeholder="Username" value={username}
+        <label class="offscreen" for="share-user">Username or group</label>
+        <input id="share-user" required maxLength={255} autocomplete="off" autocapitalize="off" spellcheck={false} placeholder="Username, or group:NAME" value={username}
           onInput={(event) => setUsername(event.currentTarget.value)} />
         <RoleChoice id="share-role" value={role} label="What they can do" onChange={setRole} />
         <button class="primary" disabled={busy || !name}>{unknown && unknown === name ? 'Share anyway' : 'Share'}</button>
       </form>
       {unknown && unknown === name && (
-        <p class="warnings" role="alert">You have not shared anything with <strong>{unknown}</strong> before. Usernames are not checked: make sure that it is spelled right.</p>
+        <p class="warnings" role="alert">You have not shared anything with <strong>{unknown}</strong> before. {unknown.startsWith('group:') ? 'Groups' : 'Usernames'} are not checked: make sure that it is spelled right.</p>
       )}
       <Problem text={problem} />
     </Dialog>
