@@ -35,7 +35,8 @@ WHERE c.username = :caller
 ORDER BY c.claim, c.value`)
 )
 
-// withRowFilters adds what the caller may see of datasets of one namespace. It reads the rules
+// withRowFilters adds what the caller may see of datasets of one namespace, whose row counts are
+// then not known. It reads the rules
 // after the datasets, so that a rule that was set before these were read counts.
 func (s *Store) withRowFilters(ctx context.Context, a args, all []domain.DatasetData) ([]domain.DatasetData, error) {
 	// Who may see some rows only is a viewer.
@@ -63,8 +64,8 @@ func (s *Store) withRowFilters(ctx context.Context, a args, all []domain.Dataset
 		filters[row.DatasetID] = append(filters[row.DatasetID], row.rule().Filter(values[row.Claim]))
 	}
 	for i, data := range all {
-		if data.Access.Role != domain.Owner {
-			all[i].RowFilter = strings.Join(filters[data.ID], " OR ")
+		if filter := filters[data.ID]; filter != nil && data.Access.Role != domain.Owner {
+			all[i].RowFilter, all[i].RowCount = strings.Join(filter, " OR "), -1
 		}
 	}
 	return all, nil
