@@ -13,13 +13,14 @@ import (
 // withoutRows returns the readings with the most likely one first, if it has no rows and is
 // an answer nevertheless; nil otherwise. That a query has no rows is a sign of a wrong reading. It
 // is none if the query reflects every word, and compares dates, or numbers of a column that a word
-// names, with a value beyond all of them: then the confidence is that of a query with rows.
+// names, with a value of the question beyond all of them: then the confidence is that of a query with rows.
 func withoutRows(question *Question, all []Reading) []Reading {
 	if len(all) == 0 {
 		return nil
 	}
 	likeliest := slices.MaxFunc(all, func(a, b Reading) int { return cmp.Compare(a.Probability, b.Probability) })
-	if !likeliest.Empty || len(likeliest.Unread) > 0 || question.isElsewhere(&likeliest) || !question.isOutOfRange(likeliest.Query) {
+	isImplied := func(t ir.Token) bool { return t.Is("k0") } // a 0 that the question does not have
+	if !likeliest.Empty || len(likeliest.Unread) > 0 || slices.ContainsFunc(likeliest.Tokens, isImplied) || question.isElsewhere(&likeliest) || !question.isOutOfRange(likeliest.Query) {
 		return nil
 	}
 	likeliest.Features = slices.Clone(likeliest.Features)
@@ -90,6 +91,12 @@ func excludesAll(c ir.Cond, cat *catalog.Catalog) bool {
 		return from > most
 	}
 	return (c.Op == "=" || c.Op == "between") && (to < least || from > most)
+}
+
+// onlyCounts reports whether a query counts rows, without groups.
+func onlyCounts(query *ir.Query) bool {
+	return query.Set == "" && len(query.Group) == 0 && len(query.Items) > 0 &&
+		!slices.ContainsFunc(query.Items, func(e ir.Expr) bool { return e.Kind != "agg" || e.Func != "count" })
 }
 
 // isElsewhere reports whether a reading compares a column with a text that it does not have.

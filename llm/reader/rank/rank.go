@@ -35,8 +35,10 @@ type Result struct {
 	// Rows is the number of rows; Repeated says that some are equal.
 	Rows     int
 	Repeated bool
-	// Empty says that there are no rows, or only NULL.
+	// Empty says that there are no rows, or only NULL, or that all that is counted is none.
 	Empty bool
+	// zero says that there is one row, with 0 and NULL only.
+	zero bool
 }
 
 // Run runs a query. It returns false for an invalid query.
@@ -176,6 +178,7 @@ func pool(question *Question, candidates []net.Candidate, run Run) ([]Reading, e
 		if !ok {
 			continue
 		}
+		result.Empty = result.Empty || result.zero && onlyCounts(m.query)
 		if at, ok := byKey[result.Key]; ok && !result.Empty && !m.ambiguous {
 			all[at].Probability += m.probability
 			bySQL[ordered] = at

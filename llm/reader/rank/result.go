@@ -13,13 +13,14 @@ import (
 // ResultOf computes a result whose key is independent of the order of rows and columns.
 // Cells are nil, json.Number, or a type with a unique printed form.
 func ResultOf(rows [][]any) Result {
-	result := Result{Rows: len(rows), Empty: true}
+	result := Result{Rows: len(rows), Empty: true, zero: len(rows) == 1}
 	texts := make([][]string, len(rows))
 	for i, row := range rows {
 		texts[i] = make([]string, len(row))
 		for j, cell := range row {
 			texts[i][j] = cellText(cell)
 			result.Empty = result.Empty && cell == nil
+			result.zero = result.zero && (cell == nil || texts[i][j] == "0")
 		}
 	}
 	lines := make([]string, len(rows))
