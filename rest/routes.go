@@ -80,14 +80,14 @@ func (s *Server) routes() {
 	s.handle(http.MethodDelete, "/data"+inDataset, http.StatusNoContent, do(dataset, store.DeleteDataset))
 	s.handle(http.MethodDelete, "/data"+inDataset+"/balefire", http.StatusOK, do(dataset, store.DeleteDataset))
 	s.handle(http.MethodPost, "/data"+inNamespace+"/rename", http.StatusOK, rename(s, namespace, store.RenameNamespace))
-	s.handle(http.MethodDelete, "/data"+inNamespace, http.StatusNoContent, on(namespace, s.deleteNamespace))
+	s.handleLong(http.MethodDelete, "/data"+inNamespace, http.StatusNoContent, on(namespace, s.deleteNamespace))
 
 	s.handle(http.MethodGet, "/schema/:user/namespaces", http.StatusOK, on(user, s.getNamespaces))
 	s.handle(http.MethodGet, "/schema/:user/:namespace/datasets", http.StatusOK, on((*request).userNamespace, s.getNamespaceDatasets))
 	s.handle(http.MethodGet, "/schema/datasets/all", http.StatusOK, s.getDatasets)
 
 	s.handle(http.MethodPost, "/file-upload/prepare", http.StatusOK, s.prepareUpload)
-	s.handleLong("/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
+	s.handleLong(http.MethodPost, "/file-upload/:sessionId/files/:fileId/finish", http.StatusOK, s.finishUpload)
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files/:fileId/parts", http.StatusOK, on(pathID("sessionId"), s.getUploadParts))
 	s.handle(http.MethodGet, "/file-upload/:sessionId/files", http.StatusOK, on(pathID("sessionId"), s.getUploadedFiles))
 	s.handle(http.MethodPost, "/file-upload/:sessionId/abort", http.StatusOK, on(pathID("sessionId"), s.abortUpload))
@@ -98,18 +98,18 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/ingest/:namespace/:datasetName", http.StatusOK, s.queued(s.large, s.appendRows))
 	s.handle(http.MethodPost, rowsForNew, http.StatusOK, s.queued(s.large, s.appendRowsToNew))
 	s.handle(http.MethodPost, "/data"+inDataset+"/ingest", http.StatusAccepted, on(dataset, s.startIngestion))
-	s.handleLong("/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
+	s.handleLong(http.MethodPost, "/data"+inDataset+"/ingest/tables", http.StatusAccepted, s.queued(s.infer, on(dataset, s.ingestTables)))
 	s.handle(http.MethodGet, "/data"+inDataset+"/ingest/attempts", http.StatusOK, on(dataset, s.getAttempts))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/retry", http.StatusCreated, on(pathID("ingestionId"), s.retryIngestion))
 	s.handle(http.MethodPost, "/ingestionTracking/:ingestionId/seen", http.StatusNoContent, do(pathID("ingestionId"), store.MarkIngestionSeen))
-	s.handleLong("/ingest/preview", http.StatusOK, s.queued(s.infer, s.previewFile))
+	s.handleLong(http.MethodPost, "/ingest/preview", http.StatusOK, s.queued(s.infer, s.previewFile))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/prepare", http.StatusOK, on(dataset, s.prepareDatasetUpload))
-	s.handleLong("/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
+	s.handleLong(http.MethodPost, "/upload/multipart"+inDataset+"/finish", http.StatusCreated, on(dataset, s.finishDatasetUpload))
 	s.handle(http.MethodPost, "/upload/multipart"+inDataset+"/abort", http.StatusOK, on(dataset, s.abortDatasetUpload))
 
-	s.handleLong("/infer/description", http.StatusOK, s.queued(s.infer, s.inferDescription))
-	s.handleLong("/infer/schema", http.StatusOK, s.queued(s.infer, s.inferSchema))
-	s.handleLong("/infer/preview", http.StatusOK, s.queued(s.infer, s.preview))
+	s.handleLong(http.MethodPost, "/infer/description", http.StatusOK, s.queued(s.infer, s.inferDescription))
+	s.handleLong(http.MethodPost, "/infer/schema", http.StatusOK, s.queued(s.infer, s.inferSchema))
+	s.handleLong(http.MethodPost, "/infer/preview", http.StatusOK, s.queued(s.infer, s.preview))
 
 	s.stream(http.MethodPost, "/query", s.postQuery)
 	s.stream(http.MethodPost, "/query/ask", s.ask)
@@ -118,7 +118,7 @@ func (s *Server) routes() {
 	s.handle(http.MethodGet, "/query/conversations", http.StatusOK, s.getConversations)
 	s.stream(http.MethodGet, "/query/conversations/:conversationId", s.getConversation)
 	s.handle(http.MethodPatch, "/query/conversations/:conversationId", http.StatusNoContent, s.renameConversation)
-	s.handle(http.MethodDelete, "/query/conversations/:conversationId", http.StatusNoContent, on(pathID("conversationId"), s.deleteConversation))
+	s.handleLong(http.MethodDelete, "/query/conversations/:conversationId", http.StatusNoContent, on(pathID("conversationId"), s.deleteConversation))
 	s.handle(http.MethodGet, "/query/runs/:runId", http.StatusOK, on(pathID("runId"), s.getRun))
 	s.handle(http.MethodDelete, "/query/runs/:runId", http.StatusNoContent, on(pathID("runId"), s.deleteRun))
 	s.stream(http.MethodPost, "/query/runs/:runId/resume", s.resumeRun)
@@ -169,13 +169,13 @@ func (s *Server) handleQueued(method, path string, status int, run operation) {
 	s.handleWithin(s.cfg.RequestTimeout, method, path, status, run)
 }
 
-// longTimeout limits the assembly of an object from its parts, and the description of rows
-// by a model.
+// longTimeout limits the assembly of an object from its parts, the description of rows by a
+// model, and the deletion of many records.
 const longTimeout = 10 * time.Minute
 
-// handleLong is handle for a POST that takes as long as a large file or a model.
-func (s *Server) handleLong(path string, status int, run operation) {
-	s.handleWithin(longTimeout, http.MethodPost, path, status, func(r *request) (any, error) {
+// handleLong is handle for what takes as long as a large file, a model or many records.
+func (s *Server) handleLong(method, path string, status int, run operation) {
+	s.handleWithin(longTimeout, method, path, status, func(r *request) (any, error) {
 		_ = http.NewResponseController(r.Writer).SetWriteDeadline(time.Now().Add(longTimeout + time.Minute))
 		return run(r)
 	})

@@ -62,9 +62,9 @@ ORDER BY i.created_at
 LIMIT `
 )
 
-// RetentionBatch is the most records of a kind that one transaction deletes: few enough that nobody
-// notices the wait.
-const RetentionBatch = 100
+// RetentionBatch is the most records of a kind that one transaction deletes. Nobody notices the
+// wait, also if each has the largest results.
+const RetentionBatch = 10
 
 var retentionBatchText = strconv.Itoa(RetentionBatch)
 
