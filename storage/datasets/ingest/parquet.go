@@ -43,6 +43,9 @@ func (r *run) checkParquet(ctx context.Context, in source.Input) (*table, error)
 	t.report.Warnings = warnings
 	casts := make([]string, len(raw))
 	for i, c := range raw {
+		if nesting(c.Type) > maxNesting {
+			return nil, refuse("%s, column %s: its values are nested more than %d deep", name, quote(c.Name), maxNesting)
+		}
 		typ, cast, ok := parquetType(c.Type, sqltext.Name(c.Name))
 		if !ok {
 			return nil, refuse("%s, column %s: values of type %s cannot be kept", name, quote(c.Name), c.Type)
@@ -115,6 +118,41 @@ func (r *run) badParquet(ctx context.Context, name string, cause error) error {
 		return fmt.Errorf("read Parquet: %w", cause)
 	}
 	return refuse("%s is damaged, or not a Parquet file that can be read", name)
+}
+
+// maxNesting is how deep the types of columns in Parquet may be nested: with each level DuckDB takes
+// twice as long to read a file.
+const maxNesting = 12
+
+// nesting returns how deep a type is nested. It reads from the end: there are the brackets of a
+// list, and the parentheses of a struct end.
+func nesting(typ string) int {
+	depth, most := 0, 0
+	var outer []int // the depth of the fields of each struct
+	quote := byte(0)
+	for i := len(typ) - 1; i >= 0; i-- {
+		c := typ[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == ']':
+			depth++
+		case c == ')':
+			depth++
+			outer = append(outer, depth)
+		case c == ',' && len(outer) > 0:
+			depth = outer[len(outer)-1]
+		case c == '(' && len(outer) > 0:
+			depth = outer[len(outer)-1] - 1
+			outer = outer[:len(outer)-1]
+		}
+		most = max(most, depth)
+	}
+	return most
 }
 
 // parquetType returns our type for one that DuckDB reads from Parquet, and the
