@@ -2,8 +2,8 @@ package ingest_test
 
 import (
 	"os"
-	"strings"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"parley/storage/datasets/ingest"
@@ -55,7 +55,7 @@ func TestParquetRefused(t *testing.T) {
 		"no rows": {l.parquet("none.parquet", "SELECT 1 AS a WHERE false"), "none.parquet has no rows"},
 		"cut off": {l.file("cut.parquet", string(content[:len(content)/2])), "cut.parquet is damaged, or not a Parquet file that can be read"},
 		"damaged": {l.file("damaged.parquet", string(damaged)), "damaged.parquet is damaged, or not a Parquet file that can be read"},
-		"deep":    {l.parquet("deep.parquet", "SELECT "+strings.Repeat("[", 13)+"1"+strings.Repeat("]", 13)+" AS a"), "deep.parquet, column “a”: its values are nested more than 12 deep"},
+		"deep":    {l.parquet("deep.parquet", "SELECT "+strings.Repeat("[", 13)+"1"+strings.Repeat("]", 13)+" AS a"), `deep.parquet, column "a": its values are nested more than 12 deep`},
 	} {
 		_, err := l.run(ingest.Job{Sources: []ingest.Source{test.source}})
 		if got := refusal(t, err); got != test.want {
