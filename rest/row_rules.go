@@ -1,6 +1,11 @@
 package rest
 
-import "parley/internal/domain"
+import (
+	"slices"
+	"strings"
+
+	"parley/internal/domain"
+)
 
 // maxColumnName limits the characters of the name of a column or claim.
 const maxColumnName = 256
@@ -33,6 +38,9 @@ func (s *Server) setRowRule(r *request, ref domain.DatasetRef) (any, error) {
 		}
 	} else {
 		rule.Condition = f.text("condition", notEmpty(domain.MaxRowCondition))
+	}
+	if rule.Claim != "" && !slices.Contains(s.cfg.Auth.Claims(), rule.Claim) {
+		f.check("claim", "must be one that the server records (--auth-claims): "+strings.Join(s.cfg.Auth.Claims(), ", "))
 	}
 	if r.err() == nil && rule.Username == ref.Owner {
 		f.check("username", "must be another user: the owner sees all rows")

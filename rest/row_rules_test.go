@@ -51,7 +51,9 @@ func TestRowRules(t *testing.T) {
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
 		s := newService(t, store)
 		sign := func(user string, groups ...string) {
-			token, err := auth.Sign(s.auth, user, time.Hour, groups...)
+			cfg := s.auth
+			cfg.Now = func() time.Time { return time.Now().Add(-time.Minute) } // of tokens of one second, the first counts
+			token, err := auth.Sign(cfg, user, time.Hour, groups...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +102,7 @@ func TestRowRules(t *testing.T) {
 		send("alice", http.MethodPost, share, `{"username":"dan","role":"viewer"}`, http.StatusOK)
 
 		// The rows that everybody sees.
-		for user, want := range map[string]string{"alice": `"n":5`, "dan": `"n":5`, "carol": `"n":4`, "bob": `"n":2`} {
+		for user, want := range map[string]string{"alice": `"n":5`, "dan": `"n":0`, "carol": `"n":4`, "bob": `"n":2`} {
 			if got := query(user, `SELECT count(*) AS n FROM orders`); !strings.Contains(got.body, want) {
 				t.Errorf("%s: want %s: %d %s", user, want, got.status, got.body)
 			}
@@ -138,6 +140,9 @@ func TestRowRules(t *testing.T) {
 		send("bob", http.MethodPost, rules, `{"username":"group:south","condition":"true"}`, http.StatusForbidden)
 		send("bob", http.MethodDelete, rules, `{"username":"group:south"}`, http.StatusForbidden)
 		send("bob", http.MethodGet, rules, "", http.StatusForbidden)
+		if got := s.send("bob", http.MethodPost, "/data/alice/shop/orders/rename", "text/plain", "mine"); got.status != http.StatusForbidden {
+			t.Errorf("rename: %d %s", got.status, got.body)
+		}
 
 		// Verified queries and boards can have hidden values in their texts.
 		send("alice", http.MethodPost, "/verified/alice/shop", `{"question":"Orders of hiddenQuill?","query":"SELECT count(*) FROM orders WHERE customer = 'hiddenQuill'"}`, http.StatusCreated)
@@ -169,8 +174,13 @@ func TestRowRules(t *testing.T) {
 		}
 		send("alice", http.MethodDelete, rules, `{"username":"group:south"}`, http.StatusOK)
 		send("alice", http.MethodDelete, rules, `{"username":"group:south"}`, http.StatusNotFound)
+		if got := query("bob", `SELECT count(*) AS n FROM orders`); !strings.Contains(got.body, `"n":0`) {
+			t.Errorf("without a rule, where others have one: %s", got.body)
+		}
+		send("alice", http.MethodDelete, rules, `{"username":"dan"}`, http.StatusOK)
+		send("alice", http.MethodDelete, rules, `{"username":"group:north"}`, http.StatusOK)
 		if got := query("bob", `SELECT count(*) AS n FROM orders`); !strings.Contains(got.body, `"n":5`) {
-			t.Errorf("without a rule: %s", got.body)
+			t.Errorf("without rules: %s", got.body)
 		}
 		send("bob", http.MethodPost, "/data/alice/shop/orders/clear", "", http.StatusOK)
 	})
@@ -184,19 +194,33 @@ func TestRowRuleThatFails(t *testing.T) {
 	s.send("alice", http.MethodPost, "/ingest/shop/orders", "application/json", `{"data":[{"id":1,"code":"7"}]}`)
 	s.send("alice", http.MethodPost, "/permissions/datasets/alice/shop/orders/shares", "application/json", `{"username":"bob","role":"viewer"}`)
 	for body, problem := range map[string]string{
-		`{"username":"bob","condition":"missing = 1"}`:                                  "missing",
-		`{"username":"bob","condition":"true) UNION SELECT * FROM orders WHERE (true"}`: "",
-		`{"username":"bob","condition":"id IN (SELECT id FROM other)"}`:                 "other",
-		`{"username":"bob","condition":"read_text('/etc/passwd') = ''"}`:                "read_text",
-		`{"username":"bob","condition":"sum(id) > 1"}`:                                  "",
-		`{"username":"bob","condition":"true; SELECT 1"}`:                               "",
-		`{"username":"bob","condition":""}`:                                             "condition",
-		`{"username":"bob"}`:                                                            "condition",
-		`{"username":"alice","condition":"true"}`:                                       "owner sees all rows",
-		`{"username":"group:","condition":"true"}`:                                      "username",
-		`{"username":"bob","column":"none","claim":"region"}`:                           "is not a column",
-		`{"username":"bob","column":"id"}`:                                              "claim",
-		`{"username":"bob","column":"id","claim":"a","condition":"true"}`:               "beside",
+		`{"username":"bob","condition":"missing = 1"}`:                                                                                                         "missing",
+		`{"username":"bob","condition":"true) UNION SELECT * FROM orders WHERE (true"}`:                                                                        "",
+		`{"username":"bob","condition":"id IN (SELECT id FROM other)"}`:                                                                                        "other",
+		`{"username":"bob","condition":"read_text('/etc/passwd') = ''"}`:                                                                                       "read_text",
+		`{"username":"bob","condition":"true)) AS a, (SELECT 1 FROM range(3) UNION ALL SELECT 1 LIMIT 1) AS b, (SELECT 1 WHERE (true"}`:                        "",
+		`{"username":"bob","condition":"true)) AS visible, count(*) AS total FROM orders WHERE false GROUP BY id EXCEPT SELECT count(*) FILTER (WHERE (true"}`: "",
+		`{"username":"bob","condition":"true ORDER BY 1"}`:                                                                                                     "one SQL expression",
+		`{"username":"bob","condition":"true LIMIT 1"}`:                                                                                                        "one SQL expression",
+		`{"username":"bob","condition":"true UNION SELECT 1"}`:                                                                                                 "one SQL expression",
+		`{"username":"bob","condition":"true QUALIFY true"}`:                                                                                                   "",
+		`{"username":"bob","condition":"id = (SELECT max(id) FROM orders)"}`:                                                                                   "subquery",
+		`{"username":"bob","condition":"id IN (SELECT id FROM orders)"}`:                                                                                       "subquery",
+		`{"username":"bob","condition":"orders.id = 1"}`:                                                                                                       "without the name of the dataset",
+		`{"username":"bob","condition":"random() < 0.5"}`:                                                                                                      "random",
+		`{"username":"bob","condition":"id < year(now())"}`:                                                                                                    "now",
+		`{"username":"bob","condition":"id < year(current_date)"}`:                                                                                             "",
+		`{"username":"bob","condition":"id = 1 /*"}`:                                                                                                           "",
+		`{"username":"bob","condition":"sum(id) > 1"}`:                                                                                                         "",
+		`{"username":"bob","condition":"true; SELECT 1"}`:                                                                                                      "",
+		`{"username":"bob","condition":""}`:                                                                                                                    "condition",
+		`{"username":"bob"}`:                                                                                                                                   "condition",
+		`{"username":"alice","condition":"true"}`:                                                                                                              "owner sees all rows",
+		`{"username":"group:","condition":"true"}`:                                                                                                             "username",
+		`{"username":"bob","column":"id","claim":"shoe size"}`:                                                                                                 "groups, region",
+		`{"username":"bob","column":"none","claim":"region"}`:                                                                                                  "is not a column",
+		`{"username":"bob","column":"id"}`:                                                                                                                     "claim",
+		`{"username":"bob","column":"id","claim":"a","condition":"true"}`:                                                                                      "beside",
 	} {
 		got := s.send("alice", http.MethodPost, rules, "application/json", body)
 		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, problem) {

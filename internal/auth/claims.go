@@ -17,8 +17,11 @@ type Users interface {
 	SetUserClaims(ctx context.Context, said domain.UserClaims) error
 }
 
-// maxClaimValue limits the characters of a value that is recorded.
-const maxClaimValue = 256
+// maxClaims limits the values that are recorded of a token, maxClaimValue the characters of one.
+const (
+	maxClaims     = 1000
+	maxClaimValue = 256
+)
 
 // userClaims records the claims that shares and row rules use. So they also hold for work in
 // the background and for users' own tokens.
@@ -32,16 +35,15 @@ func newUserClaims(cfg Config) *userClaims {
 	return &userClaims{cfg.Users, cfg.Claims, cfg.Now}
 }
 
-// record records what a verified token says. A claim that it lacks has no value.
+// record records what a verified token says. A claim that it lacks has no value. A token without
+// iat says nothing.
 func (u *userClaims) record(ctx context.Context, username string, claims jwt.MapClaims) error {
-	if u.users == nil {
-		return nil
+	issued, err := claims.GetIssuedAt()
+	if u.users == nil || err != nil || issued == nil {
+		return nil // it cannot be said what is newer
 	}
-	said := domain.UserClaims{Username: username}
-	if issued, err := claims.GetIssuedAt(); err == nil && issued != nil {
-		said.IssuedAt = issued.Time
-	}
-	if now := u.now(); said.IssuedAt.IsZero() || said.IssuedAt.After(now) {
+	said := domain.UserClaims{Username: username, IssuedAt: issued.Time}
+	if now := u.now(); said.IssuedAt.After(now) {
 		said.IssuedAt = now
 	}
 	for i, name := range u.names {
@@ -53,7 +55,9 @@ func (u *userClaims) record(ctx context.Context, username string, claims jwt.Map
 					continue
 				}
 			}
-			said.Claims = append(said.Claims, claim)
+			if said.Claims = append(said.Claims, claim); len(said.Claims) >= maxClaims {
+				break
+			}
 		}
 	}
 	if err := u.users.SetUserClaims(ctx, said); err != nil {
@@ -82,3 +86,6 @@ func claimValues(claim any) (values []string) {
 	}
 	return values
 }
+
+// Claims are the claims that are recorded.
+func (a *Authenticator) Claims() []string { return a.users.names }

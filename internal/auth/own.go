@@ -67,7 +67,15 @@ func (o *ownTokens) caller(ctx context.Context, id string, hash []byte) (domain.
 	case err != nil:
 		return domain.Caller{}, fmt.Errorf("look up a user's own token: %w", err)
 	}
-	return caller, nil
+	return caller, checkOwner(caller.Username)
+}
+
+// checkOwner refuses the user of a token or session that was made when such names were allowed.
+func checkOwner(name string) error {
+	if problem := domain.CheckUsername(name); problem != "" {
+		return unauthorized("the token's username "+problem, errors.New("the owner is no username"))
+	}
+	return nil
 }
 
 // signingKey reads the key from the store once.

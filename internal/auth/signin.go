@@ -101,9 +101,9 @@ func (a *Authenticator) BeginSignIn(ctx context.Context, redirect string) (addre
 		return "", r, err
 	}
 	client.Scopes = []string{"openid"}
-	for _, scope := range []string{"profile", "email", "offline_access"} {
+	for i, scope := range []string{"profile", "email", "groups", "offline_access"} {
 		// Most providers know the first two, also those that do not list their scopes.
-		if slices.Contains(found.Scopes, scope) || found.Scopes == nil && scope != "offline_access" {
+		if slices.Contains(found.Scopes, scope) || found.Scopes == nil && i < 2 {
 			client.Scopes = append(client.Scopes, scope)
 		}
 	}
@@ -327,6 +327,9 @@ func (s *signIn) read(ctx context.Context, cookie string) (domain.WebSession, er
 // readOf is read for the session of a user; "" for any.
 func (s *signIn) readOf(ctx context.Context, cookie, user string) (domain.WebSession, error) {
 	record, err := s.read(ctx, cookie)
+	if err == nil {
+		err = checkOwner(record.Owner)
+	}
 	if err == nil && user != "" && user != record.Owner {
 		err = fmt.Errorf("%w: %w", ErrOtherUser, unauthorized("another user has signed in meanwhile", errors.New("the cookie is of another user")))
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // MaxRowCondition is the most characters that the condition of a row rule may have.
-const MaxRowCondition = 10_000
+const MaxRowCondition = 2_000
 
-// RowRule limits the rows of a dataset that a user, or the members of a group, may see. Rows of
-// several rules for the same user add up.
+// RowRule says which rows of a dataset a user, or the members of a group, may see. Who may read a
+// dataset with rules and has none sees no rows. Rows of several rules for the same user add up.
 type RowRule struct {
 	// Username is the user's or the group's.
 	Username string
@@ -35,6 +35,17 @@ func (r RowRule) Filter(values []string) string {
 		texts[i] = sqltext.Text(value)
 	}
 	return "CAST(" + sqltext.Name(r.Column) + " AS VARCHAR) IN (" + strings.Join(texts, ", ") + ")"
+}
+
+// IsBadRowRule reports whether an error of DuckDB is because of a condition, and not of files or
+// memory.
+func IsBadRowRule(err error) bool {
+	for _, kind := range []string{"Conversion Error", "Binder Error", "Invalid Input Error", "Out of Range Error", "Catalog Error", "Parser Error"} {
+		if strings.Contains(err.Error(), kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // BadRowRule is the message for the readers of a dataset whose row rules cannot be evaluated.

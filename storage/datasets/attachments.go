@@ -171,12 +171,18 @@ func (a *attached) add(name string, result ingest.Result) {
 // Datasets returns the datasets of a scope that the caller may read; an attachment hides a
 // dataset of the same name. ErrNotFound when the caller may not see the namespace, or there
 // is neither a namespace nor an attachment.
-func (d *Datasets) Datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) (all []domain.DatasetData, err error) {
+func (d *Datasets) Datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) ([]domain.DatasetData, error) {
+	all, err := d.datasets(ctx, caller, in)
+	if err != nil {
+		return nil, err
+	}
+	return all, d.countRows(ctx, caller, all)
+}
+
+// datasets is Datasets without the number of rows of which the caller may see some only.
+func (d *Datasets) datasets(ctx context.Context, caller domain.Caller, in domain.DataScope) (all []domain.DatasetData, err error) {
 	if in.Namespace != (domain.NamespaceRef{}) {
 		if all, err = d.config.Records.NamespaceData(ctx, caller, in.Namespace); err != nil {
-			return nil, err
-		}
-		if err := d.countRows(ctx, caller, all); err != nil {
 			return nil, err
 		}
 	}

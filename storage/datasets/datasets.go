@@ -120,7 +120,7 @@ func NewDatasets(cfg Config) (*Datasets, error) {
 
 // Query runs a statement over the datasets of a scope that the caller may read.
 func (d *Datasets) Query(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error) {
-	all, err := d.Datasets(ctx, caller, in)
+	all, err := d.datasets(ctx, caller, in)
 	if err != nil {
 		return domain.QueryResult{}, err
 	}
@@ -130,7 +130,7 @@ func (d *Datasets) Query(ctx context.Context, caller domain.Caller, in domain.Da
 // QueryGuarded is Query for a statement that a program wrote: the join guard may rewrite or
 // refuse it, and says in the result's notes what it did.
 func (d *Datasets) QueryGuarded(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (domain.QueryResult, error) {
-	all, err := d.Datasets(ctx, caller, in)
+	all, err := d.datasets(ctx, caller, in)
 	if err != nil {
 		return domain.QueryResult{}, err
 	}
@@ -151,7 +151,7 @@ func (d *Datasets) query(ctx context.Context, caller domain.Caller, all []domain
 // QueryDatasets returns the ids of the datasets of a namespace that statements read, without
 // running them. Errors are those of Query.
 func (d *Datasets) QueryDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, statements ...string) ([]string, error) {
-	datasets, err := d.Datasets(ctx, caller, domain.DataScope{Namespace: in})
+	datasets, err := d.datasets(ctx, caller, domain.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller domain.Caller, in d
 // NamedDatasets returns the ids of the datasets of a namespace that a text names, by their
 // name or by a column that those in except do not have. Those in except are left out.
 func (d *Datasets) NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error) {
-	datasets, err := d.Datasets(ctx, caller, domain.DataScope{Namespace: in})
+	datasets, err := d.datasets(ctx, caller, domain.DataScope{Namespace: in})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller domain.Caller, in d
 // Search ranks the passages of a dataset of a scope by how well they match some words.
 // A wrong request, also an unknown dataset, is ErrInvalid.
 func (d *Datasets) Search(ctx context.Context, caller domain.Caller, in domain.DataScope, dataset, words string, limit int) (domain.QueryResult, error) {
-	all, err := d.Datasets(ctx, caller, in)
+	all, err := d.datasets(ctx, caller, in)
 	if err != nil {
 		return domain.QueryResult{}, err
 	}
@@ -237,6 +237,9 @@ func (d *Datasets) tables(all []domain.DatasetData) ([]Table, Source) {
 			Version:  data.Contents(),
 			RowCount: data.RowCount,
 			Filter:   data.RowFilter,
+		}
+		if data.RowFilter != "" {
+			tables[i].RowCount = 0 // it may be counted, and the table stays the same
 		}
 	}
 	return tables, newSource(d.config.Objects, all)

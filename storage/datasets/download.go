@@ -52,7 +52,7 @@ func (d *Datasets) Download(ctx context.Context, caller domain.Caller, ref domai
 	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, data.RowFilter, as, maxDownload, dir)
 	if err != nil {
 		err = readError(ctx, err, func(ctx context.Context) error { return d.config.Objects.Verify(ctx, data.Files) })
-		if _, known := errors.AsType[*domain.Error](err); !known && data.RowFilter != "" && ctx.Err() == nil {
+		if _, known := errors.AsType[*domain.Error](err); !known && data.RowFilter != "" && domain.IsBadRowRule(err) {
 			err = domain.Errorf(domain.ErrInvalid, "%s", domain.BadRowRule(data.Name))
 		}
 		return nil, err
@@ -67,7 +67,7 @@ func (d *Datasets) Download(ctx context.Context, caller domain.Caller, ref domai
 // DownloadResult is Query with all rows: it writes them into a file without a name, as lines of
 // JSON. The columns are those of a result without rows. A result that is too large is ErrInvalid.
 func (d *Datasets) DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (_ *os.File, columns []domain.Column, err error) {
-	all, err := d.Datasets(ctx, caller, in)
+	all, err := d.datasets(ctx, caller, in)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -368,7 +368,9 @@ func (w *queryWorker) compare(tables []Table, named []string) (drop []string, ne
 	}
 	stale := map[string]bool{}
 	for key, t := range w.tables {
-		if !reflect.DeepEqual(t, current[key]) {
+		// A filtered table is in memory, whatever its size: only while it is used.
+		isUsed := slices.ContainsFunc(named, func(name string) bool { return strings.EqualFold(name, t.Name) })
+		if !reflect.DeepEqual(t, current[key]) || t.Filter != "" && !isUsed {
 			drop, stale[key] = append(drop, t.Name), true
 		}
 	}

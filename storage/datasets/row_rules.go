@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/sqltext"
+	"parley/storage/datasets/sqlcheck"
 )
 
 // maxCachedCounts limits the row counts in memory.
@@ -30,20 +31,37 @@ func (d *Datasets) SetRowRule(ctx context.Context, caller domain.Caller, ref dom
 		if !slices.ContainsFunc(data.Columns, has) {
 			return 0, 0, domain.Invalid(domain.FieldError{Field: "column", Message: "is not a column of the dataset"})
 		}
-	} else {
-		// As the condition of an aggregate it is one expression without others.
-		sql := fmt.Sprintf("SELECT count(*) FILTER (WHERE %s) AS visible, count(*) AS total FROM %s", rule.Filter(nil), sqltext.Name(data.Name))
-		result, err := d.QueryOver(ctx, caller, []domain.DatasetData{data}, sql)
-		if err != nil {
-			return 0, 0, err
-		}
-		var counts struct{ Visible, Total int64 }
-		if err := json.Unmarshal(result.Rows[0], &counts); err != nil {
-			return 0, 0, fmt.Errorf("read counts: %w", err)
-		}
-		visible, total = counts.Visible, counts.Total
+	} else if visible, total, err = d.tryCondition(ctx, caller, data, rule); err != nil {
+		return 0, 0, err
 	}
 	return visible, total, d.config.Records.SetRowRule(ctx, caller, ref, rule)
+}
+
+// tryCondition checks a condition on the rows of a dataset, and returns how many it lets through.
+func (d *Datasets) tryCondition(ctx context.Context, caller domain.Caller, data domain.DatasetData, rule domain.RowRule) (visible, total int64, err error) {
+	name := sqltext.Name(data.Name)
+	tables, _ := d.tables([]domain.DatasetData{data})
+	// Without parentheses, nothing can follow the expression.
+	checked, err := d.config.Pool.Check(ctx, caller.Username, "SELECT 1 FROM "+name+" WHERE "+rule.Condition, tables)
+	if err == nil {
+		err = sqlcheck.CheckCondition(checked)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	sql := fmt.Sprintf("SELECT count(*) FILTER (WHERE %s) AS visible, count(*) AS total FROM %s", rule.Filter(nil), name)
+	result, err := d.QueryOver(ctx, caller, []domain.DatasetData{data}, sql)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(result.Rows) != 1 {
+		return 0, 0, fmt.Errorf("count rows: %d rows", len(result.Rows))
+	}
+	var counts struct{ Visible, Total int64 }
+	if err := json.Unmarshal(result.Rows[0], &counts); err != nil {
+		return 0, 0, fmt.Errorf("read counts: %w", err)
+	}
+	return counts.Visible, counts.Total, nil
 }
 
 // VisibleRows returns how many rows of a dataset the caller may see.
@@ -57,30 +75,40 @@ func (d *Datasets) VisibleRows(ctx context.Context, caller domain.Caller, ref do
 	return all[0].RowCount, err
 }
 
-// countRows counts the rows of datasets of which the caller may see some only.
+// countRows counts the rows of datasets of which the caller may see some only, in one query. If
+// their rules cannot be evaluated, there are none: queries say why.
 func (d *Datasets) countRows(ctx context.Context, caller domain.Caller, all []domain.DatasetData) error {
+	var counts []string
+	var unknown []int
 	for i, data := range all {
-		if data.RowCount >= 0 {
+		if data.RowFilter == "" {
 			continue
 		}
 		count, known := d.counts.Get(data.Contents())
-		if !known {
-			result, err := d.QueryOver(ctx, caller, all[i:i+1], "SELECT count(*) AS n FROM "+sqltext.Name(data.Name))
-			var counted struct{ N int64 }
-			switch {
-			case errors.Is(err, domain.ErrInvalid):
-				// The queries themselves say what is wrong with the rule.
-			case err != nil:
-				return err
-			default:
-				if err := json.Unmarshal(result.Rows[0], &counted); err != nil {
-					return fmt.Errorf("read a count: %w", err)
-				}
-			}
-			count = counted.N
-			d.counts.Put(data.Contents(), count, 1)
+		if all[i].RowCount = count; !known {
+			counts = append(counts, fmt.Sprintf("(SELECT count(*) FROM %s) AS n%d", sqltext.Name(data.Name), len(unknown)))
+			unknown = append(unknown, i)
 		}
-		all[i].RowCount = count
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	result, err := d.QueryOver(ctx, caller, all, "SELECT "+strings.Join(counts, ", "))
+	if errors.Is(err, domain.ErrInvalid) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var row map[string]json.RawMessage
+	if err := json.Unmarshal(result.Rows[0], &row); err != nil {
+		return fmt.Errorf("read counts: %w", err)
+	}
+	for n, i := range unknown {
+		if err := json.Unmarshal(row[fmt.Sprint("n", n)], &all[i].RowCount); err != nil {
+			return fmt.Errorf("read a count: %w", err)
+		}
+		d.counts.Put(all[i].Contents(), all[i].RowCount, 1)
 	}
 	return nil
 }

@@ -191,7 +191,7 @@ func (s suggester) own() []namedColumn {
 // targets returns the datasets that links may lead to.
 func (s suggester) targets() (targets []domain.DatasetData) {
 	for _, to := range s.all {
-		if to.ID != s.from.ID && to.RowCount > 0 {
+		if to.ID != s.from.ID && to.RowCount != 0 {
 			targets = append(targets, to)
 		}
 	}

@@ -81,12 +81,12 @@ WHERE (n.owner = :caller OR ` + namespaceRole + ` IS NOT NULL OR ` + datasetRole
 	AND ` + coversDataset
 )
 
-// hasRowRule holds for datasets d of which the caller may see some rows only.
+// hasRowRule holds for datasets d with row rules, of which the caller, who is not the owner, may see
+// some rows only; none without a rule for the caller.
 const hasRowRule = `(n.owner <> :caller AND EXISTS (
 	SELECT 1
 	FROM row_rules x
-	WHERE x.dataset_id = d.id
-		AND x.username IN ` + callerNames + `))`
+	WHERE x.dataset_id = d.id))`
 
 // visibleRowCount is the row count of version v, -1 where the caller may see some rows only.
 const visibleRowCount = `CASE WHEN ` + hasRowRule + ` THEN -1 ELSE v.row_count END AS row_count`
@@ -180,13 +180,10 @@ WHERE ` + ownRun
 	fromConversations = " FROM conversations c WHERE " + ownConversation
 )
 
-// rulesOfCaller is the row rules x for the caller in the namespace of dataset :id. The dataset
-// was found before.
+// rulesOfCaller is the row rules x for the caller.
 const rulesOfCaller = `
 FROM row_rules x
-JOIN datasets d ON d.id = x.dataset_id
-WHERE d.namespace_id = (SELECT o.namespace_id FROM datasets o WHERE o.id = :id)
-	AND x.username IN ` + callerNames
+WHERE x.username IN ` + callerNames
 
 // namedNamespace and namedDataset hold for what :owner, :namespace and :dataset name:
 // see inNamespace and ofDataset.

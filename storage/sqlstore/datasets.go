@@ -211,6 +211,9 @@ func (s *Store) RenameDataset(ctx context.Context, caller domain.Caller, ref dom
 		if _, err := editableNamespace(findNamespace(ctx, tx, caller, domain.NamespaceRef{Owner: ref.Owner, Name: ref.Namespace})); err != nil {
 			return err
 		}
+		if err := found.MayEdit(); err != nil { // who sees some rows only is no editor
+			return err
+		}
 		err = execOne(ctx, tx, `UPDATE datasets SET name = $2, updated_at = $3 WHERE id = $1`, found.ID, name, s.millis())
 		return nameTaken(err, "dataset", name)
 	})

@@ -67,6 +67,7 @@ func TestGroups(t *testing.T) {
 		w.says("bob", start.Add(time.Minute))
 		expect("bob", "", "")
 		w.says("bob", start, "sales")
+		w.says("bob", start.Add(time.Minute), "sales") // of the same time, the first counts
 		expect("bob", "", "")
 		w.says("bob", start.Add(time.Hour), "sales", "sales")
 		expect("bob", "alice/ns/one", "alice/ns")
@@ -76,5 +77,51 @@ func TestGroups(t *testing.T) {
 			t.Errorf("delete old claims: got %d, %v, want 2", n, err)
 		}
 		expect("bob", "", "")
+		w.says("bob", start.Add(time.Minute), "sales")
+		expect("bob", "", "")
+
+		// A token without groups counts, also if it is the first.
+		w.says("erin", start)
+		w.says("erin", start.Add(-time.Minute), "sales")
+		expect("erin", "", "")
+	})
+}
+
+// Rules and claims that change while datasets are read never show all rows.
+func TestRowRulesThatChange(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := newWorld(t, store)
+		ctx, alice, one := t.Context(), user("alice"), dsRef("alice", "ns", "one")
+		w.must(w.SetRowRule(ctx, alice, one, domain.RowRule{Username: "group:south", Condition: "false"}))
+		w.must(w.ShareNamespace(ctx, alice, nsRef("alice", "ns"), domain.Grant{Username: "group:south", Role: domain.Editor}))
+		w.must(w.ShareDataset(ctx, alice, one, domain.Grant{Username: "bob", Role: domain.Viewer}))
+		done := make(chan error, 1)
+		go func() {
+			for i := range 100 {
+				said := domain.UserClaims{Username: "bob", IssuedAt: time.UnixMilli(int64(i + 1))}
+				if i%2 == 0 {
+					said.Claims = []domain.UserClaim{{Claim: "groups", Value: "south", Grantee: "group:south"}}
+				}
+				if err := w.SetUserClaims(ctx, said); err != nil {
+					done <- err
+					return
+				}
+			}
+			done <- nil
+		}()
+		for reads := 0; ; reads++ {
+			data, err := w.DatasetData(ctx, user("bob"), one)
+			w.must(err)
+			if data.RowFilter == "" || data.RowCount >= 0 || data.Access.Role != domain.Viewer {
+				t.Fatalf("read %d: filter %q, %d rows, %s", reads, data.RowFilter, data.RowCount, data.Access.Role)
+			}
+			select {
+			case err := <-done:
+				w.must(err)
+				return
+			default:
+			}
+		}
 	})
 }

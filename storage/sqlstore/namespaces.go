@@ -44,11 +44,15 @@ func (s *Store) RenameNamespace(ctx context.Context, caller domain.Caller, ref d
 // DeleteNamespace is for its owner. Datasets in it are deleted with it, a batch at a time, or make
 // it an ErrConflict.
 func (s *Store) DeleteNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, withDatasets bool) error {
+	id := ""
 	return inBatches(ctx, func() (more bool, err error) {
 		err = s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
 			found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 			if err != nil {
 				return err
+			}
+			if id = cmp.Or(id, found.ID); found.ID != id { // it was renamed meanwhile
+				return domain.ErrConflict
 			}
 			if withDatasets {
 				if more, err = s.deleteDatasets(ctx, tx, found.ID); more || err != nil {

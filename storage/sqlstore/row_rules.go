@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,8 +11,15 @@ import (
 	"parley/internal/domain"
 )
 
-// maxRowRules limits the row rules of a dataset.
-const maxRowRules = 1000
+// maxRowRules limits the row rules of a dataset, maxRowFilters the bytes of those of a namespace for
+// one user.
+const (
+	maxRowRules   = 200
+	maxRowFilters = 256 << 10
+)
+
+// rowRulesSince is the first version of the schema with row rules.
+const rowRulesSince = 24
 
 type rowRuleRow struct {
 	DatasetID string
@@ -35,19 +43,15 @@ WHERE c.username = :caller
 ORDER BY c.claim, c.value`)
 )
 
-// withRowFilters adds what the caller may see of datasets of one namespace, whose row counts are
-// then not known. It reads the rules
-// after the datasets, so that a rule that was set before these were read counts.
+// withRowFilters adds the filters of datasets of which the caller may see some rows only. The rules
+// and claims are read after the datasets: without a rule for the caller, no row is visible.
 func (s *Store) withRowFilters(ctx context.Context, a args, all []domain.DatasetData) ([]domain.DatasetData, error) {
-	// Who may see some rows only is a viewer.
-	at := slices.IndexFunc(all, func(data domain.DatasetData) bool { return data.Access.Role == domain.Viewer })
-	if at < 0 {
+	if !slices.ContainsFunc(all, isRuled) {
 		return all, nil
 	}
-	a["id"] = all[at].ID
 	var rules []rowRuleRow
-	if err := selectRulesOfCaller.list(ctx, s, &rules, a); err != nil || len(rules) == 0 {
-		return all, wrap("read row rules", err)
+	if err := selectRulesOfCaller.list(ctx, s, &rules, a); err != nil {
+		return nil, wrap("read row rules", err)
 	}
 	values := map[string][]string{}
 	if slices.ContainsFunc(rules, func(r rowRuleRow) bool { return r.Claim != "" }) {
@@ -63,13 +67,21 @@ func (s *Store) withRowFilters(ctx context.Context, a args, all []domain.Dataset
 	for _, row := range rules {
 		filters[row.DatasetID] = append(filters[row.DatasetID], row.rule().Filter(values[row.Claim]))
 	}
+	size := 0
 	for i, data := range all {
-		if filter := filters[data.ID]; filter != nil && data.Access.Role != domain.Owner {
-			all[i].RowFilter, all[i].RowCount = strings.Join(filter, " OR "), -1
+		if isRuled(data) {
+			all[i].RowFilter = cmp.Or(strings.Join(filters[data.ID], " OR "), "false")
+			size += len(all[i].RowFilter)
 		}
+	}
+	if size > maxRowFilters {
+		return nil, domain.Errorf(domain.ErrInvalid, "the row rules for you in this namespace have more than %d KiB; its owner must shorten them", maxRowFilters>>10)
 	}
 	return all, nil
 }
+
+// isRuled reports whether a dataset has row rules for the caller: the rows are not counted then.
+func isRuled(data domain.DatasetData) bool { return data.RowCount < 0 }
 
 // RowRules lists the row rules of a dataset, by username. All that is about row rules is for the
 // owner of the dataset, as with shares.
@@ -92,6 +104,14 @@ func (s *Store) SetRowRule(ctx context.Context, caller domain.Caller, ref domain
 	on := sharedDataset(ctx, caller, ref)
 	return s.inOwnerTx(ctx, "set row rule", ref.Owner, func(tx *sqlx.Tx) error {
 		id, err := on.findToChange(tx)
+		if err != nil {
+			return err
+		}
+		// Programs without row rules would show all rows: they stop.
+		_, err = exec(ctx, tx, `
+INSERT INTO schema_readers (oldest)
+SELECT CAST($1 AS BIGINT)
+WHERE NOT EXISTS (SELECT 1 FROM schema_readers WHERE oldest >= $1)`, rowRulesSince)
 		if err != nil {
 			return err
 		}

@@ -216,12 +216,19 @@ func (e *Engine) filter(conn duck.Connection, key string, t sandbox.Table) error
 	const visible = `"visible rows"` // no dataset has a blank in its name
 	made := e.tables[key]
 	err := e.exec(conn, "CREATE TABLE "+visible+" AS SELECT * FROM "+sqltext.Name(t.Name)+" WHERE "+t.Filter)
-	if err := errors.Join(err, e.drop(conn, key)); err != nil {
+	if err != nil {
 		// The message can have a value of a hidden row.
-		if fault, ok := errors.AsType[*sandbox.Fault](err); ok && fault.Kind == sandbox.FaultMemory {
-			return &sandbox.Fault{Kind: sandbox.FaultMemory, Message: "out of memory"}
+		fault := &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("leave out rows of table %q", t.Name)}
+		switch known, _ := errors.AsType[*sandbox.Fault](err); {
+		case known != nil && known.Kind == sandbox.FaultMemory:
+			fault = &sandbox.Fault{Kind: sandbox.FaultMemory, Message: "out of memory"}
+		case domain.IsBadRowRule(err):
+			fault = &sandbox.Fault{Kind: sandbox.FaultQuery, Message: domain.BadRowRule(t.Name)}
 		}
-		return &sandbox.Fault{Kind: sandbox.FaultQuery, Message: domain.BadRowRule(t.Name)}
+		return errors.Join(fault, e.drop(conn, key))
+	}
+	if err := e.drop(conn, key); err != nil {
+		return &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("drop table %q: %v", t.Name, err)}
 	}
 	if err := e.exec(conn, "ALTER TABLE "+visible+" RENAME TO "+sqltext.Name(t.Name)); err != nil {
 		return &sandbox.Fault{Kind: sandbox.FaultTables, Message: fmt.Sprintf("rename table %q: %v", t.Name, err)}

@@ -2,7 +2,7 @@
 
 -- +goose Up
 
--- Older programs keep working, but show all rows: set rules when no older one runs any more.
+-- Older programs keep working until the first rule is set: see SetRowRule.
 INSERT INTO schema_readers (oldest) VALUES (6);
 
 -- Which rows of a dataset a user, or the members of a group, may see: those for which a

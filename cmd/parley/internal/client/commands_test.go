@@ -147,7 +147,7 @@ func TestCalls(t *testing.T) {
 			"bob sees 2 of 3 rows of shop/orders now.\n", ""},
 		"rules shop/orders group:south --column region --claim area": {map[string]string{`POST /permissions/datasets/self/shop/orders/rules {"username":"group:south","column":"region","claim":"area"}`: `{}`},
 			"group:south sees the rows of shop/orders whose region is in the claim area now.\n", ""},
-		"rules shop/orders bob --remove": {map[string]string{`DELETE /permissions/datasets/self/shop/orders/rules {"username":"bob"}`: ``}, "The rule for bob is removed; bob sees all rows of shop/orders if it is shared with bob.\n", ""},
+		"rules shop/orders bob --remove": {map[string]string{`DELETE /permissions/datasets/self/shop/orders/rules {"username":"bob"}`: ``}, "The rule for bob is removed. Without rules, all rows of shop/orders are visible; with others, bob sees none.\n", ""},
 		"rules shop/orders":              {map[string]string{`GET /permissions/datasets/self/shop/orders/rules`: `[]`}, "shop/orders has no row rules.\n", ""},
 		"rules shop/orders bob":          {nil, "", "wrong settings:\n  give a CONDITION, --column and --claim, or --remove"},
 		"rules shop":                     {nil, "", "wrong settings:\n  DATASET must be"},

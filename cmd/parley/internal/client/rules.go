@@ -89,7 +89,7 @@ func (r *Rules) Run(ctx context.Context, env command.Env) error {
 	done := fmt.Sprintf("%s sees %d of %d rows of %s now.", user, set.VisibleRows, set.RowCount, ref)
 	switch {
 	case r.Remove:
-		done = fmt.Sprintf("The rule for %[1]s is removed; %[1]s sees all rows of %[2]s if it is shared with %[1]s.", user, ref)
+		done = fmt.Sprintf("The rule for %s is removed. Without rules, all rows of %s are visible; with others, %[1]s sees none.", user, ref)
 	case r.Claim != "":
 		done = fmt.Sprintf("%s sees the rows of %s whose %s is in the claim %s now.", user, ref, r.Column, r.Claim)
 	}
