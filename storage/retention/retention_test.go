@@ -78,7 +78,7 @@ func TestOneProcessCleansUp(t *testing.T) {
 		for _, p := range run(t, store, 3, false) {
 			cleanups += p.cleanups.Load()
 			done += p.done.Load()
-			if want := []retention.Kind{retention.Runs, retention.Ingestions, retention.Uploads}; p.done.Load() > 0 && !slices.Equal(p.kinds, want) {
+			if want := []retention.Kind{retention.Runs, retention.Ingestions, retention.Uploads, retention.Claims}; p.done.Load() > 0 && !slices.Equal(p.kinds, want) {
 				t.Errorf("removed %q, want %q", p.kinds, want)
 			}
 		}

@@ -106,9 +106,13 @@ func (d *described) shares() {
 	d.call("alice getNamespaceShares 200")
 	d.call("alice shareDataset 200")
 	d.call("alice getDatasetShares 200")
+	d.call("alice setRowRule 200", set(e2etest.Object{"condition": "true"}))
+	d.call("alice getRowRules 200")
+	d.call("alice deleteRowRule 200")
 	// A viewer sees all this and may not change it.
 	for _, id := range []string{
 		"getNamespaceShares", "shareNamespace", "revokeNamespaceShare", "getDatasetShares", "shareDataset", "revokeDatasetShare",
+		"getRowRules", "setRowRule", "deleteRowRule",
 		"putLinks", "clearDataset", "renameDataset", "deleteDataset", "deleteDatasetByBalefire", "renameNamespace", "deleteNamespace",
 		"prepareDatasetUpload", "finishDatasetUpload", "startIngestion", "ingestTables",
 	} {
