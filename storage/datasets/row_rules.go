@@ -75,40 +75,31 @@ func (d *Datasets) VisibleRows(ctx context.Context, caller domain.Caller, ref do
 	return all[0].RowCount, err
 }
 
-// countRows counts the rows of datasets of which the caller may see some only, in one query. If
-// their rules cannot be evaluated, there are none: queries say why.
+// countRows counts the rows of datasets of which the caller may see some only. Where that fails
+// because of the rule or the size, there is one: the queries themselves say why.
 func (d *Datasets) countRows(ctx context.Context, caller domain.Caller, all []domain.DatasetData) error {
-	var counts []string
-	var unknown []int
 	for i, data := range all {
 		if data.RowFilter == "" {
 			continue
 		}
 		count, known := d.counts.Get(data.Contents())
-		if all[i].RowCount = count; !known {
-			counts = append(counts, fmt.Sprintf("(SELECT count(*) FROM %s) AS n%d", sqltext.Name(data.Name), len(unknown)))
-			unknown = append(unknown, i)
+		if !known {
+			result, err := d.QueryOver(ctx, caller, all, "SELECT count(*) AS n FROM "+sqltext.Name(data.Name))
+			if errors.Is(err, domain.ErrInvalid) {
+				all[i].RowCount = 1
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			var counted struct{ N int64 }
+			if err := json.Unmarshal(result.Rows[0], &counted); err != nil {
+				return fmt.Errorf("read a count: %w", err)
+			}
+			count = counted.N
+			d.counts.Put(data.Contents(), count, 1)
 		}
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	result, err := d.QueryOver(ctx, caller, all, "SELECT "+strings.Join(counts, ", "))
-	if errors.Is(err, domain.ErrInvalid) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	var row map[string]json.RawMessage
-	if err := json.Unmarshal(result.Rows[0], &row); err != nil {
-		return fmt.Errorf("read counts: %w", err)
-	}
-	for n, i := range unknown {
-		if err := json.Unmarshal(row[fmt.Sprint("n", n)], &all[i].RowCount); err != nil {
-			return fmt.Errorf("read a count: %w", err)
-		}
-		d.counts.Put(all[i].Contents(), all[i].RowCount, 1)
+		all[i].RowCount = count
 	}
 	return nil
 }
