@@ -12,13 +12,13 @@ func TestFilteredTables(t *testing.T) {
 	s := newSetup(t, func(c *PoolConfig) { c.Memory, c.Workers = 128<<20, 1 })
 	var tables []Table
 	for _, name := range []string{"big1", "big2", "big3"} {
-		table := parquetTable(t, s.dir, name, `SELECT i AS id, hash(i) AS h, hash(i+1) AS h2, hash(i+7)::VARCHAR AS t FROM range(1200000) r(i)`)
-		table.ID, table.Filter, table.Version = name, "(id >= 600000\n)", name
+		table := parquetTable(t, s.dir, name, `SELECT i AS id, hash(i) AS h, hash(i+1) AS h2, hash(i+7)::VARCHAR AS t FROM range(1500000) r(i)`)
+		table.ID, table.Filter, table.Version = name, "(id >= 0\n)", name
 		tables = append(tables, table)
 	}
 	for _, name := range []string{"big1", "big2", "big3", "big1"} {
 		result, err := s.pool.Query(t.Context(), Query{SQL: "SELECT count(*) AS n FROM " + name, Tables: tables, User: "bob", Timeout: time.Minute})
-		if err != nil || len(result.Rows) != 1 || !strings.Contains(string(result.Rows[0]), `"n":600000`) {
+		if err != nil || len(result.Rows) != 1 || !strings.Contains(string(result.Rows[0]), `"n":1500000`) {
 			t.Errorf("%s: %s, %v", name, result.Rows, err)
 		}
 	}
