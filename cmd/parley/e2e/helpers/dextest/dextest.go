@@ -5,6 +5,7 @@ package dextest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -61,7 +62,13 @@ type Provider struct {
 func Start(t testing.TB, idTokens string, redirects, afterLogout []string) *Provider {
 	t.Helper()
 	path, err := program.Path()
-	servertest.Require(t, err, servertest.ErrNoProgram)
+	if errors.Is(err, servertest.ErrNoProgram) {
+		// Not all module proxies have a version of its second module, also on machines of CI.
+		t.Skipf("SKIPPED, no test of sign-in with a real provider: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
