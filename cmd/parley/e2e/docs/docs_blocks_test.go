@@ -70,7 +70,7 @@ var documented = map[string][]block{
 		{begins: "parley datasets", prints: []string{"shop/orders: ", "price"}},
 		{begins: "parley tokens create", prints: []string{"report", "/#token="}},
 		{begins: "parley share", prints: []string{"bob can read shop now", "carol can read and change shop/orders now", "carol  editor  orders"}},
-		{begins: "parley rules", prints: []string{"bob sees 1 of ", "group:sales sees the rows", "item is in the claim products", "The rule for bob is removed"}},
+		{begins: "parley rules", prints: []string{"bob sees 1 of ", "group:sales sees the rows", "item is in the claim groups", "The rule for bob is removed"}},
 		{begins: "parley tasks", prints: []string{"How many orders are there?", "it has ended already"}},
 		{begins: "parley card verify", prints: []string{"verified: the card\n"}},
 		{begins: "source <(parley completion bash)"},
