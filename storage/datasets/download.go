@@ -52,8 +52,8 @@ func (d *Datasets) Download(ctx context.Context, caller domain.Caller, ref domai
 	path, err := d.config.Ingester.Export(ctx, Admission{User: caller.Username}, paths, data.Columns, data.RowFilter, as, maxDownload, dir)
 	if err != nil {
 		err = readError(ctx, err, func(ctx context.Context) error { return d.config.Objects.Verify(ctx, data.Files) })
-		if _, known := errors.AsType[*domain.Error](err); !known && data.RowFilter != "" && domain.IsBadRowRule(err) {
-			err = domain.Errorf(domain.ErrInvalid, "%s", domain.BadRowRule(data.Name))
+		if _, known := errors.AsType[*domain.Error](err); !known && data.RowFilter != "" && sandbox.IsBadRowRule(err) {
+			err = domain.Errorf(domain.ErrInvalid, "%s", sandbox.BadRowRule(data.Name))
 		}
 		return nil, err
 	}

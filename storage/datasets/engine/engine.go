@@ -10,7 +10,6 @@ import (
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
-	"parley/internal/domain"
 	"parley/internal/sqltext"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
@@ -222,8 +221,8 @@ func (e *Engine) filter(conn duck.Connection, key string, t sandbox.Table) error
 		switch known, _ := errors.AsType[*sandbox.Fault](err); {
 		case known != nil && known.Kind == sandbox.FaultMemory:
 			fault = &sandbox.Fault{Kind: sandbox.FaultMemory, Message: "out of memory"}
-		case domain.IsBadRowRule(err):
-			fault = &sandbox.Fault{Kind: sandbox.FaultQuery, Message: domain.BadRowRule(t.Name)}
+		case sandbox.IsBadRowRule(err):
+			fault = &sandbox.Fault{Kind: sandbox.FaultQuery, Message: sandbox.BadRowRule(t.Name)}
 		}
 		return errors.Join(fault, e.drop(conn, key))
 	}
