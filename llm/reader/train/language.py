@@ -1,4 +1,4 @@
-"""The pretrained encoder, and the file of weights, of train.py and check.py."""
+"""The pretrained encoder, and the file of weights, of train.py."""
 import json
 import math
 import struct
@@ -75,15 +75,13 @@ def read(path):
     return about, weights
 
 
-def tensors_of(net, without=None):
+def tensors_of(net):
     """The tensors of a network for a file: a description and bytes. The weights of linear layers and of the pretrained
     encoder are int8, after the scales of their rows as float32; others are float16. The network goes on with the numbers
     as they are written."""
     whole = {f"{name}.weight" for name, m in net.named_modules() if isinstance(m, nn.Linear) and name != "bias" or name in ("language.piece", "language.place")}
     tensors, file = [], []
     for name, t in net.state_dict().items():
-        if name == without:
-            continue
         if name in whole:
             scale = t.abs().amax(1, keepdim=True).clamp(min=1e-8) / 127
             numbers = (t / scale).round()

@@ -38,7 +38,6 @@ args.add_argument("--language-lr", type=float, default=1e-4, help="learning rate
 args.add_argument("--items", type=int, default=24000, help="items in a batch")
 args.add_argument("--made", type=float, default=0.45, help="share of questions made by templates")
 args.add_argument("--without", help="a set of databases that is not trained on")
-args.add_argument("--fold", type=int, help="half of the databases that is not trained on: 0 or 1")
 args.add_argument("--hide", type=int, nargs="*", default=[], help="relations that are not used")
 args.add_argument("--public", type=float, default=2.0, help="weight of questions about published tables")
 args.add_argument("--steps", type=int, default=0, help="at most so many steps, for a dry run")
@@ -66,6 +65,11 @@ END = 3  # the last of the special word pieces
 BAG_SCALE = 20  # word pieces have small numbers
 TRAIN, DEV, VALIDATION = 0, 1, 2
 PEOPLE, TEMPLATE, ELSEWHERE = 0, 1, 2
+
+
+def up(n, to):
+    """n, rounded up: few different shapes load few kernels."""
+    return -(-int(n) // to) * to
 
 
 class Data:
@@ -99,7 +103,7 @@ class Data:
         self.nonet = torch.from_numpy(self.none).to(device)
 
     def batch(self, index):
-        size, length = int(self.n[index].max()), int(self.m[index].max())
+        size, length = up(self.n[index].max(), 8), up(self.m[index].max(), 4)
         i = torch.from_numpy(index)
         i = i.pin_memory().to(device, non_blocking=True) if device == "cuda" else i
         n = self.nt[i]
@@ -111,20 +115,27 @@ class Data:
         step = torch.arange(length, device=device)
         has = step[None] < self.mt[i][:, None]
         target = torch.where(has, self.targets[torch.where(has, self.tat[i][:, None] + step[None], 0)], -1)
-        piece = torch.arange(int(self.q[index].max()), device=device)
+        piece = torch.arange(up(self.q[index].max(), 8), device=device)
         asked = piece[None] < self.qt[i][:, None]
         qp = torch.where(asked, self.qat[i][:, None] + piece[None], 0)
         names = torch.where(ok, self.names[p].long(), -1)
         used, name = torch.unique(names, return_inverse=True)  # the first is -1, for items without a name
         lengths = self.name_lengths[used[1:]]
-        of_length = [torch.nonzero((lengths > a) & (lengths <= b))[:, 0] for a, b in NAME_LENGTHS]
+        groups, order = [], torch.zeros_like(lengths)
+        for a, b in NAME_LENGTHS:
+            at = torch.nonzero((lengths > a) & (lengths <= b))[:, 0]
+            group = torch.zeros(up(len(at), 256), min(b, self.name_pieces.shape[1]), dtype=torch.int64, device=device)
+            group[:, 0] = END
+            group[: len(at)] = self.name_pieces[used[1:][at], :b]
+            order[at] = sum(len(g) for g in groups) + torch.arange(len(at), device=device)
+            groups.append(group)
         return dict(
             question=torch.where(asked, self.question[qp].long(), 0),
             words=torch.where(asked, self.words[qp].long(), -1),
             asked=asked,
             name=name,
-            name_pieces=[self.name_pieces[used[1:][at], :b] for at, (_, b) in zip(of_length, NAME_LENGTHS)],
-            name_order=torch.argsort(torch.cat(of_length)),
+            name_pieces=groups,
+            name_order=order,
             bags=self.bags[p].long(),
             keywords=torch.where(ok, self.keywords[p].long(), 0),
             kinds=torch.where(ok, self.kinds[p], 0),
@@ -221,11 +232,11 @@ class Net(nn.Module):
     def named(self, pieces):
         """The pretrained encoder's vectors of names. Training computes gradients for some of them only, which is as good and faster."""
         if self.training:
-            taught = torch.randperm(len(pieces), device=device) < 0.3 * len(pieces)
-            order = torch.argsort(torch.cat([torch.nonzero(taught)[:, 0], torch.nonzero(~taught)[:, 0]]))
+            order = torch.randperm(len(pieces), device=device)
+            taught = up(0.3 * len(pieces), 64)
             with torch.no_grad():
-                others = self.mean_of(pieces[~taught])
-            return torch.cat([self.mean_of(pieces[taught]), others])[order]
+                others = self.mean_of(pieces[order[taught:]])
+            return torch.cat([self.mean_of(pieces[order[:taught]]), others])[torch.argsort(order)]
         return self.mean_of(pieces)
 
     def mean_of(self, pieces):
@@ -325,7 +336,7 @@ def evaluate(net, data, index):
 data = Data(args.data)
 log(len(data.n), "examples,", int(data.n.sum()), "items")
 sets = np.array([name.split("/")[0] for name in head["databases"]])[data.db]
-train = np.nonzero((data.part == TRAIN) & (sets != args.without) & (np.array(head["folds"])[data.db] != args.fold))[0]
+train = np.nonzero((data.part == TRAIN) & (sets != args.without))[0]
 groups = [train[data.source[train] == s] for s in (PEOPLE, TEMPLATE, ELSEWHERE)]
 weights = [np.where(sets[g] == "public", args.public, 1.0) for g in groups]
 weights = [np.cumsum(w) / w.sum() for w in weights]
@@ -353,7 +364,7 @@ def batches():
         chosen = chosen[np.argsort(data.n[chosen] + rng.random(len(chosen)) * 6)]
         cut, i = [], 0
         while i < len(chosen):
-            n = min(args.items // 55, max(8, int(args.items / max(data.n[chosen[min(i + 200, len(chosen) - 1)]], 20))))
+            n = max(8, int(min(args.items // 55, args.items / max(data.n[chosen[min(i + 200, len(chosen) - 1)]], 20)) // 16 * 16))
             cut.append(chosen[i : i + n])
             i += n
         rng.shuffle(order := np.arange(len(cut)))
@@ -427,8 +438,9 @@ log("weights", len(file), "bytes")
 def results(number):
     """What the network gives for one example."""
     b = data.batch(np.array([number]))
-    memory = net.encode(b)
-    y = b["target"]
+    memory = net.encode(b)[:, : int(data.n[number])]
+    b["ok"], b["kinds"] = b["ok"][:, : memory.shape[1]], b["kinds"][:, : memory.shape[1]]
+    y = b["target"][:, : int(data.m[number])]
     logs = net.decode(memory, b, torch.cat([torch.full_like(y[:, :1], -1), y[:, :-1]], 1)).log_softmax(-1)
     greedy, gap, step = torch.full_like(y[:, :1], -1), 1e9, -1
     while step != 0 and greedy.shape[1] <= 60:

@@ -40,11 +40,3 @@ func Part(db string) string {
 	}
 	return Train
 }
-
-// Fold returns the half of the training databases that a database is in, 0 or 1: a check of
-// readings is trained on what a network that saw the other half alone reads.
-func Fold(db string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte("fold " + db))
-	return int(h.Sum32() >> 16 & 1)
-}

@@ -13,7 +13,6 @@ import (
 	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 	"parley/llm/reader/pieces"
-	"parley/llm/reader/train/dataset"
 )
 
 // writer writes records to files that each hold one array.
@@ -39,11 +38,11 @@ func newWriter(dir string, vocabulary []string, sources []source) (*writer, erro
 		return nil, err
 	}
 	w := &writer{dir: dir, files: map[string]*os.File{}, buffers: map[string]*bufio.Writer{}, pieces: v, nameNumbers: map[string]int32{}, counts: map[[2]int32]int{}}
-	databases, folds := make([]string, len(sources)), make([]int, len(sources))
+	databases := make([]string, len(sources))
 	for i := range sources {
-		databases[i], folds[i] = sources[i].name, dataset.Fold(sources[i].name)
+		databases[i] = sources[i].name
 	}
-	head, err := json.Marshal(map[string]any{"databases": databases, "folds": folds, "pieces": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "bag": net.MaxBag})
+	head, err := json.Marshal(map[string]any{"databases": databases, "pieces": vocabulary, "keywords": ir.Keywords, "relations": link.Relations, "kinds": link.Kinds, "buckets": link.Buckets, "bag": net.MaxBag})
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/internal/locale"
 	"parley/llm/eval"
-	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 	"parley/llm/reader/rank"
@@ -88,8 +86,7 @@ func ask(n *net.Net, db *duck.Database, q *question) (o outcome.Outcome, ok bool
 		// A question that names no columns may be answered with all of them.
 		rows := results[r.SQL]
 		right := q.Matches(rows) || r.Whole && q.Includes(rows)
-		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && right, Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query,
-			Text: ir.Describe(r.Query, db.Catalog, locale.Numbers{}), Probability: r.Probability, Rows: r.Rows, Empty: r.Empty})
+		o.Readings = append(o.Readings, outcome.Reading{Right: !o.None && right, Confidence: r.Confidence, Features: r.Features, Circumstances: r.Circumstances, SQL: r.SQL, Unread: r.Unread, Query: r.Query})
 	}
 	return o, true
 }

@@ -6,14 +6,12 @@
 // PART is train, dev, validation or all. With RESULTS=FILE it writes a line for each
 // question, which calibrate reads; of validation questions without their text. With
 // EXAMPLES=FILE it writes the right readings of training questions, as examples to
-// train on again. With CHECKS=FILE it writes the readings of each question in words, to train
-// the check on. PART may also be fold0 or fold1, a half of the training databases.
+// train on again.
 package main
 
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log"
 	"os"
 	"path/filepath"
@@ -42,7 +40,7 @@ func main() {
 		log.Print(err)
 	}
 	report(all)
-	for variable, write := range map[string]func(*json.Encoder, *outcome.Outcome) error{"RESULTS": writeResult, "EXAMPLES": writeExample, "CHECKS": writeCheck} {
+	for variable, write := range map[string]func(*json.Encoder, *outcome.Outcome) error{"RESULTS": writeResult, "EXAMPLES": writeExample} {
 		if path := os.Getenv(variable); path != "" {
 			if err := writeAll(path, all, write); err != nil {
 				log.Fatal(err)
@@ -72,13 +70,7 @@ func jobsOf(part string, args []string) []job {
 }
 
 func isPart(name, part string) bool {
-	switch part {
-	case "all":
-		return true
-	case "fold0", "fold1":
-		return dataset.Part(name) == dataset.Train && part == fmt.Sprintf("fold%d", dataset.Fold(name))
-	}
-	return dataset.Part(name) == part
+	return part == "all" || dataset.Part(name) == part
 }
 
 // askAll processes a database for each processor at a time; outcomes are in the order of the jobs. The
@@ -131,38 +123,6 @@ func writeResult(e *json.Encoder, o *outcome.Outcome) error {
 		}
 	}
 	return e.Encode(shown)
-}
-
-// check is a question with its readings as the check sees them. Only programs read it, also of
-// validation questions.
-type check struct {
-	Name       string         `json:"name"`
-	Part       string         `json:"part"`
-	Question   string         `json:"question"`
-	None       bool           `json:"none"`
-	Follows    bool           `json:"follows"`
-	Answerable float64        `json:"answerable"`
-	Readings   []checkReading `json:"readings"`
-}
-
-type checkReading struct {
-	Text        string  `json:"text"`
-	Right       bool    `json:"right"`
-	Probability float64 `json:"probability"`
-	Rows        int     `json:"rows"`
-	Empty       bool    `json:"empty"`
-	// Confidence is that of the calibration.
-	Confidence float64 `json:"confidence"`
-}
-
-// writeCheck writes the readings of a question in words.
-func writeCheck(e *json.Encoder, o *outcome.Outcome) error {
-	name := o.Set + "/" + o.Database
-	c := check{Name: name, Part: dataset.Part(name), Question: o.Question, None: o.None, Follows: o.Follows, Answerable: o.Answerable}
-	for _, r := range o.Readings {
-		c.Readings = append(c.Readings, checkReading{r.Text, r.Right, r.Probability, r.Rows, r.Empty, r.Confidence})
-	}
-	return e.Encode(c)
 }
 
 // writeExample writes the first right reading of a training question.

@@ -32,12 +32,6 @@ type Reading struct {
 	SQL           string    `json:",omitempty"`
 	Unread        []string  `json:",omitempty"`
 	Query         *ir.Query `json:"-"`
-	// Text is the reading in words, Probability the network's, and Rows and Empty describe
-	// the result: the input of the check.
-	Text        string  `json:"-"`
-	Probability float64 `json:"-"`
-	Rows        int     `json:"-"`
-	Empty       bool    `json:"-"`
 }
 
 // Right reports whether the best reading is right.
