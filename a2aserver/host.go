@@ -110,6 +110,8 @@ type Config struct {
 	RunTimeout, RequestTimeout time.Duration
 	// InputTimeout is how long a run waits for an answer of the user.
 	InputTimeout time.Duration
+	// Room refuses a question for which the disk has no room. It may be nil.
+	Room func() error
 	// NamespaceExtension is the URI of the extension whose payload names the namespace.
 	NamespaceExtension string
 	// NamedNamespace returns the namespace of a question whose text names one of those that the

@@ -120,6 +120,11 @@ func (s *agentService) ask(ctx context.Context, question domain.Question, messag
 			return nil, err
 		}
 	}
+	if s.host.cfg.Room != nil {
+		if err := s.host.cfg.Room(); err != nil {
+			return nil, err
+		}
+	}
 	question.RunID = domain.NewID()
 	options, err := s.resolve(ctx, &question, len(files) > 0)
 	if err == nil && (question.Message.Key != "" && s.host.recent.add(question.Caller.Username, s.agent.Name, question.Message.Key) || len(files) > 0) {

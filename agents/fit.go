@@ -15,6 +15,9 @@ import (
 const (
 	maxFitNamespaces = 100
 	maxFitBytes      = 64 << 10
+	// ownFit is how much better the namespace of somebody else must fit than one's own: anybody may
+	// have shared it.
+	ownFit = 2
 )
 
 // Namespaces finds the namespace of questions that are asked of none. It needs no model.
@@ -31,7 +34,8 @@ type Namespaces struct {
 type fitted struct {
 	ref      domain.NamespaceRef
 	datasets []llm.Dataset
-	// best is the highest score of a dataset, with the number of the dataset.
+	// best is the highest score of a dataset, with the number of the dataset. It is ownFit times as
+	// high in the caller's own namespace.
 	best    float64
 	dataset int
 }
@@ -108,6 +112,9 @@ func (n *Namespaces) fit(ctx context.Context, caller domain.Caller, question str
 			if scores[k] > all[i].best {
 				all[i].best, all[i].dataset = scores[k], k
 			}
+		}
+		if all[i].ref.Owner == caller.Username {
+			all[i].best *= ownFit
 		}
 		scores = scores[len(all[i].datasets):]
 	}

@@ -98,3 +98,29 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("named among many: %s, %v", got, err)
 	}
 }
+
+// TestNamespacesOfOthers asks beside a namespace that somebody shared, whose data fits a little
+// better.
+func TestNamespacesOfOthers(t *testing.T) {
+	t.Parallel()
+	me := domain.Caller{Username: "me"}
+	dataset := func(ref domain.NamespaceRef, columns ...string) []domain.Dataset {
+		d := domain.Dataset{Owner: ref.Owner, Namespace: ref.Name, Name: "orders"}
+		for _, c := range columns {
+			d.Columns = append(d.Columns, domain.Column{Name: c, Type: "VARCHAR"})
+		}
+		return []domain.Dataset{d}
+	}
+	mine, theirs := domain.NamespaceRef{Owner: "me", Name: "shop"}, domain.NamespaceRef{Owner: "mal", Name: "orders"}
+	data := described{mine: dataset(mine, "id", "amount"), theirs: dataset(theirs, "id", "amount", "many")}
+	n := &agents.Namespaces{Datasets: data.datasets, Profiles: towns{}, Fit: reader.Fit}
+	readable := []domain.NamespaceRef{theirs, mine}
+	if got, err := n.Best(t.Context(), me, "How many orders are there?", readable); err != nil || got != mine {
+		t.Errorf("without a name: %v, %v", got, err)
+	}
+	const question = "How many amounts are in orders?"
+	address, ok := domain.FindAddress(me, question, readable)
+	if got, err := n.Named(t.Context(), me, address, readable); !ok || err != nil || got != mine {
+		t.Errorf("with the name of theirs: %v, %v", got, err)
+	}
+}

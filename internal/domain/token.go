@@ -40,6 +40,9 @@ type Scope struct {
 	Dataset string
 }
 
+// MaxTokens is how many tokens that have not expired one user may have created.
+const MaxTokens = 100
+
 // NewToken is a token to be stored. Hash is the SHA-256 of the token's text.
 type NewToken struct {
 	Token

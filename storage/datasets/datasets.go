@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/internal/disk"
 	"parley/internal/domain"
 	"parley/internal/fair"
 	"parley/internal/jobs"
@@ -75,9 +76,10 @@ type Config struct {
 	Objects  Objects
 	Pool     *Pool
 	Ingester *Ingester
-	// Dir is for temporary files.
-	Dir string
-	Log *slog.Logger
+	// Dir is for temporary files, on the disk of Space; nil for no limit.
+	Dir   string
+	Space *disk.Space
+	Log   *slog.Logger
 	// MaxRows, MaxBytes and Timeout bound a query.
 	MaxRows  int
 	MaxBytes int64

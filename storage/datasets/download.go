@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/internal/disk"
 	"parley/internal/domain"
 	"parley/storage/datasets/sandbox"
 )
@@ -80,7 +81,7 @@ func (d *Datasets) DownloadResult(ctx context.Context, caller domain.Caller, in 
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a file for a result: %w", err)
 	}
-	lines := &lineFile{file: file, free: func() (int64, error) { return sandbox.FreeDisk(dir) }}
+	lines := &lineFile{file: file, free: func() (int64, error) { return disk.Free(dir) }}
 	result, err := d.query(ctx, caller, all, Query{SQL: sql, lines: lines})
 	if err == nil {
 		_, err = file.Seek(0, io.SeekStart)

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"parley/cmd/parley/e2e/helpers/waittest"
+	"parley/internal/disk"
 	"parley/internal/domain"
 	"parley/storage/datasets/engine"
 	"parley/storage/datasets/ingest"
-	"parley/storage/datasets/sandbox"
 )
 
 func TestIngester(t *testing.T) {
@@ -202,7 +202,7 @@ func TestSpillOnFullDisk(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a,b\n"+rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := sandbox.FreeDisk(dir)
+	free, err := disk.Free(dir)
 	if err != nil || free == 0 {
 		t.Fatalf("%d bytes are free, %v", free, err)
 	}

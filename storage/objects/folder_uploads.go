@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/disk"
 	"parley/internal/domain"
 )
 
@@ -425,6 +426,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (etag string, err error) {
 	if f.isDone(g.upload) {
 		return "", noUpload()
+	}
+	// Many uploads may have begun while there was room for each.
+	if free, err := disk.Free(f.cfg.Dir); err == nil && free < g.size {
+		return "", domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; try again later")
 	}
 	dir := stageDir(g.upload)
 	name := path.Join(dir, incomingFiles+rand.Text())

@@ -299,6 +299,21 @@ WHERE`
 	AND f.status = 'preparing'`
 )
 
+// heldBytes is how much the files of a user take: uploads, the datasets that the user owns, and
+// attachments.
+var heldBytes = parse(`
+SELECT (
+	SELECT coalesce(sum(f.byte_count), 0)` + fromAnyUpload + ` u.owner = :owner AND f.status <> 'aborted'
+) + (
+	SELECT coalesce(sum(f.byte_count), 0)
+	FROM namespaces n
+	JOIN datasets d ON d.namespace_id = n.id
+	JOIN dataset_files f ON f.dataset_id = d.id
+	WHERE n.owner = :owner
+) + (
+	SELECT coalesce(sum(a.byte_count), 0) FROM attachments a WHERE a.owner = :owner
+)`)
+
 // fromIngestedUploads is fromUploads with the ingestions g that they are files of.
 const fromIngestedUploads = `
 FROM upload_sessions u

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -54,7 +52,7 @@ func (t attachedTable) data(owner string) domain.DatasetData {
 	}
 }
 
-func (s *Store) addAttachments(ctx context.Context, tx *sqlx.Tx, run *runChange) error {
+func (s *Store) addAttachments(ctx context.Context, tx *transaction, run *runChange) error {
 	start := run.Start
 	for _, a := range start.Attachments {
 		_, err := exec(ctx, tx, `
@@ -71,7 +69,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 	return nil
 }
 
-func (s *Store) addAttachmentObject(ctx context.Context, tx *sqlx.Tx, id string, file domain.DataFile) error {
+func (s *Store) addAttachmentObject(ctx context.Context, tx *transaction, id string, file domain.DataFile) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO attachment_objects (object_key, attachment_id, byte_count, sha256)
 VALUES ($1, $2, $3, $4)`, file.Key, id, file.Bytes, file.SHA256)
@@ -116,7 +114,7 @@ func (s *Store) PendingAttachments(ctx context.Context, caller domain.Caller, ru
 // before they were written. ErrConflict when it has some, ErrNotFound when it was deleted. The
 // file itself is not needed any more.
 func (s *Store) CommitAttachment(ctx context.Context, caller domain.Caller, id string, datasets []domain.DatasetData) error {
-	return s.inTx(ctx, "commit attachment", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "commit attachment", func(tx *transaction) error {
 		var found struct {
 			Key       string
 			Committed bool
@@ -164,7 +162,7 @@ LIMIT `+retentionBatchText)
 		if err != nil || len(keys) == 0 {
 			return wrap("find objects of deleted attachments", err)
 		}
-		err = s.inTx(ctx, "list objects of deleted attachments", func(tx *sqlx.Tx) error {
+		err = s.inTx(ctx, "list objects of deleted attachments", func(tx *transaction) error {
 			for _, key := range keys {
 				if err := s.addOrphan(ctx, tx, key, s.now().Add(orphanTTL)); err != nil {
 					return err

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -22,7 +20,7 @@ func (s *Store) SetUserClaims(ctx context.Context, said domain.UserClaims) error
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return wrap("read claims of a user", err)
 	}
-	return s.inTx(ctx, "record claims of a user", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "record claims of a user", func(tx *transaction) error {
 		n, err := exec(ctx, tx, `
 INSERT INTO user_claim_times (username, issued_at)
 VALUES ($1, $2)
@@ -52,7 +50,7 @@ ON CONFLICT (username, claim, value) DO NOTHING`, said.Username, claim.Claim, cl
 // returns how many users that were. That they were issued stays: older ones still do not count.
 func (s *Store) DeleteOldClaims(ctx context.Context, age time.Duration) (int, error) {
 	var before time.Time
-	return s.removeOld(ctx, "delete old claims", age, func(tx *sqlx.Tx, at time.Time) (users []string, err error) {
+	return s.removeOld(ctx, "delete old claims", age, func(tx *transaction, at time.Time) (users []string, err error) {
 		before = at
 		err = tx.SelectContext(ctx, &users, `
 SELECT t.username
@@ -62,7 +60,7 @@ WHERE t.issued_at < $1
 ORDER BY t.issued_at
 LIMIT `+retentionBatchText, before.UnixMilli())
 		return users, err
-	}, func(tx *sqlx.Tx, users []string) error {
+	}, func(tx *transaction, users []string) error {
 		return execIn(ctx, tx, `
 DELETE FROM user_claims
 WHERE username IN (SELECT t.username FROM user_claim_times t WHERE t.username IN (:users) AND t.issued_at < :before)`,

@@ -14,12 +14,12 @@ import (
 )
 
 // lockConversation locks a conversation until the transaction ends.
-func lockConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error {
+func lockConversation(ctx context.Context, tx *transaction, owner, id string) error {
 	return execOne(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE owner = $1 AND id = $2`, owner, id)
 }
 
 // deleteEmptyConversation deletes a conversation, if it has no run.
-func deleteEmptyConversation(ctx context.Context, tx *sqlx.Tx, owner, id string) error {
+func deleteEmptyConversation(ctx context.Context, tx *transaction, owner, id string) error {
 	_, err := exec(ctx, tx, `DELETE FROM conversations WHERE owner = $1 AND id = $2 AND `+isEmptyConversation, owner, id)
 	return err
 }
@@ -225,7 +225,7 @@ func (s *Store) turns(ctx context.Context, caller domain.Caller, id string, afte
 // RenameConversation sets the title of one. ErrForbidden for a restricted token, for which
 // the title is the first question that it covers.
 func (s *Store) RenameConversation(ctx context.Context, caller domain.Caller, id, title string) error {
-	return s.inTx(ctx, "rename conversation", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "rename conversation", func(tx *transaction) error {
 		var before string
 		if err := selectTitle.get(ctx, tx, &before, by(caller, args{"conversation": id})); err != nil {
 			return err
@@ -244,7 +244,7 @@ func (s *Store) RenameConversation(ctx context.Context, caller domain.Caller, id
 // runs that the caller's token does not cover.
 func (s *Store) DeleteConversation(ctx context.Context, caller domain.Caller, id string) error {
 	return inBatches(ctx, func() (more bool, err error) {
-		err = s.inTx(ctx, "delete conversation", func(tx *sqlx.Tx) error {
+		err = s.inTx(ctx, "delete conversation", func(tx *transaction) error {
 			// Held first, so that no run can be asked in it between the check and
 			// the deletion.
 			if err := lockConversation(ctx, tx, caller.Username, id); err != nil {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -137,7 +135,7 @@ func (s *Store) NamespaceData(ctx context.Context, caller domain.Caller, ref dom
 // gone.
 func (s *Store) CommitVersion(ctx context.Context, change domain.VersionChange) error {
 	var bytes int64
-	err := s.inTx(ctx, "commit version", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "commit version", func(tx *transaction) error {
 		if err := editableByID(ctx, tx, change.Caller, change.DatasetID); err != nil {
 			return err
 		}
@@ -171,7 +169,7 @@ func (s *Store) CommitVersion(ctx context.Context, change domain.VersionChange) 
 }
 
 // nextVersion increments the version of a dataset, which locks it until the transaction ends.
-func (s *Store) nextVersion(ctx context.Context, tx *sqlx.Tx, datasetID string) (int64, error) {
+func (s *Store) nextVersion(ctx context.Context, tx *transaction, datasetID string) (int64, error) {
 	var version int64
 	err := tx.GetContext(ctx, &version, `
 UPDATE datasets
@@ -181,7 +179,7 @@ RETURNING version`, datasetID, s.millis())
 	return version, err
 }
 
-func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, have []domain.Column) error {
+func expectColumns(ctx context.Context, tx *transaction, datasetID string, version int64, have []domain.Column) error {
 	var columns jsonText[[]domain.Column]
 	err := tx.GetContext(ctx, &columns, `SELECT columns FROM dataset_versions WHERE dataset_id = $1 AND version = $2`, datasetID, version)
 	if err != nil {
@@ -193,7 +191,7 @@ func expectColumns(ctx context.Context, tx *sqlx.Tx, datasetID string, version i
 	return nil
 }
 
-func (s *Store) changeFiles(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange) error {
+func (s *Store) changeFiles(ctx context.Context, tx *transaction, change domain.VersionChange) error {
 	if change.Replace {
 		if err := s.dropFiles(ctx, tx, change.DatasetID); err != nil {
 			return err
@@ -224,7 +222,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)`, file.ID, change.DatasetID, file.Key, file.
 }
 
 // adopt removes an object that a record names from the list of orphaned ones.
-func (s *Store) adopt(ctx context.Context, tx *sqlx.Tx, key string) error {
+func (s *Store) adopt(ctx context.Context, tx *transaction, key string) error {
 	// Retention may be removing one that is due.
 	err := execOne(ctx, tx, `DELETE FROM loose_objects WHERE object_key = $1 AND due_at > $2`, key, s.now().Add(time.Minute).UnixMilli())
 	if err := orConflict(err); err != nil {
@@ -242,7 +240,7 @@ func orConflict(err error) error {
 }
 
 // dropFiles makes a dataset's files orphaned.
-func (s *Store) dropFiles(ctx context.Context, tx *sqlx.Tx, datasetID string) error {
+func (s *Store) dropFiles(ctx context.Context, tx *transaction, datasetID string) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, CAST($2 AS BIGINT)
@@ -256,7 +254,7 @@ WHERE dataset_id = $1`, datasetID, s.now().Add(orphanTTL).UnixMilli())
 }
 
 // addVersion records a version of a dataset: its rows are those of its files.
-func (s *Store) addVersion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, columns []domain.Column) error {
+func (s *Store) addVersion(ctx context.Context, tx *transaction, datasetID string, version int64, columns []domain.Column) error {
 	stored := jsonText[[]column]{each(columns, func(c domain.Column) column { return column(c) })}
 	_, err := exec(ctx, tx, `
 INSERT INTO dataset_versions (dataset_id, version, columns, row_count, byte_count, created_at)
@@ -281,7 +279,7 @@ SELECT object_key FROM attachment_objects WHERE object_key IN (:values)`, keys)
 // AddOrphanedObjects lists objects that are to be written; they are removed when no version
 // names them that long from now. A second call extends the time.
 func (s *Store) AddOrphanedObjects(ctx context.Context, keys []string, lasts time.Duration) error {
-	return s.inTx(ctx, "list orphaned objects", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "list orphaned objects", func(tx *transaction) error {
 		due := s.now().Add(lasts)
 		for _, key := range keys {
 			if err := s.addOrphan(ctx, tx, key, due); err != nil {
@@ -292,7 +290,7 @@ func (s *Store) AddOrphanedObjects(ctx context.Context, keys []string, lasts tim
 	})
 }
 
-func (s *Store) addOrphan(ctx context.Context, tx *sqlx.Tx, key string, due time.Time) error {
+func (s *Store) addOrphan(ctx context.Context, tx *transaction, key string, due time.Time) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO loose_objects (object_key, due_at)
 VALUES ($1, $2)

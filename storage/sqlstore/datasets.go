@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 	"parley/storage/profile"
 )
@@ -47,13 +45,13 @@ func storedFields(schema map[string]string) sql.Null[jsonText[map[string]string]
 // CreateDataset makes an empty dataset in the caller's own namespace, and the namespace
 // if need be. ErrConflict when it exists.
 func (s *Store) CreateDataset(ctx context.Context, caller domain.Caller, namespace, name string, definition domain.Definition) error {
-	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "create dataset", caller.Username, func(tx *transaction) error {
 		_, err := s.createDataset(ctx, tx, caller, namespace, name, definition)
 		return err
 	})
 }
 
-func (s *Store) createDataset(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, namespace, name string, definition domain.Definition) (id string, err error) {
+func (s *Store) createDataset(ctx context.Context, tx *transaction, caller domain.Caller, namespace, name string, definition domain.Definition) (id string, err error) {
 	if err := mayCreateIn(ctx, tx, caller, namespace); err != nil {
 		return "", err
 	}
@@ -72,7 +70,7 @@ RETURNING id`, domain.NewID(), caller.Username, namespace, s.millis())
 		return "", err
 	}
 	if count >= maxDatasets {
-		return "", domain.Errorf(domain.ErrTooMany, "this namespace has %d datasets already; use another one", maxDatasets)
+		return "", tooManyDatasets(count)
 	}
 	id = domain.NewID()
 	_, err = exec(ctx, tx, `
@@ -83,6 +81,10 @@ VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
 		return "", nameTaken(err, "dataset", name)
 	}
 	return id, s.addVersion(ctx, tx, id, 1, nil)
+}
+
+func tooManyDatasets(count int) error {
+	return domain.Errorf(domain.ErrTooMany, "this namespace has %d datasets, of at most %d; use another one", count, maxDatasets)
 }
 
 // MayCreateDataset is ErrForbidden when the caller's token may not create a dataset in a
@@ -158,7 +160,7 @@ func (s *Store) listDatasets(ctx context.Context, query *statement, a args) ([]d
 // dataset is not found. Each part is written only when it is set, so that two who set
 // different parts at once both succeed.
 func (s *Store) UpdateDefinition(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, patch domain.DefinitionPatch) error {
-	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "update definition", ref.Owner, func(tx *transaction) error {
 		found, err := findDataset(ctx, tx, caller, ref)
 		if err == nil && found.Role == domain.Viewer {
 			err = domain.ErrNotFound
@@ -170,7 +172,7 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller domain.Caller, ref 
 	})
 }
 
-func (s *Store) updateDefinition(ctx context.Context, tx *sqlx.Tx, id string, patch domain.DefinitionPatch) error {
+func (s *Store) updateDefinition(ctx context.Context, tx *transaction, id string, patch domain.DefinitionPatch) error {
 	if !patch.SetDescription && !patch.SetSchema {
 		return nil
 	}
@@ -184,7 +186,7 @@ WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, st
 
 // ClearDataset drops the rows and columns, for the owner and editors.
 func (s *Store) ClearDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) error {
-	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "clear dataset", ref.Owner, func(tx *transaction) error {
 		found, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
@@ -203,7 +205,7 @@ func (s *Store) ClearDataset(ctx context.Context, caller domain.Caller, ref doma
 // RenameDataset is for the owner and editors of its namespace: others would learn which names
 // are taken by datasets that they may not see. ErrConflict when the name is taken.
 func (s *Store) RenameDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, name string) error {
-	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "rename dataset", ref.Owner, func(tx *transaction) error {
 		found, err := findDataset(ctx, tx, caller, ref)
 		if err != nil {
 			return err
@@ -221,7 +223,7 @@ func (s *Store) RenameDataset(ctx context.Context, caller domain.Caller, ref dom
 
 // DeleteDataset is for the owner: rows, definition and grants go too.
 func (s *Store) DeleteDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) error {
-	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "delete dataset", ref.Owner, func(tx *transaction) error {
 		found, err := writable(owned(findDataset(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
@@ -231,7 +233,7 @@ func (s *Store) DeleteDataset(ctx context.Context, caller domain.Caller, ref dom
 }
 
 // deleteDataset removes a dataset with all that belongs to it.
-func (s *Store) deleteDataset(ctx context.Context, tx *sqlx.Tx, id string) error {
+func (s *Store) deleteDataset(ctx context.Context, tx *transaction, id string) error {
 	// Incrementing the version keeps a commit from adding files meanwhile.
 	if _, err := s.nextVersion(ctx, tx, id); err != nil {
 		return err
@@ -275,7 +277,7 @@ func (s *Store) Profile(ctx context.Context, caller domain.Caller, ref domain.Da
 
 // addProfile records the profile of a version, made of that of the version before and of
 // what was added. Only that of the last version is stored.
-func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange, version int64) error {
+func (s *Store) addProfile(ctx context.Context, tx *transaction, change domain.VersionChange, version int64) error {
 	next, err := nextProfile(ctx, tx, change, version)
 	if err != nil {
 		return err
@@ -292,7 +294,7 @@ func (s *Store) addProfile(ctx context.Context, tx *sqlx.Tx, change domain.Versi
 }
 
 // nextProfile returns the profile of a version; nil when it is not known.
-func nextProfile(ctx context.Context, tx *sqlx.Tx, change domain.VersionChange, version int64) (*domain.Profile, error) {
+func nextProfile(ctx context.Context, tx *transaction, change domain.VersionChange, version int64) (*domain.Profile, error) {
 	if change.Replace {
 		return change.Profile, nil
 	}

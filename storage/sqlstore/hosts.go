@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"parley/internal/domain"
@@ -50,14 +49,14 @@ ORDER BY t.run_id
 LIMIT :limit`
 	type orphan struct{ RunID, Holder string }
 	died := 0
-	claimed, err := claimEach(ctx, s, "claim runs", func(tx *sqlx.Tx) (orphans []orphan, err error) {
+	claimed, err := claimEach(ctx, s, "claim runs", func(tx *transaction) (orphans []orphan, err error) {
 		died = 0
 		now := s.millis()
 		err = selectIn(ctx, tx, &orphans, query, args{
 			"holder": holder, "now": now, "asked": now - inputTimeout.Milliseconds(), "agents": agents, "limit": limit,
 		})
 		return orphans, err
-	}, func(tx *sqlx.Tx, orphan orphan) (domain.ClaimedRun, error) {
+	}, func(tx *transaction, orphan orphan) (domain.ClaimedRun, error) {
 		run, err := claimRun(ctx, tx, orphan.RunID, orphan.Holder, holder, s.millis())
 		if err == nil && orphan.Holder != "" {
 			died++
@@ -73,7 +72,7 @@ LIMIT :limit`
 // claimRun claims a run of one host for another; ErrNotFound when that one
 // does not own it any more. A host that stops releases its runs: one that
 // still owns them has died. It may be because of the run, if its agent had started.
-func claimRun(ctx context.Context, tx *sqlx.Tx, runID, from, to string, now int64) (domain.ClaimedRun, error) {
+func claimRun(ctx context.Context, tx *transaction, runID, from, to string, now int64) (domain.ClaimedRun, error) {
 	err := execOne(ctx, tx, `
 UPDATE tasks
 SET holder = $3, takeovers = takeovers + CASE WHEN $2 <> '' AND started THEN 1 ELSE 0 END, started = FALSE
@@ -88,7 +87,7 @@ WHERE run_id = $1
 }
 
 // readClaimed reads a run for the host that executes it.
-func readClaimed(ctx context.Context, tx *sqlx.Tx, runID string, now int64) (domain.ClaimedRun, error) {
+func readClaimed(ctx context.Context, tx *transaction, runID string, now int64) (domain.ClaimedRun, error) {
 	var row claimedRow
 	err := tx.GetContext(ctx, &row, `
 SELECT `+taskColumns+`, t.owner, t.takeovers, r.restriction, r.question, r.provider, r.model, r.helper_prompt, r.locale, r.namespace_id,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -82,7 +80,7 @@ func (s *Store) ClaimIngestion(ctx context.Context, holder string, ttl time.Dura
 }
 
 func (s *Store) tryClaim(ctx context.Context, query, holder string, ttl time.Duration, except []string) (job domain.IngestionJob, attempts int64, err error) {
-	err = s.inTx(ctx, "claim ingestion", func(tx *sqlx.Tx) error {
+	err = s.inTx(ctx, "claim ingestion", func(tx *transaction) error {
 		var rows []jobRow
 		// No name is empty: it keeps the list from being empty.
 		err := selectIn(ctx, tx, &rows, query, args{"now": s.millis(), "except": append([]string{""}, except...)})
@@ -127,7 +125,7 @@ WHERE id = $1
 // RenewIngestion records the progress of a claimed ingestion and renews its lease. ErrConflict
 // when another process claimed it.
 func (s *Store) RenewIngestion(ctx context.Context, job domain.IngestionJob, ttl time.Duration, bytes, rows int64) error {
-	return s.inLeaseTx(ctx, "renew ingestion", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "renew ingestion", func(tx *transaction) error {
 		if err := s.renewLease(ctx, tx, job.Lease, ttl); err != nil {
 			return err
 		}
@@ -141,7 +139,7 @@ WHERE id = $1
 
 // ReleaseIngestion releases a claimed ingestion, so that another process can claim it at once.
 func (s *Store) ReleaseIngestion(ctx context.Context, job domain.IngestionJob) error {
-	return s.inTx(ctx, "release ingestion", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "release ingestion", func(tx *transaction) error {
 		// The lease stays, so that its fence continues to increase.
 		if err := s.renewLease(ctx, tx, job.Lease, 0); err != nil {
 			return err
@@ -156,7 +154,7 @@ WHERE id = $1
 
 // FailIngestion ends a claimed ingestion with an error text for its user.
 func (s *Store) FailIngestion(ctx context.Context, job domain.IngestionJob, message string) error {
-	err := s.inTx(ctx, "fail ingestion", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "fail ingestion", func(tx *transaction) error {
 		if err := deleteLease(ctx, tx, job.Lease); err != nil {
 			return err
 		}
@@ -176,7 +174,7 @@ WHERE id = $1
 
 // completeIngestion ends an ingestion in the transaction that makes its rows
 // visible as a version, and gives how many bytes it has read.
-func (s *Store) completeIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64, end domain.IngestionEnd) (bytes int64, err error) {
+func (s *Store) completeIngestion(ctx context.Context, tx *transaction, datasetID string, version int64, end domain.IngestionEnd) (bytes int64, err error) {
 	if err := deleteLease(ctx, tx, end.Lease); err != nil {
 		return 0, err
 	}
@@ -199,7 +197,7 @@ RETURNING processed_bytes`, end.ID, end.Rows, s.millis(), datasetID, message, js
 
 // rowsChanged says how many rows a version has and how many there were; "" for the first
 // rows of a dataset.
-func rowsChanged(ctx context.Context, tx *sqlx.Tx, datasetID string, version int64) (string, error) {
+func rowsChanged(ctx context.Context, tx *transaction, datasetID string, version int64) (string, error) {
 	var counts []int64
 	err := tx.SelectContext(ctx, &counts, `
 SELECT row_count

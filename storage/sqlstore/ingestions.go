@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"parley/internal/domain"
 )
@@ -50,16 +49,21 @@ ORDER BY i.id DESC`)
 // dataset, mode, options or files is ErrConflict. One too many is ErrTooMany. What is refused
 // changes nothing.
 func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
-	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *transaction) error {
+		if err := mayStart(ctx, tx, caller, ref, ingestion); err != nil {
+			return err
+		}
+		var files []domain.UploadFile
 		for name, one := range ingestion.Each(ref.Name) {
 			ref.Name = name
 			datasetID, err := s.datasetToFill(ctx, tx, caller, ref, one.Define)
 			if err != nil {
 				return err
 			}
-			files, err := completedUploads(ctx, tx, caller, one.Files)
-			if err != nil {
-				return err
+			if files == nil { // each reads the same
+				if files, err = completedUploads(ctx, tx, caller, one.Files); err != nil {
+					return err
+				}
 			}
 			if err := s.addIngestion(ctx, tx, caller, datasetID, one, files); err != nil {
 				return err
@@ -69,9 +73,44 @@ func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref do
 	})
 }
 
+// mayStart refuses what is beyond a limit before any of it is done.
+func mayStart(ctx context.Context, tx *transaction, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
+	var ids, names []string
+	for name, one := range ingestion.Each(ref.Name) {
+		ids, names = append(ids, one.ID), append(names, strings.ToLower(name))
+	}
+	var open, there, datasets, found int
+	if err := countOpenIngestions.get(ctx, tx, &open, by(caller, nil)); err != nil {
+		return err
+	}
+	if open+len(ids) > domain.MaxOpenIngestions {
+		if err := getIn(ctx, tx, &there, `SELECT COUNT(*) FROM ingestions WHERE id IN (:ids)`, args{"ids": ids}); err != nil {
+			return err
+		}
+		if open+len(ids)-there > domain.MaxOpenIngestions {
+			return domain.Errorf(domain.ErrTooMany, "%d of your ingestions have not ended, of at most %d; start more when some have", open, domain.MaxOpenIngestions)
+		}
+	}
+	if len(ingestion.Tables) == 0 {
+		return nil
+	}
+	const inNamespace = `SELECT COUNT(*) FROM datasets d JOIN namespaces n ON n.id = d.namespace_id WHERE n.owner = :owner AND lower(n.name) = lower(:namespace)`
+	a := args{"owner": ref.Owner, "namespace": ref.Namespace, "names": names}
+	if err := getIn(ctx, tx, &datasets, inNamespace, a); err != nil {
+		return err
+	}
+	if err := getIn(ctx, tx, &found, inNamespace+` AND lower(d.name) IN (:names)`, a); err != nil {
+		return err
+	}
+	if datasets+len(names)-found > maxDatasets {
+		return tooManyDatasets(datasets)
+	}
+	return nil
+}
+
 // datasetToFill finds the dataset of an ingestion. Where the ingestion defines it,
 // it is made when there is none, or changed.
-func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, ref domain.DatasetRef, define *domain.DefinitionPatch) (string, error) {
+func (s *Store) datasetToFill(ctx context.Context, tx *transaction, caller domain.Caller, ref domain.DatasetRef, define *domain.DefinitionPatch) (string, error) {
 	found, err := editable(findDataset(ctx, tx, caller, ref))
 	switch {
 	case define == nil:
@@ -85,7 +124,7 @@ func (s *Store) datasetToFill(ctx context.Context, tx *sqlx.Tx, caller domain.Ca
 }
 
 // completedUploads finds files that the caller has uploaded.
-func completedUploads(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, wanted []domain.IngestFile) ([]domain.UploadFile, error) {
+func completedUploads(ctx context.Context, tx *transaction, caller domain.Caller, wanted []domain.IngestFile) ([]domain.UploadFile, error) {
 	var files []domain.UploadFile
 	var wrong []domain.FieldError
 	for i, want := range wanted {
@@ -109,7 +148,7 @@ func completedUploads(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, wa
 }
 
 // addIngestion adds an ingestion, once: where it is there already, nothing changes.
-func (s *Store) addIngestion(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
+func (s *Store) addIngestion(ctx context.Context, tx *transaction, caller domain.Caller, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
 	name, bytes := ingestion.Name, int64(0)
 	if name == "" {
 		name = files[0].Filename
@@ -132,13 +171,6 @@ ON CONFLICT (id) DO NOTHING`,
 	if added == 0 {
 		return sameIngestion(ctx, tx, datasetID, ingestion, files)
 	}
-	var open int
-	if err := countOpenIngestions.get(ctx, tx, &open, by(caller, nil)); err != nil {
-		return err
-	}
-	if open > domain.MaxOpenIngestions {
-		return domain.Errorf(domain.ErrTooMany, "%d of your ingestions have not ended; start more when some have", domain.MaxOpenIngestions)
-	}
 	for i, file := range files {
 		_, err := exec(ctx, tx, `
 INSERT INTO ingestion_files (ingestion_id, position, upload_file_id)
@@ -152,7 +184,7 @@ VALUES ($1, $2, $3)`, ingestion.ID, i, file.ID)
 
 // sameIngestion checks that the ingestion of an id is the one that is asked for:
 // of the same dataset, mode, options and files, which are one user's.
-func sameIngestion(ctx context.Context, tx *sqlx.Tx, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
+func sameIngestion(ctx context.Context, tx *transaction, datasetID string, ingestion domain.NewIngestion, files []domain.UploadFile) error {
 	var there ingestionAccess
 	if err := tx.GetContext(ctx, &there, `SELECT dataset_id, mode, options FROM ingestions WHERE id = $1`, ingestion.ID); err != nil {
 		return err
@@ -218,7 +250,7 @@ ORDER BY g.ingestion_id, g.position`, by(caller, args{"ingestions": some}))
 }
 
 // editableIngestion finds an ingestion for its dataset's owner and editors.
-func editableIngestion(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, id string) (row ingestionAccess, err error) {
+func editableIngestion(ctx context.Context, tx *transaction, caller domain.Caller, id string) (row ingestionAccess, err error) {
 	if err := selectIngestion.get(ctx, tx, &row, by(caller, args{"id": id})); err != nil {
 		return row, err
 	}
@@ -237,7 +269,7 @@ type ingestionAccess struct {
 // RetryIngestion starts a failed ingestion again, as a new one with newID and the same options.
 // The rules are those of StartIngestion.
 func (s *Store) RetryIngestion(ctx context.Context, caller domain.Caller, id, newID string) error {
-	return s.inTx(ctx, "retry ingestion", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "retry ingestion", func(tx *transaction) error {
 		found, err := editableIngestion(ctx, tx, caller, id)
 		if err != nil {
 			return err
@@ -253,13 +285,16 @@ func (s *Store) RetryIngestion(ctx context.Context, caller domain.Caller, id, ne
 			return domain.Errorf(domain.ErrInvalid, "the files of this ingestion are no longer kept; upload them again")
 		}
 		again := domain.NewIngestion{ID: newID, Name: found.Name, Mode: found.Mode, Options: found.Options.value}
+		if err := mayStart(ctx, tx, caller, domain.DatasetRef{}, again); err != nil {
+			return err
+		}
 		return s.addIngestion(ctx, tx, caller, found.DatasetID, again, files)
 	})
 }
 
 // MarkIngestionSeen records that the user has seen the result of an ingestion.
 func (s *Store) MarkIngestionSeen(ctx context.Context, caller domain.Caller, id string) error {
-	return s.inTx(ctx, "mark ingestion seen", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "mark ingestion seen", func(tx *transaction) error {
 		if _, err := editableIngestion(ctx, tx, caller, id); err != nil {
 			return err
 		}
@@ -268,7 +303,7 @@ func (s *Store) MarkIngestionSeen(ctx context.Context, caller domain.Caller, id 
 }
 
 // ingestionFiles returns the files of an ingestion, in order.
-func ingestionFiles(ctx context.Context, tx *sqlx.Tx, id string) ([]domain.UploadFile, error) {
+func ingestionFiles(ctx context.Context, tx *transaction, id string) ([]domain.UploadFile, error) {
 	files := []domain.UploadFile{}
 	err := tx.SelectContext(ctx, &files, `
 SELECT `+fileColumns+`

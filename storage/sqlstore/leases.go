@@ -21,7 +21,7 @@ const storedAfterExpiry = 24 * time.Hour
 // AcquireLease implements jobs.Leases. It deletes the leases of the same kind whose holders died
 // long ago.
 func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (lease domain.Lease, err error) {
-	err = s.inLeaseTx(ctx, "acquire lease", func(tx *sqlx.Tx) (err error) {
+	err = s.inLeaseTx(ctx, "acquire lease", func(tx *transaction) (err error) {
 		lease, _, err = s.acquireLease(ctx, tx, name, holder, ttl)
 		if err == nil {
 			kind, _, _ := strings.Cut(name, "/")
@@ -35,7 +35,7 @@ func (s *Store) AcquireLease(ctx context.Context, name, holder string, ttl time.
 
 // RenewLease implements jobs.Leases. It also sets the clock, since it is called now and then.
 func (s *Store) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Duration) error {
-	return s.inLeaseTx(ctx, "renew lease", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "renew lease", func(tx *transaction) error {
 		if s.clock != nil {
 			if err := s.clock.sync(ctx, tx); err != nil {
 				return err
@@ -47,7 +47,7 @@ func (s *Store) RenewLease(ctx context.Context, lease domain.Lease, ttl time.Dur
 
 // ReleaseLease implements jobs.Leases.
 func (s *Store) ReleaseLease(ctx context.Context, lease domain.Lease) error {
-	return s.inLeaseTx(ctx, "release lease", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release lease", func(tx *transaction) error {
 		return deleteLease(ctx, tx, lease)
 	})
 }
@@ -64,7 +64,7 @@ var heldJobs = map[jobs.Kind]struct{ id, find, release string }{
 // which can claim the jobs.
 func (s *Store) ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, used func(id string) bool) (released []string, err error) {
 	held := heldJobs[kind]
-	err = s.inLeaseTx(ctx, "release "+string(kind), func(tx *sqlx.Tx) error {
+	err = s.inLeaseTx(ctx, "release "+string(kind), func(tx *transaction) error {
 		released = nil
 		err := tx.SelectContext(ctx, &released, held.find+` AND holder = $1`, host)
 		if released = slices.DeleteFunc(released, used); err != nil || len(released) == 0 {
@@ -88,9 +88,9 @@ func (s *Store) ReleaseUnused(ctx context.Context, kind jobs.Kind, host string, 
 // claimEach finds jobs and claims them one by one, in one transaction. It leaves out those that
 // claim does not find any more: another process was faster.
 func claimEach[Found, Job any](ctx context.Context, s *Store, attempt string,
-	find func(tx *sqlx.Tx) ([]Found, error), claim func(tx *sqlx.Tx, found Found) (Job, error),
+	find func(tx *transaction) ([]Found, error), claim func(tx *transaction, found Found) (Job, error),
 ) (claimed []Job, err error) {
-	err = s.inLeaseTx(ctx, attempt, func(tx *sqlx.Tx) error {
+	err = s.inLeaseTx(ctx, attempt, func(tx *transaction) error {
 		claimed = nil
 		found, err := find(tx)
 		for i := 0; i < len(found) && err == nil; i++ {
@@ -125,7 +125,7 @@ func (s *Store) ExpireLeases(ctx context.Context) error {
 // acquireLease acquires a lease that is free; ErrConflict when it is held.
 // The fence grows with each holder. It begins with the time, so that it grows although
 // leases are deleted. Without a new holder it returns the last one.
-func (s *Store) acquireLease(ctx context.Context, tx *sqlx.Tx, name, newHolder string, ttl time.Duration) (lease domain.Lease, holder string, err error) {
+func (s *Store) acquireLease(ctx context.Context, tx *transaction, name, newHolder string, ttl time.Duration) (lease domain.Lease, holder string, err error) {
 	now := s.now()
 	err = tx.QueryRowxContext(ctx, `
 INSERT INTO leases (name, holder, fence, expires_at)
@@ -143,7 +143,7 @@ RETURNING name, fence, holder`, name, newHolder, now.UnixMicro(), now.Add(ttl).U
 
 // renewLease extends a lease; ErrConflict when another holder has it by now. One without a ttl is
 // free for all processes at once, also for those whose clock is a little behind.
-func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease, ttl time.Duration) error {
+func (s *Store) renewLease(ctx context.Context, tx *transaction, lease domain.Lease, ttl time.Duration) error {
 	expires := int64(0)
 	if ttl > 0 {
 		expires = s.now().Add(ttl).UnixMilli()
@@ -152,7 +152,7 @@ func (s *Store) renewLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease,
 }
 
 // deleteLease releases a lease; ErrConflict as above.
-func deleteLease(ctx context.Context, tx *sqlx.Tx, lease domain.Lease) error {
+func deleteLease(ctx context.Context, tx *transaction, lease domain.Lease) error {
 	return orConflict(execOne(ctx, tx, `DELETE FROM leases WHERE name = $1 AND fence = $2`, lease.Name, lease.Fence))
 }
 

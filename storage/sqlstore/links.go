@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -58,7 +56,7 @@ func (s *Store) NamespaceLinks(ctx context.Context, caller domain.Caller, ref do
 // datasets that the caller may not read stay. ErrInvalid when a dataset or a column does not
 // exist.
 func (s *Store) SetLinks(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, links []domain.Link) error {
-	return s.inOwnerTx(ctx, "set links", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "set links", ref.Owner, func(tx *transaction) error {
 		from, err := editable(findDataset(ctx, tx, caller, ref))
 		if err != nil {
 			return err
@@ -95,7 +93,7 @@ type linkTarget struct {
 
 // linkTargets returns the ids of the datasets that links name. ErrInvalid when these, or
 // columns of either side, do not exist.
-func linkTargets(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, namespaceID, from string, links []domain.Link) ([]string, error) {
+func linkTargets(ctx context.Context, tx *transaction, caller domain.Caller, namespaceID, from string, links []domain.Link) ([]string, error) {
 	known := map[string]linkTarget{}
 	find := func(name string) (linkTarget, error) {
 		name = strings.ToLower(name)

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -287,7 +285,7 @@ func (s *Store) writeBatch(runs []*runChange) error {
 
 // freeMessage allows a new run whose message was sent before, if that is long ago. Otherwise
 // it refuses the run, and deletes the conversation that was created for it.
-func freeMessage(ctx context.Context, tx *sqlx.Tx, run *runChange, now int64) (bool, error) {
+func freeMessage(ctx context.Context, tx *transaction, run *runChange, now int64) (bool, error) {
 	start := run.Start
 	n, err := exec(ctx, tx, `
 UPDATE runs

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
 	"parley/internal/domain"
@@ -162,7 +161,7 @@ func (s *Store) columns(runs []*runChange) []any {
 // writeInTx writes a batch with push configs and attachments. It returns the runs without those
 // that have a config beyond the limit of their user, and the ids of the runs that were written.
 func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*runChange, written map[string]bool, err error) {
-	tx, err := s.batches.BeginTxx(ctx, nil)
+	tx, err := begin(ctx, s.batches)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +169,7 @@ func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*r
 	if admitted, err = s.admitPushes(ctx, tx, runs); err != nil {
 		return nil, nil, err
 	}
-	written, err = writtenRuns(tx.Tx.StmtContext(ctx, s.logStatements[writeRunsQuery]).QueryContext(ctx, s.columns(admitted)...))
+	written, err = writtenRuns(tx.Tx.Tx.StmtContext(ctx, s.logStatements[writeRunsQuery]).QueryContext(ctx, s.columns(admitted)...))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,7 +191,7 @@ func (s *Store) writeInTx(ctx context.Context, runs []*runChange) (admitted []*r
 }
 
 // admitPushes returns runs without those that have a config beyond the limit of their user.
-func (s *Store) admitPushes(ctx context.Context, tx *sqlx.Tx, runs []*runChange) (admitted []*runChange, err error) {
+func (s *Store) admitPushes(ctx context.Context, tx *transaction, runs []*runChange) (admitted []*runChange, err error) {
 	byOwner := slices.Clone(runs)
 	// In one order for all processes: each waits for the others with a user.
 	slices.SortStableFunc(byOwner, func(a, b *runChange) int { return strings.Compare(pushOwner(a), pushOwner(b)) })
@@ -269,7 +268,7 @@ func (s *Store) refuse(ctx context.Context, runs []*runChange, written map[strin
 // startAgain writes a new run whose message was sent before, if that is long ago.
 func (s *Store) startAgain(ctx context.Context, run *runChange) {
 	free := false
-	err := s.inTx(ctx, "free message", func(tx *sqlx.Tx) (err error) {
+	err := s.inTx(ctx, "free message", func(tx *transaction) (err error) {
 		free, err = freeMessage(ctx, tx, run, s.millis())
 		return err
 	})

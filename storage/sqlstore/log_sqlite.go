@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -61,7 +59,7 @@ SET body = excluded.body`
 // sqliteLog is a transaction in which runs are written.
 type sqliteLog struct {
 	store *Store
-	tx    *sqlx.Tx
+	tx    *transaction
 	ctx   context.Context
 	now   int64
 	// statements are the store's statements, and ready those of them that this
@@ -79,7 +77,7 @@ func writeSQLite(s *Store, runs []*runChange) error {
 	if err != nil {
 		return err
 	}
-	tx, err := s.batches.BeginTxx(ctx, nil)
+	tx, err := begin(ctx, s.batches)
 	if err != nil {
 		return err
 	}
@@ -206,7 +204,7 @@ func (l *sqliteLog) result(runID string, body []byte) error {
 func (l *sqliteLog) exec(query string, args ...any) (int64, error) {
 	stmt, ok := l.ready[query]
 	if !ok {
-		stmt = l.tx.Tx.StmtContext(l.ctx, l.statements[query])
+		stmt = l.tx.Tx.Tx.StmtContext(l.ctx, l.statements[query])
 		l.ready[query] = stmt
 	}
 	result, err := stmt.ExecContext(l.ctx, args...)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -31,7 +29,7 @@ func (s *Store) Namespaces(ctx context.Context, caller domain.Caller, owner stri
 
 // RenameNamespace is for its owner. ErrConflict when the name is taken.
 func (s *Store) RenameNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, name string) error {
-	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "rename namespace", ref.Owner, func(tx *transaction) error {
 		found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 		if err != nil {
 			return err
@@ -46,7 +44,7 @@ func (s *Store) RenameNamespace(ctx context.Context, caller domain.Caller, ref d
 func (s *Store) DeleteNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef, withDatasets bool) error {
 	id := ""
 	return inBatches(ctx, func() (more bool, err error) {
-		err = s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *sqlx.Tx) error {
+		err = s.inOwnerTx(ctx, "delete namespace", ref.Owner, func(tx *transaction) error {
 			found, err := writable(owned(findNamespace(ctx, tx, caller, ref)))
 			if err != nil {
 				return err
@@ -72,7 +70,7 @@ func (s *Store) DeleteNamespace(ctx context.Context, caller domain.Caller, ref d
 
 // deleteDatasets deletes a batch of the datasets of a namespace, and reports whether there can be
 // more.
-func (s *Store) deleteDatasets(ctx context.Context, tx *sqlx.Tx, namespaceID string) (more bool, err error) {
+func (s *Store) deleteDatasets(ctx context.Context, tx *transaction, namespaceID string) (more bool, err error) {
 	var ids []string
 	err = tx.SelectContext(ctx, &ids, `
 SELECT id

@@ -63,8 +63,8 @@ func pushValues(config domain.PushConfig, runID string, caller domain.Caller, po
 }
 
 // inPushTx is inOwnerTx for a change to the configs of one of the caller's runs.
-func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Caller, runID string, fn func(tx *sqlx.Tx) error) error {
-	return s.inOwnerTx(ctx, attempt, caller.Username, func(tx *sqlx.Tx) error {
+func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Caller, runID string, fn func(tx *transaction) error) error {
+	return s.inOwnerTx(ctx, attempt, caller.Username, func(tx *transaction) error {
 		var mayChange bool
 		err := selectPushedRun.get(ctx, tx, &mayChange, by(caller, args{"run": runID}))
 		switch {
@@ -83,13 +83,13 @@ func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Call
 // ErrForbidden for others. ErrInvalid when the run has too many configs, ErrTooMany when the user
 // has.
 func (s *Store) SavePushConfig(ctx context.Context, caller domain.Caller, config domain.PushConfig) error {
-	return s.inPushTx(ctx, "save push config", caller, config.RunID, func(tx *sqlx.Tx) error {
+	return s.inPushTx(ctx, "save push config", caller, config.RunID, func(tx *transaction) error {
 		return s.savePush(ctx, tx, caller, config, domain.PushFromTask)
 	})
 }
 
 // savePush saves a config whose notifications begin after a position.
-func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, config domain.PushConfig, position int64) error {
+func (s *Store) savePush(ctx context.Context, tx *transaction, caller domain.Caller, config domain.PushConfig, position int64) error {
 	var others int
 	err := tx.GetContext(ctx, &others, `SELECT COUNT(*) FROM push_configs WHERE run_id = $1 AND id <> $2`, config.RunID, config.ID)
 	switch {
@@ -106,7 +106,7 @@ func (s *Store) savePush(ctx context.Context, tx *sqlx.Tx, caller domain.Caller,
 }
 
 // limitPushes refuses a config of a user who has too many others.
-func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, config domain.PushConfig) error {
+func (s *Store) limitPushes(ctx context.Context, tx *transaction, owner string, config domain.PushConfig) error {
 	others, err := s.countPushes(ctx, tx, owner, config)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Store) limitPushes(ctx context.Context, tx *sqlx.Tx, owner string, conf
 
 // countPushes returns how many configs of a user have not ended, except one. Other transactions
 // that add configs of the user wait until this one ends.
-func (s *Store) countPushes(ctx context.Context, tx *sqlx.Tx, owner string, except domain.PushConfig) (count int, err error) {
+func (s *Store) countPushes(ctx context.Context, tx *transaction, owner string, except domain.PushConfig) (count int, err error) {
 	if s.dialect.lockOwner != "" {
 		if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, "push/"+owner); err != nil {
 			return 0, err
@@ -161,7 +161,7 @@ func (s *Store) PushConfigs(ctx context.Context, caller domain.Caller, runID str
 
 // DeletePushConfig deletes a config, if there is one.
 func (s *Store) DeletePushConfig(ctx context.Context, caller domain.Caller, runID, id string) error {
-	return s.inPushTx(ctx, "delete push config", caller, runID, func(tx *sqlx.Tx) error {
+	return s.inPushTx(ctx, "delete push config", caller, runID, func(tx *transaction) error {
 		_, err := exec(ctx, tx, `DELETE FROM push_configs WHERE run_id = $1 AND id = $2`, runID, id)
 		return err
 	})
@@ -267,8 +267,8 @@ func (s *Store) DuePushes(ctx context.Context, holder string, runIDs []string, l
 // ClaimPushes makes a host the holder of configs, without those that another host was faster to
 // claim.
 func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.DuePush) ([]domain.Push, error) {
-	return claimEach(ctx, s, "claim pushes", func(*sqlx.Tx) ([]domain.DuePush, error) { return due, nil },
-		func(tx *sqlx.Tx, push domain.DuePush) (domain.Push, error) {
+	return claimEach(ctx, s, "claim pushes", func(*transaction) ([]domain.DuePush, error) { return due, nil },
+		func(tx *transaction, push domain.DuePush) (domain.Push, error) {
 			// Of a config, as its last holder left it. Another host may have failed meanwhile.
 			err := execOne(ctx, tx, `UPDATE push_configs SET holder = $4`+whereHeld+` AND due_at <= $5`,
 				push.RunID, push.ID, push.Holder, holder, s.millis())
@@ -286,7 +286,7 @@ func (s *Store) ClaimPushes(ctx context.Context, holder string, due []domain.Due
 // AdvancePush says that a holder's events up to a position were received. ErrConflict when the
 // config is not the holder's any more.
 func (s *Store) AdvancePush(ctx context.Context, holder string, push domain.Push, position int64) error {
-	return s.inLeaseTx(ctx, "advance push", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "advance push", func(tx *transaction) error {
 		return orConflict(execOne(ctx, tx, `
 UPDATE push_configs
 SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.ID, holder, position))
@@ -295,7 +295,7 @@ SET position = $4, failures = 0, failing_since = 0`+whereHeld, push.RunID, push.
 
 // ReleasePush records the result, and releases it. ErrConflict as for AdvancePush.
 func (s *Store) ReleasePush(ctx context.Context, holder string, push domain.Push, result domain.PushResult) error {
-	return s.inLeaseTx(ctx, "release push", func(tx *sqlx.Tx) error {
+	return s.inLeaseTx(ctx, "release push", func(tx *transaction) error {
 		now, due := s.now(), int64(0)
 		if result.Pause != 0 {
 			due = now.Add(result.Pause).UnixMilli()

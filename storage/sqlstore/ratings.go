@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -32,7 +30,7 @@ SET thumbs_up = excluded.thumbs_up, comment = excluded.comment, updated_at = exc
 // blanks, under which the tracing store may have a rating that is not recorded: it outlives an
 // expired lease. They are written before anything is sent there.
 func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, today string, ttl time.Duration) (lease domain.RatingLease, err error) {
-	err = s.inTx(ctx, "acquire rating", func(tx *sqlx.Tx) error {
+	err = s.inTx(ctx, "acquire rating", func(tx *transaction) error {
 		run, err := readRun(ctx, tx, caller, runID)
 		if err != nil {
 			return err
@@ -69,7 +67,7 @@ func (s *Store) AcquireRating(ctx context.Context, caller domain.Caller, runID, 
 // the lease has expired. A rating without a score leaves the record of an earlier score as it
 // is.
 func (s *Store) SaveRating(ctx context.Context, caller domain.Caller, lease domain.RatingLease, rating domain.Rating) error {
-	return s.inTx(ctx, "save rating", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "save rating", func(tx *transaction) error {
 		if err := deleteLease(ctx, tx, lease.Lease); err != nil {
 			return err
 		}

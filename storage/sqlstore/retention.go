@@ -88,9 +88,9 @@ func inBatches(ctx context.Context, batch func() (more bool, err error)) error {
 // removeOld runs a transaction that selects a batch of what is older than age, and removes
 // it. It gives how many that were.
 func (s *Store) removeOld(ctx context.Context, attempt string, age time.Duration,
-	find func(tx *sqlx.Tx, before time.Time) ([]string, error), remove func(tx *sqlx.Tx, ids []string) error) (count int, err error) {
+	find func(tx *transaction, before time.Time) ([]string, error), remove func(tx *transaction, ids []string) error) (count int, err error) {
 	before := s.now().Add(-age)
-	err = s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+	err = s.inTx(ctx, attempt, func(tx *transaction) error {
 		ids, err := find(tx, before)
 		if count = len(ids); err != nil || count == 0 {
 			return err
@@ -104,10 +104,10 @@ func (s *Store) removeOld(ctx context.Context, attempt string, age time.Duration
 // one and those of artifacts: a reader finds that some are missing, and
 // gets the task instead. It gives how many runs that were.
 func (s *Store) TrimEvents(ctx context.Context, age time.Duration) (int, error) {
-	return s.removeOld(ctx, "trim events", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
+	return s.removeOld(ctx, "trim events", age, func(tx *transaction, before time.Time) (ids []string, err error) {
 		err = tx.SelectContext(ctx, &ids, runsToTrim+retentionBatchText, before.UnixMilli())
 		return ids, err
-	}, func(tx *sqlx.Tx, ids []string) error {
+	}, func(tx *transaction, ids []string) error {
 		err := execIn(ctx, tx, `
 DELETE FROM events
 WHERE run_id IN (:runs)
@@ -125,7 +125,7 @@ WHERE run_id IN (:runs)
 // gives how many runs that were.
 func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (int, error) {
 	var pairs []any
-	return s.removeOld(ctx, "delete old runs", age, func(tx *sqlx.Tx, before time.Time) (ids []string, err error) {
+	return s.removeOld(ctx, "delete old runs", age, func(tx *transaction, before time.Time) (ids []string, err error) {
 		var runs []struct{ ID, Owner, ConversationID string }
 		err = tx.SelectContext(ctx, &runs, oldRuns+retentionBatchText, firstIDAt(before), before.UnixMilli())
 		pairs = nil
@@ -134,7 +134,7 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (int, erro
 			pairs = append(pairs, run.Owner, run.ConversationID)
 		}
 		return ids, err
-	}, func(tx *sqlx.Tx, ids []string) error {
+	}, func(tx *transaction, ids []string) error {
 		conversations := inPairs(len(ids))
 		// They are locked before their runs, as everywhere.
 		if _, err := exec(ctx, tx, `UPDATE conversations SET updated_at = updated_at WHERE (owner, id) `+conversations, pairs...); err != nil {
@@ -153,9 +153,9 @@ func (s *Store) DeleteOldRuns(ctx context.Context, age time.Duration) (int, erro
 // failed and read them cannot be retried any more. It gives how many sessions
 // that were.
 func (s *Store) DeleteOldUploads(ctx context.Context, age time.Duration) (int, error) {
-	count, err := s.removeOld(ctx, "delete old uploads", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
+	count, err := s.removeOld(ctx, "delete old uploads", age, func(tx *transaction, before time.Time) ([]string, error) {
 		return someOf(ctx, tx, oldUploads, before, domain.UploadCompleted, domain.UploadAborted)
-	}, func(tx *sqlx.Tx, ids []string) error {
+	}, func(tx *transaction, ids []string) error {
 		for _, statement := range []string{
 			`INSERT INTO loose_objects (object_key, due_at)
 SELECT object_key, CAST(:due AS BIGINT)
@@ -185,9 +185,9 @@ WHERE ingestion_id IN (
 // DeleteOldIngestions deletes the records of some ingestions that ended that long
 // ago, and gives how many.
 func (s *Store) DeleteOldIngestions(ctx context.Context, age time.Duration) (int, error) {
-	return s.removeOld(ctx, "delete old ingestions", age, func(tx *sqlx.Tx, before time.Time) ([]string, error) {
+	return s.removeOld(ctx, "delete old ingestions", age, func(tx *transaction, before time.Time) ([]string, error) {
 		return someOf(ctx, tx, oldIngestions, before, domain.IngestionCompleted, domain.IngestionFailed)
-	}, func(tx *sqlx.Tx, ids []string) error {
+	}, func(tx *transaction, ids []string) error {
 		return execIn(ctx, tx, `DELETE FROM ingestions WHERE id IN (:ids)`, args{"ids": ids})
 	})
 }
@@ -204,7 +204,7 @@ func (s *Store) Reclaim(ctx context.Context) error {
 
 // someOf returns the ids of at most a batch of records with one of the states, state by state,
 // in the order of the index.
-func someOf[state ~string](ctx context.Context, tx *sqlx.Tx, query string, before time.Time, states ...state) ([]string, error) {
+func someOf[state ~string](ctx context.Context, tx *transaction, query string, before time.Time, states ...state) ([]string, error) {
 	var all []string
 	for _, each := range states {
 		var ids []string

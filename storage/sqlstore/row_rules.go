@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -102,8 +100,8 @@ ORDER BY username`, found.ID)
 // SetRowRule adds a row rule, or replaces that for the same user. The caller has checked it.
 func (s *Store) SetRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rule domain.RowRule) error {
 	on := sharedDataset(ctx, caller, ref)
-	return s.inOwnerTx(ctx, "set row rule", ref.Owner, func(tx *sqlx.Tx) error {
-		id, err := on.findToChange(tx)
+	return s.inOwnerTx(ctx, "set row rule", ref.Owner, func(tx *transaction) error {
+		id, err := on.findToChange(tx, "")
 		if err != nil {
 			return err
 		}
@@ -139,8 +137,8 @@ SET condition = excluded.condition,
 // DeleteRowRule is ErrNotFound where there is none.
 func (s *Store) DeleteRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, username string) error {
 	on := sharedDataset(ctx, caller, ref)
-	return s.inOwnerTx(ctx, "delete row rule", ref.Owner, func(tx *sqlx.Tx) error {
-		id, err := on.findToChange(tx)
+	return s.inOwnerTx(ctx, "delete row rule", ref.Owner, func(tx *transaction) error {
+		id, err := on.findToChange(tx, "")
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -73,7 +71,7 @@ func deletableRun(ctx context.Context, q queryer, caller domain.Caller, id strin
 
 // DeleteRun deletes a run, and its conversation if it was the last run there.
 func (s *Store) DeleteRun(ctx context.Context, caller domain.Caller, id string) error {
-	return s.inTx(ctx, "delete run", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "delete run", func(tx *transaction) error {
 		found, err := deletableRun(ctx, tx, caller, id)
 		if err != nil {
 			return err
@@ -165,7 +163,7 @@ func (s *Store) ConversationNamespace(ctx context.Context, caller domain.Caller,
 // ResumeRun makes holder the owner of a run that waits for an answer. ErrConflict when it no
 // longer waits after that event.
 func (s *Store) ResumeRun(ctx context.Context, holder string, answered domain.AnsweredRun) (run domain.ClaimedRun, err error) {
-	err = s.inLeaseTx(ctx, "resume run", func(tx *sqlx.Tx) error {
+	err = s.inLeaseTx(ctx, "resume run", func(tx *transaction) error {
 		n, err := exec(ctx, tx, `
 UPDATE tasks AS t
 SET holder = $2, started = FALSE, state = $3, snapshot = $4, updated_at = $5, status_at = NULL

@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -98,7 +96,7 @@ func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in doma
 // SaveQuery is for the owner and editors of the namespace. ErrTooMany beyond the limit. A
 // verified query replaces that of the same question.
 func (s *Store) SaveQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, query domain.SavedQuery) error {
-	return s.inOwnerTx(ctx, "save query", in.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "save query", in.Owner, func(tx *transaction) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
 		if err != nil {
 			return err
@@ -130,7 +128,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 
 // DeleteSavedQuery is for the owner and editors of the namespace.
 func (s *Store) DeleteSavedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, kind domain.SavedKind, id string) error {
-	return s.inOwnerTx(ctx, "delete saved query", in.Owner, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "delete saved query", in.Owner, func(tx *transaction) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
 		if err != nil {
 			return err

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -44,38 +42,35 @@ type shared struct {
 	grants
 	owner  string
 	caller domain.Caller
-	// find looks up its id, for its owner.
-	find func(q queryer) (id string, err error)
+	// find looks it up.
+	find func(q queryer) (resource, error)
 }
 
-// findToChange is find for a change of the grants, which no restricted token
-// makes: they would outlive it.
-func (s shared) findToChange(q queryer) (id string, err error) {
-	id, err = s.find(q)
+// findToChange is find for a change of the grant of a user, or of nobody's. The owner changes
+// all, and others end their own. No restricted token changes one: it would outlive the token.
+func (s shared) findToChange(q queryer, username string) (id string, err error) {
+	found, err := s.find(q)
+	if username != s.caller.Username {
+		found, err = owned(found, err)
+	}
 	if err == nil && s.caller.Restricted() {
 		err = errSharing
 	}
-	return id, err
+	return found.ID, err
 }
 
 func sharedNamespace(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) shared {
-	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := owned(findNamespace(ctx, q, caller, ref))
-		return found.ID, err
-	}}
+	return shared{namespaceGrants, ref.Owner, caller, func(q queryer) (resource, error) { return findNamespace(ctx, q, caller, ref) }}
 }
 
 func sharedDataset(ctx context.Context, caller domain.Caller, ref domain.DatasetRef) shared {
-	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (string, error) {
-		found, err := owned(findDataset(ctx, q, caller, ref))
-		return found.ID, err
-	}}
+	return shared{datasetGrants, ref.Owner, caller, func(q queryer) (resource, error) { return findDataset(ctx, q, caller, ref) }}
 }
 
 // NamespaceShares lists the grants on a namespace, by username. All that is about shares
-// is for the owner of what is shared: ErrForbidden to those who hold a grant there,
-// ErrNotFound to all others. A restricted token lists grants and changes none:
-// ErrForbidden.
+// is for the owner of what is shared, but that others may end their own: ErrForbidden to those
+// who hold a grant there, ErrNotFound to all others. A restricted token lists grants and changes
+// none: ErrForbidden.
 func (s *Store) NamespaceShares(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.Grant, error) {
 	return s.shares(ctx, sharedNamespace(ctx, caller, ref))
 }
@@ -106,12 +101,12 @@ func (s *Store) RevokeDatasetShare(ctx context.Context, caller domain.Caller, re
 }
 
 func (s *Store) shares(ctx context.Context, on shared) ([]domain.Grant, error) {
-	id, err := on.find(s)
+	found, err := owned(on.find(s))
 	if err != nil {
 		return nil, wrap("find what is shared", err)
 	}
 	list := []domain.Grant{}
-	if err := s.SelectContext(ctx, &list, on.list, id); err != nil {
+	if err := s.SelectContext(ctx, &list, on.list, found.ID); err != nil {
 		return nil, wrap("list shares", err)
 	}
 	slices.SortFunc(list, func(a, b domain.Grant) int { return strings.Compare(a.Username, b.Username) })
@@ -119,8 +114,8 @@ func (s *Store) shares(ctx context.Context, on shared) ([]domain.Grant, error) {
 }
 
 func (s *Store) share(ctx context.Context, on shared, grant domain.Grant) error {
-	return s.inOwnerTx(ctx, "share", on.owner, func(tx *sqlx.Tx) error {
-		id, err := on.findToChange(tx)
+	return s.inOwnerTx(ctx, "share", on.owner, func(tx *transaction) error {
+		id, err := on.findToChange(tx, "")
 		if err != nil {
 			return err
 		}
@@ -130,8 +125,8 @@ func (s *Store) share(ctx context.Context, on shared, grant domain.Grant) error 
 }
 
 func (s *Store) revoke(ctx context.Context, on shared, username string) error {
-	return s.inOwnerTx(ctx, "revoke share", on.owner, func(tx *sqlx.Tx) error {
-		id, err := on.findToChange(tx)
+	return s.inOwnerTx(ctx, "revoke share", on.owner, func(tx *transaction) error {
+		id, err := on.findToChange(tx, username)
 		if err != nil {
 			return err
 		}
@@ -224,7 +219,7 @@ func sharable(ctx context.Context, q queryer, caller domain.Caller, runID string
 // returns the id of the link. A run has one link.
 func (s *Store) ShareRun(ctx context.Context, caller domain.Caller, runID string, read, named []string) (id string, err error) {
 	datasets := slices.Concat(read, named)
-	err = s.inTx(ctx, "share run", func(tx *sqlx.Tx) error {
+	err = s.inTx(ctx, "share run", func(tx *transaction) error {
 		run, err := sharable(ctx, tx, caller, runID)
 		if err != nil {
 			return err
@@ -268,7 +263,7 @@ func (s *Store) RunShare(ctx context.Context, caller domain.Caller, runID string
 
 // EndRunShare ends the link; ErrNotFound when there is none.
 func (s *Store) EndRunShare(ctx context.Context, caller domain.Caller, runID string) error {
-	return s.inTx(ctx, "end share of run", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "end share of run", func(tx *transaction) error {
 		var share shareRow
 		if err := selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID})); err != nil {
 			return err

@@ -103,7 +103,7 @@ func (st *statement) list(ctx context.Context, q queryer, dest any, a args) erro
 	return q.SelectContext(ctx, dest, text, values...)
 }
 
-func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
+func (st *statement) exec(ctx context.Context, tx *transaction, a args) error {
 	text, values, err := st.bind(a)
 	if err == nil {
 		_, err = exec(ctx, tx, text, values...)
@@ -112,7 +112,7 @@ func (st *statement) exec(ctx context.Context, tx *sqlx.Tx, a args) error {
 }
 
 // execOne changes a row; ErrNotFound when there is none.
-func (st *statement) execOne(ctx context.Context, tx *sqlx.Tx, a args) error {
+func (st *statement) execOne(ctx context.Context, tx *transaction, a args) error {
 	text, values, err := st.bind(a)
 	if err != nil {
 		return err
@@ -144,6 +144,15 @@ func selectIn(ctx context.Context, q queryer, dest any, query string, a args) er
 		return err
 	}
 	return q.SelectContext(ctx, dest, text, values...)
+}
+
+// getIn is selectIn for one row.
+func getIn(ctx context.Context, q queryer, dest any, query string, a args) error {
+	text, values, err := expand(query, a)
+	if err != nil {
+		return err
+	}
+	return q.GetContext(ctx, dest, text, values...)
 }
 
 // listLength is how many values the lists of frequent reads have, so that their text is
@@ -179,7 +188,7 @@ func (s *Store) missing(ctx context.Context, query string, values []string) ([]s
 }
 
 // execIn is selectIn for a change.
-func execIn(ctx context.Context, tx *sqlx.Tx, query string, a args) error {
+func execIn(ctx context.Context, tx *transaction, query string, a args) error {
 	text, values, err := expand(query, a)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, text, values...)

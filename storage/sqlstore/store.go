@@ -276,7 +276,7 @@ const txTries = 4
 
 // inTx runs fn in a transaction, which it commits when fn returns nil. It repeats a
 // transaction that the database rolled back. attempt describes it in errors.
-func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *transaction) error) error {
 	release, err := slot(ctx, s.writes)
 	if err != nil {
 		return wrap(attempt, err)
@@ -286,11 +286,11 @@ func (s *Store) inTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) e
 }
 
 // inLeaseTx is inTx for leases. It does not wait for readers.
-func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inLeaseTx(ctx context.Context, attempt string, fn func(tx *transaction) error) error {
 	return s.inTxOn(ctx, s.leases, attempt, fn)
 }
 
-func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) error {
+func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *transaction) error) error {
 	ctx, done := s.withTimeout(ctx)
 	defer done()
 	for try := 1; ; try++ {
@@ -301,12 +301,12 @@ func (s *Store) inTxOn(ctx context.Context, db *sqlx.DB, attempt string, fn func
 	}
 }
 
-func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *sqlx.Tx) error) (err error) {
+func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn func(tx *transaction) error) (err error) {
 	defer func(start time.Time) { s.observe(OperationWrite, start, err) }(time.Now())
 	if err := s.checkFile(); err != nil {
 		return fmt.Errorf("%s: %w", attempt, err)
 	}
-	tx, err := db.BeginTxx(ctx, nil)
+	tx, err := begin(ctx, db)
 	if err != nil {
 		return wrap(attempt+": begin", err)
 	}
@@ -323,8 +323,8 @@ func (s *Store) inTxOnce(ctx context.Context, db *sqlx.DB, attempt string, fn fu
 // inOwnerTx is inTx for changes that find an owner's namespaces and datasets by name, or
 // change grants. Those of one owner run one after the other, so that names do not change
 // meanwhile.
-func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx *sqlx.Tx) error) error {
-	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx *transaction) error) error {
+	return s.inTx(ctx, attempt, func(tx *transaction) error {
 		if s.dialect.lockOwner != "" {
 			if _, err := tx.ExecContext(ctx, s.dialect.lockOwner, owner); err != nil {
 				return err
@@ -335,14 +335,14 @@ func (s *Store) inOwnerTx(ctx context.Context, attempt, owner string, fn func(tx
 }
 
 func (s *Store) execTx(ctx context.Context, attempt, query string, args ...any) error {
-	return s.inTx(ctx, attempt, func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, attempt, func(tx *transaction) error {
 		_, err := tx.ExecContext(ctx, query, args...)
 		return err
 	})
 }
 
 // exec runs one statement and gives the number of affected rows.
-func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, error) {
+func exec(ctx context.Context, tx *transaction, query string, args ...any) (int64, error) {
 	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
@@ -351,7 +351,7 @@ func exec(ctx context.Context, tx *sqlx.Tx, query string, args ...any) (int64, e
 }
 
 // execOne runs a statement that must affect a row; ErrNotFound when it does not.
-func execOne(ctx context.Context, tx *sqlx.Tx, query string, args ...any) error {
+func execOne(ctx context.Context, tx *transaction, query string, args ...any) error {
 	n, err := exec(ctx, tx, query, args...)
 	if err == nil && n == 0 {
 		return domain.ErrNotFound

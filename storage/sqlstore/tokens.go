@@ -10,8 +10,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -34,12 +32,20 @@ func mayManageTokens(caller domain.Caller) error {
 	return nil
 }
 
-// CreateToken is ErrInvalid for a scope that the caller cannot see.
+// CreateToken is ErrInvalid for a scope that the caller cannot see, and ErrTooMany beyond
+// domain.MaxTokens.
 func (s *Store) CreateToken(ctx context.Context, caller domain.Caller, token domain.NewToken) error {
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
-	return s.inTx(ctx, "create token", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "create token", func(tx *transaction) error {
+		var count int
+		if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND expires_at > $2`, caller.Username, s.millis()); err != nil {
+			return err
+		}
+		if count >= domain.MaxTokens {
+			return domain.Errorf(domain.ErrTooMany, "you have %d tokens, which is the most; delete one", count)
+		}
 		targets, err := tokenTargets(ctx, tx, caller, token.Scopes)
 		if err != nil {
 			return err
@@ -59,7 +65,7 @@ VALUES ($1, $2, $3, $4)`, token.ID, i, target.namespaceID, target.datasetID)
 	})
 }
 
-func insertToken(ctx context.Context, tx *sqlx.Tx, owner string, token domain.NewToken) error {
+func insertToken(ctx context.Context, tx *transaction, owner string, token domain.NewToken) error {
 	_, err := exec(ctx, tx, `
 INSERT INTO tokens (id, owner, name, hash, restricted, access, created_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -76,7 +82,7 @@ type tokenTarget struct {
 
 // tokenTargets finds what scopes mean now, so that the token does not cover what
 // gets their names later. It lists every scope that means nothing to the caller.
-func tokenTargets(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, scopes []domain.Scope) ([]tokenTarget, error) {
+func tokenTargets(ctx context.Context, tx *transaction, caller domain.Caller, scopes []domain.Scope) ([]tokenTarget, error) {
 	var wrong []domain.FieldError
 	targets := make([]tokenTarget, len(scopes))
 	for i, scope := range scopes {
@@ -158,7 +164,7 @@ func (s *Store) DeleteToken(ctx context.Context, caller domain.Caller, id string
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
-	return s.inTx(ctx, "delete token", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "delete token", func(tx *transaction) error {
 		return execOne(ctx, tx, `DELETE FROM tokens WHERE id = $1 AND owner = $2`, id, caller.Username)
 	})
 }
@@ -197,7 +203,7 @@ func (s *Store) SigningKey(ctx context.Context, purpose domain.KeyPurpose) ([]by
 		return nil, fmt.Errorf("make signing key: %w", err)
 	}
 	var stored string
-	err := s.inTx(ctx, "read signing key", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "read signing key", func(tx *transaction) error {
 		_, err := exec(ctx, tx, `
 INSERT INTO signing_keys (purpose, secret, created_at)
 VALUES ($1, $2, $3)

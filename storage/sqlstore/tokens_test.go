@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -52,6 +53,20 @@ func TestTokenLife(t *testing.T) {
 	})
 }
 
+func TestTooManyTokens(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		w := world{store, t}
+		for range domain.MaxTokens {
+			w.must(w.CreateToken(t.Context(), user("alice"), newToken(domain.ReadAccess)))
+		}
+		if err := w.CreateToken(t.Context(), user("alice"), newToken(domain.ReadAccess)); !errors.Is(err, domain.ErrTooMany) {
+			t.Errorf("one more: %v", err)
+		}
+		w.must(w.CreateToken(t.Context(), user("bob"), newToken(domain.ReadAccess)))
+	})
+}
+
 func TestRevokedTokens(t *testing.T) {
 	t.Parallel()
 	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
@@ -63,7 +78,7 @@ func TestRevokedTokens(t *testing.T) {
 				revoked = append(revoked, token.ID)
 				continue
 			}
-			w.must(w.CreateToken(t.Context(), user("alice"), token))
+			w.must(w.CreateToken(t.Context(), user(fmt.Sprint("user", i%3)), token))
 		}
 		got, err := w.RevokedTokens(t.Context(), ids)
 		slices.Sort(got)

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -74,9 +72,15 @@ func mayUpload(ctx context.Context, q queryer, caller domain.Caller, files int) 
 	return nil
 }
 
+// HeldBytes returns how many bytes the files of a user take.
+func (s *Store) HeldBytes(ctx context.Context, owner string) (bytes int64, err error) {
+	err = heldBytes.get(ctx, s, &bytes, args{"owner": owner})
+	return bytes, wrap("count bytes of files", err)
+}
+
 // CreateUploadSession begins a session, by the rule of MayUpload.
 func (s *Store) CreateUploadSession(ctx context.Context, caller domain.Caller, session domain.UploadSession) error {
-	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *sqlx.Tx) error {
+	return s.inOwnerTx(ctx, "create upload session", caller.Username, func(tx *transaction) error {
 		if err := mayUpload(ctx, tx, caller, len(session.Files)); err != nil {
 			return err
 		}
@@ -150,7 +154,7 @@ func datasetPath(ref domain.DatasetRef) string {
 }
 
 // lockUploadSession reads the status of a session and locks it until the transaction ends.
-func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller domain.Caller, id string) (domain.UploadStatus, error) {
+func (s *Store) lockUploadSession(ctx context.Context, tx *transaction, caller domain.Caller, id string) (domain.UploadStatus, error) {
 	var status domain.UploadStatus
 	err := touchUpload.get(ctx, tx, &status, by(caller, args{"session": id, "now": s.millis()}))
 	return status, err
@@ -161,7 +165,7 @@ func (s *Store) lockUploadSession(ctx context.Context, tx *sqlx.Tx, caller domai
 func (s *Store) CompleteUploadFile(ctx context.Context, caller domain.Caller, sessionID, fileID string) (domain.UploadSession, error) {
 	var session domain.UploadSession
 	var status domain.UploadStatus
-	err := s.inTx(ctx, "complete upload file", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "complete upload file", func(tx *transaction) error {
 		if _, err := s.lockUploadSession(ctx, tx, caller, sessionID); err != nil {
 			return err
 		}
@@ -198,7 +202,7 @@ WHERE id = $1
 func (s *Store) AbortUploadSession(ctx context.Context, caller domain.Caller, id string) (domain.UploadSession, error) {
 	var session domain.UploadSession
 	var files int64
-	err := s.inTx(ctx, "abort upload session", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "abort upload session", func(tx *transaction) error {
 		status, err := s.lockUploadSession(ctx, tx, caller, id)
 		if err != nil {
 			return err
@@ -219,7 +223,7 @@ func (s *Store) AbortUploadSession(ctx context.Context, caller domain.Caller, id
 }
 
 // abortUpload returns how many files that were not completed there were.
-func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err error) {
+func abortUpload(ctx context.Context, tx *transaction, id string) (files int64, err error) {
 	files, err = exec(ctx, tx, `UPDATE upload_files SET status = 'aborted' WHERE session_id = $1 AND status = 'preparing'`, id)
 	if err != nil {
 		return 0, err
@@ -233,7 +237,7 @@ func abortUpload(ctx context.Context, tx *sqlx.Tx, id string) (files int64, err 
 func (s *Store) AbortStaleUploads(ctx context.Context, age time.Duration, limit int) ([]domain.UploadSession, error) {
 	var stale []domain.UploadSession
 	var aborted int64
-	err := s.inTx(ctx, "abort stale uploads", func(tx *sqlx.Tx) error {
+	err := s.inTx(ctx, "abort stale uploads", func(tx *transaction) error {
 		stale, aborted = nil, 0
 		var ids []string
 		err := tx.SelectContext(ctx, &ids, `

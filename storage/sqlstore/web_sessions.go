@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"parley/internal/domain"
 )
 
@@ -19,7 +17,7 @@ const maxWebSessions = 20
 // CreateWebSession stores a session with its token, and removes the user's expired ones and
 // the oldest of more than maxWebSessions.
 func (s *Store) CreateWebSession(ctx context.Context, session domain.WebSession) error {
-	return s.inTx(ctx, "create web session", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "create web session", func(tx *transaction) error {
 		_, err := exec(ctx, tx, `
 DELETE FROM tokens
 WHERE owner = $1
@@ -92,7 +90,7 @@ WHERE t.id = $1
 func (s *Store) ClaimRefresh(ctx context.Context, session *domain.WebSession, lease time.Duration) (claimed bool, err error) {
 	now := s.now()
 	until := fromMillis(now.Add(lease).UnixMilli())
-	err = s.inTx(ctx, "claim the refresh of a web session", func(tx *sqlx.Tx) error {
+	err = s.inTx(ctx, "claim the refresh of a web session", func(tx *transaction) error {
 		n, err := exec(ctx, tx, `
 UPDATE web_sessions
 SET refreshing_until = $1
@@ -112,7 +110,7 @@ WHERE token_id = $2
 // RefreshWebSession stores what a refresh changed, and ends its claim. ErrNotFound when the
 // claim is not valid any more.
 func (s *Store) RefreshWebSession(ctx context.Context, session domain.WebSession) error {
-	return s.inTx(ctx, "refresh web session", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "refresh web session", func(tx *transaction) error {
 		return execOne(ctx, tx, `
 UPDATE web_sessions
 SET secrets = $1,
@@ -128,7 +126,7 @@ WHERE token_id = $4
 // EndWebSession deletes a session that could not be refreshed. ErrNotFound when the claim is
 // not valid any more.
 func (s *Store) EndWebSession(ctx context.Context, session domain.WebSession) error {
-	return s.inTx(ctx, "end web session", func(tx *sqlx.Tx) error {
+	return s.inTx(ctx, "end web session", func(tx *transaction) error {
 		return execOne(ctx, tx, `
 DELETE FROM tokens
 WHERE id IN (

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"parley/internal/disk"
 	"parley/internal/domain"
 	"parley/storage/objects"
 	"parley/storage/sqlstore"
@@ -23,6 +24,8 @@ type Config struct {
 	Records *sqlstore.Store
 	Objects objects.Store
 	Log     *slog.Logger
+	// Space is the room for them; nil for no limit.
+	Space *disk.Space
 	// PartSize is the size of all parts but the last.
 	PartSize int64
 	// MaxFiles bounds the files of a session, MaxSize the bytes of a file.
@@ -53,6 +56,13 @@ func (s *Sessions) Prepare(ctx context.Context, caller domain.Caller, wanted []d
 		return "", nil, err
 	}
 	if err := s.config.Records.MayUpload(ctx, caller, len(wanted)); err != nil {
+		return "", nil, err
+	}
+	var bytes int64
+	for _, want := range wanted {
+		bytes += want.Size
+	}
+	if err := s.config.Space.Take(ctx, caller.Username, bytes); err != nil {
 		return "", nil, err
 	}
 	session := domain.UploadSession{ID: domain.NewID()}

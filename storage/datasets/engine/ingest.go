@@ -14,6 +14,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
+	"parley/internal/disk"
 	"parley/internal/domain"
 	"parley/internal/sqltext"
 	"parley/storage/datasets/ingest"
@@ -138,7 +139,7 @@ func spillLimit(request sandbox.IngestRequest) (limit int64, byDisk bool, err er
 		}
 		size += info.Size()
 	}
-	free, err := sandbox.FreeDisk(request.OutDir)
+	free, err := disk.Free(request.OutDir)
 	if err != nil {
 		return 0, false, fmt.Errorf("look at the disk: %w", err)
 	}
@@ -194,7 +195,7 @@ const readInParts = "read the rows in parts with queries"
 // export writes the rows of files into one file. All jobs together take at most half of the
 // free disk.
 func export(ctx context.Context, db *sql.DB, request sandbox.IngestRequest) (ingest.Result, error) {
-	free, err := sandbox.FreeDisk(request.OutDir)
+	free, err := disk.Free(request.OutDir)
 	if err != nil {
 		return ingest.Result{}, fmt.Errorf("look at the disk: %w", err)
 	}

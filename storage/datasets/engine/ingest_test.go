@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"parley/internal/disk"
 	"parley/storage/datasets/ingest"
 	"parley/storage/datasets/sandbox"
 )
@@ -19,7 +20,7 @@ func TestSpillLimit(t *testing.T) {
 	if err := errors.Join(os.WriteFile(small, []byte("x"), 0o600), os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<43)); err != nil {
 		t.Fatal(err)
 	}
-	free, err := sandbox.FreeDisk(dir)
+	free, err := disk.Free(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -296,15 +296,6 @@ func waitID(pid, options int) bool {
 	}
 }
 
-// FreeDisk returns how many bytes of a folder's disk this process may still use.
-func FreeDisk(folder string) (int64, error) {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(folder, &fs); err != nil {
-		return 0, err
-	}
-	return int64(fs.Bavail) * fs.Bsize, nil
-}
-
 // markInherited sets close-on-exec on every descriptor of this process.
 func markInherited() error {
 	if unix.CloseRange(protocolFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {

@@ -44,9 +44,6 @@ func waitExit(int) bool { return false }
 
 func canWaitExit(int) bool { return false }
 
-// FreeDisk does not know here.
-func FreeDisk(string) (int64, error) { return math.MaxInt64, nil }
-
 func markInherited() error { return markDescriptors() }
 
 func openFolder(path string) (*os.File, error) { return os.Open(path) }

@@ -17,6 +17,7 @@ import (
 	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
 	"parley/internal/auth"
+	"parley/internal/disk"
 	"parley/internal/fair"
 	"parley/llm"
 	"parley/storage/sqlstore"
@@ -98,7 +99,7 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	running := &server{Command: s, version: env.Version, store: store, registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
+	running := &server{Command: s, version: env.Version, store: store, space: disk.NewSpace(s.Data, store.HeldBytes), registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
 	return running.serve(ctx, options)
 }
 
@@ -107,6 +108,7 @@ type server struct {
 	*Command
 	version  string
 	store    *sqlstore.Store
+	space    *disk.Space
 	registry *prometheus.Registry
 	log      *slog.Logger
 	auth     *auth.Authenticator

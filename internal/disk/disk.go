@@ -1,0 +1,89 @@
+// Package disk shares the room on a server's disk among its users. A part of the disk stays
+// free, so that records can be deleted and the server starts; and where little is left, nobody
+// takes it from those who hold less.
+package disk
+
+import (
+	"context"
+	"fmt"
+
+	"parley/internal/domain"
+)
+
+const (
+	// reserveShare is the part of a disk that files leave free, within bounds. Records of
+	// questions leave half of it.
+	reserveShare = 50
+	minReserve   = 64 << 20
+	maxReserve   = 1 << 30
+	// scarceShare is the part of a disk from which on what is left is scarce.
+	scarceShare = 10
+)
+
+// usage is how much of a disk is free, and how large it is.
+type usage struct{ free, total int64 }
+
+func (u usage) reserve() int64 { return min(max(u.total/reserveShare, minReserve), maxReserve) }
+
+// Free returns how many bytes of a folder's disk files may still take, 0 where only the reserve
+// is left.
+func Free(folder string) (int64, error) {
+	u, err := measure(folder)
+	return max(u.free-u.reserve(), 0), err
+}
+
+// Space is the room on the disk of a folder.
+type Space struct {
+	folder string
+	held   func(ctx context.Context, owner string) (int64, error)
+	// measure is replaced in tests.
+	measure func(folder string) (usage, error)
+}
+
+// NewSpace returns the room on the disk of a folder. held returns how many bytes the files of a
+// user take.
+func NewSpace(folder string, held func(ctx context.Context, owner string) (int64, error)) *Space {
+	return &Space{folder, held, measure}
+}
+
+// Take is ErrUnavailable where there is no room for files of a user: the disk is full, or little
+// is left and the user holds more than that.
+func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
+	if s == nil {
+		return nil
+	}
+	u, err := s.measure(s.folder)
+	if err != nil {
+		return fmt.Errorf("look at the disk: %w", err)
+	}
+	left := u.free - u.reserve() - bytes
+	switch {
+	case left < 0:
+		return domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
+	case left >= u.total/scarceShare:
+		return nil
+	}
+	held, err := s.held(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if held+bytes > left {
+		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files take %d MiB of it; delete some of them first", held>>20)
+	}
+	return nil
+}
+
+// TakeRecord is ErrUnavailable where there is no room for the record of a question.
+func (s *Space) TakeRecord() error {
+	if s == nil {
+		return nil
+	}
+	u, err := s.measure(s.folder)
+	if err != nil {
+		return fmt.Errorf("look at the disk: %w", err)
+	}
+	if u.free < u.reserve()/2 {
+		return domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
+	}
+	return nil
+}
