@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -126,6 +127,13 @@ func (s *agentService) resolve(ctx context.Context, question *domain.Question, f
 		return nil, err
 	}
 	question.Namespace, question.NamespaceID = none, ""
+	isOthers := func(ref domain.NamespaceRef) int {
+		if ref.Owner == question.Caller.Username {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(options, func(a, b domain.NamespaceRef) int { return isOthers(a) - isOthers(b) }) // one's own first
 	return options, nil
 }
 

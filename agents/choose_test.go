@@ -9,7 +9,7 @@ import (
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	readings := []domain.InputOption{
-		{ID: "1", Label: "number of orders, only those with status “open”", Query: "SELECT count(*) FROM orders"},
+		{ID: "1", Label: "number of orders with status “open”", Query: "SELECT count(*) FROM orders"},
 		{ID: "2", Label: "sum of amount of orders, no refunds, in 2025", Query: "SELECT sum(amount) FROM orders"},
 	}
 	names := []domain.InputOption{{ID: "ann/shop", Label: "ann/shop"}, {ID: "bob/shop-2", Label: "bob/shop-2"}}
@@ -24,7 +24,7 @@ func TestChoose(t *testing.T) {
 		{readings, "The second one.", "2"},
 		{readings, "I mean the first", "1"},
 		{readings, "Sum of amount of orders; no refunds, in 2025.", "2"},
-		{readings, `number of orders, only those with status "OPEN"`, "1"},
+		{readings, `number of orders with status "OPEN"`, "1"},
 		{readings, "select COUNT(*) from orders", "1"},
 		{readings, "the open ones", ""},
 		{readings, "status open", "1"},

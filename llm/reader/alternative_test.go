@@ -33,7 +33,7 @@ func TestTwoReadings(t *testing.T) {
 	}
 	words := []string{q.Readings[0].Words, q.Readings[1].Words}
 	slices.Sort(words)
-	if want := []string{"number of work orders, only those with done in 2025", "number of work orders, only those with opened in 2025"}; !slices.Equal(words, want) {
+	if want := []string{"number of work orders with done in 2025", "number of work orders with opened in 2025"}; !slices.Equal(words, want) {
 		t.Errorf("read as %q, want %q", words, want)
 	}
 	if first, second := rowsOf(t, d, q.Readings[0].SQL), rowsOf(t, d, q.Readings[1].SQL); first == second {

@@ -32,10 +32,10 @@ func TestWithoutRows(t *testing.T) {
 	d, datasets := sweets(t)
 	r := reader.New()
 	for question, want := range map[string]string{
-		"orders with amount over 1000":         "Read as: all columns of orders, only those with amount above 1,000.",
-		"Which orders are from 2019?":          "Read as: all columns of orders, in 2019.",
-		"Which orders have an amount below 3?": "Read as: all columns of orders, only those with amount below 3.",
-		"Which orders are after June 2030?":    "Read as: all columns of orders, after June 2030.",
+		"orders with amount over 1000":         "Read as: all columns of orders with amount above 1,000.",
+		"Which orders are from 2019?":          "Read as: all columns of orders in 2019.",
+		"Which orders have an amount below 3?": "Read as: all columns of orders with amount below 3.",
+		"Which orders are after June 2030?":    "Read as: all columns of orders after June 2030.",
 		"orders from Atlantis":                 "",
 		"Which orders are from Atlantis?":      "",
 		"orders with status shipped":           "",

@@ -25,7 +25,7 @@ func TestTies(t *testing.T) {
 		"Which products have the fewest orders?": `{"product":"Lamp","count":1}`,
 		"top 2 products by number of orders":     `{"product":"Chair","count":2};{"product":"Desk","count":2}`,
 	}) {
-		if tied := strings.Contains(q.SQL, "QUALIFY"); tied != strings.Contains(q.Reasoning, "tie") {
+		if tied := strings.Contains(q.SQL, "QUALIFY"); tied != strings.Contains(q.Reasoning, " tie ") {
 			t.Errorf("%s: %s %s", question, q.SQL, q.Reasoning)
 		}
 	}

@@ -47,30 +47,55 @@ ORDER BY i.id DESC`)
 // StartIngestion is for the dataset's owner and editors, with files that the caller has
 // uploaded: others are ErrInvalid. Done again it changes nothing; an id that stands for another
 // dataset, mode, options or files is ErrConflict. One too many is ErrTooMany. What is refused
-// changes nothing.
+// changes nothing. Many tables are begun in several transactions, between which others write: what a
+// failure leaves out is begun when it is done again.
 func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
-	return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *transaction) error {
-		if err := mayStart(ctx, tx, caller, ref, ingestion); err != nil {
-			return err
-		}
-		var files []domain.UploadFile
-		for name, one := range ingestion.Each(ref.Name) {
-			ref.Name = name
-			datasetID, err := s.datasetToFill(ctx, tx, caller, ref, one.Define)
-			if err != nil {
-				return err
-			}
-			if files == nil { // each reads the same
-				if files, err = completedUploads(ctx, tx, caller, one.Files); err != nil {
+	begin := func(some domain.NewIngestion, check bool) error {
+		return s.inOwnerTx(ctx, "start ingestion", ref.Owner, func(tx *transaction) error {
+			if check {
+				if err := mayStart(ctx, tx, caller, ref, ingestion); err != nil {
 					return err
 				}
 			}
-			if err := s.addIngestion(ctx, tx, caller, datasetID, one, files); err != nil {
+			return s.begin(ctx, tx, caller, ref, some)
+		})
+	}
+	if len(ingestion.Tables) == 0 {
+		return begin(ingestion, true)
+	}
+	for i := 0; i < len(ingestion.Tables); i += tablesAtOnce {
+		some := ingestion
+		some.Tables = ingestion.Tables[i:min(i+tablesAtOnce, len(ingestion.Tables))]
+		if err := begin(some, i == 0); err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx) // the client may go
+	}
+	return nil
+}
+
+// tablesAtOnce is how many tables one transaction begins to ingest.
+const tablesAtOnce = 10
+
+// begin starts ingestions of the same files.
+func (s *Store) begin(ctx context.Context, tx *transaction, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
+	var files []domain.UploadFile
+	for name, one := range ingestion.Each(ref.Name) {
+		ref.Name = name
+		datasetID, err := s.datasetToFill(ctx, tx, caller, ref, one.Define)
+		if err != nil {
+			return err
+		}
+		if files == nil {
+			if files, err = completedUploads(ctx, tx, caller, one.Files); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		if err := s.addIngestion(ctx, tx, caller, datasetID, one, files); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mayStart refuses what is beyond a limit before any of it is done.

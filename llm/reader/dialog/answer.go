@@ -76,7 +76,7 @@ func none(reasoning string) string {
 	if found == nil {
 		return "None: nothing in the data matches that."
 	}
-	return "None: no " + escapeMarkdown(strings.Replace(found[1], ", only those ", " ", 1), maxPassage) + "."
+	return "None: no " + escapeMarkdown(found[1], maxPassage) + "."
 }
 
 // unusedSentence names the words of the question that a step does not use, from its

@@ -61,7 +61,7 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 			c.format = numbers.WithoutGroups()
 		}
 		if c.numbers != nil && (strings.EqualFold(name, "count") || strings.EqualFold(name, "percent")) {
-			c.name = figureName(s.Reasoning, c.name)
+			c.name = figureName(s.Reasoning, c.name, len(names) == 1 && len(rows) == 1)
 		}
 		r.columns = append(r.columns, c)
 	}
@@ -87,15 +87,30 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 }
 
 var (
-	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of [^,.]+?)(?: per |, |\.)`)
+	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of (?:“[^”]*”|[^“])+?)\.(?: [A-Z]|$)`)
+	quotedValue = regexp.MustCompile(`“[^”]*”`)
 	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
 )
 
 // figureName says what a count counts, or of what a percentage is one, from the reading of the
-// question.
-func figureName(reasoning, name string) string {
+// question. A figure that is alone has its conditions.
+func figureName(reasoning, name string, alone bool) string {
 	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
-		return escapeCell(found[1])
+		text, ends := found[1], []string{", ", " per "}
+		// What is in a quoted value ends nothing.
+		plain := quotedValue.ReplaceAllStringFunc(text, func(value string) string { return strings.Repeat("_", len(value)) })
+		switch {
+		case alone && !strings.Contains(plain, ", or "):
+			ends = ends[:1]
+		case strings.HasPrefix(text, "number"):
+			ends = append(ends, " with ", " without ", " in ", " on ", " from ", " after ", " before ", " not ", " right ")
+		}
+		for _, end := range ends {
+			if at := strings.Index(plain, end); at >= 0 {
+				plain, text = plain[:at], text[:at]
+			}
+		}
+		return escapeCell(text)
 	}
 	if found := shareOfAll.FindStringSubmatch(reasoning); found != nil {
 		return "share of the " + escapeCell(found[1])

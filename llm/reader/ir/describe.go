@@ -10,8 +10,8 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// Describe describes a query in English: "average amount of orders per country, only those
-// with channel “web”, in 2025, highest first, the first 5".
+// Describe describes a query in English: "average amount of orders with channel “web” in 2025 per
+// country, the 5 highest".
 func Describe(q *Query, cat *catalog.Catalog, numbers locale.Numbers) string {
 	s := &describer{cat: cat, main: -1, numbers: numbers}
 	s.main = s.mainTable(q)
@@ -68,19 +68,22 @@ func (s *describer) mainTable(q *Query) int {
 }
 
 func (s *describer) query(q *Query) string {
-	parts := []string{s.shown(q)}
-	add := func(text string) {
+	shown, groups := s.shown(q)
+	conditions, apart := s.where(q.Where)
+	if conditions != "" && slices.ContainsFunc(q.Items, isCombined) {
+		shown += ", of those"
+	}
+	for _, text := range []string{conditions, groups} {
+		if text != "" {
+			shown += " " + text
+		}
+	}
+	parts := []string{shown}
+	for _, text := range []string{s.linked(q), apart, s.having(q), s.order(q)} {
 		if text != "" {
 			parts = append(parts, text)
 		}
 	}
-	add(s.linked(q))
-	for _, text := range s.where(q.Where) {
-		add(text)
-	}
-	add(s.having(q))
-	add(s.order(q))
-	add(s.limit(q))
 	text := strings.Join(parts, ", ")
 	if q.Set == "" {
 		return text
@@ -89,8 +92,14 @@ func (s *describer) query(q *Query) string {
 	return text + "; " + how[q.Set] + ": " + Describe(q.Right, s.cat, s.numbers)
 }
 
-// shown describes the items and groups of a query.
-func (s *describer) shown(q *Query) string {
+// isCombined reports whether an item has figures under conditions of their own, so that those of
+// the query do not belong to the last one.
+func isCombined(e Expr) bool {
+	return e.Outer != "" || len(e.Conds) > 0 || e.Sub != nil
+}
+
+// shown describes the items of a query, and its groups.
+func (s *describer) shown(q *Query) (shown, groups string) {
 	var all, figures []phrase
 	for _, e := range q.Items {
 		all = append(all, s.expr(e))
@@ -100,15 +109,18 @@ func (s *describer) shown(q *Query) string {
 	}
 	keys := s.keys(q)
 	if slices.ContainsFunc(q.Items, isAggregate) {
-		text := list(s.named(figures))
 		if len(keys) > 0 {
-			text += " per " + list(keys)
+			groups = "per " + list(keys)
 		}
-		return text
+		return list(s.named(figures)), groups
 	}
-	text := list(s.named(all))
-	if q.Distinct || len(keys) > 0 {
-		text = "each different " + text
+	switch isDifferent := q.Distinct || len(keys) > 0; {
+	case isDifferent && len(all) == 1:
+		shown = "different " + s.of(phrase{catalog.Plural(all[0].text), all[0].table})
+	case isDifferent:
+		shown = "different combinations of " + list(s.named(all))
+	default:
+		shown = list(s.named(all))
 	}
 	var unseen []string
 	for _, e := range q.Group {
@@ -117,9 +129,9 @@ func (s *describer) shown(q *Query) string {
 		}
 	}
 	if len(unseen) > 0 {
-		text += " for each " + list(unseen)
+		groups = "for each " + list(unseen)
 	}
-	return text
+	return shown, groups
 }
 
 // keys describes the groups of a query: see groupKeys.
@@ -184,7 +196,7 @@ func (s *describer) linked(q *Query) string {
 	}
 	var text string
 	if len(tables) > 0 {
-		text = "only those linked to " + list(tables)
+		text = "linked to " + list(tables)
 	}
 	switch {
 	case q.Via < 0:
@@ -209,12 +221,15 @@ func (s *describer) having(q *Query) string {
 	case 0:
 		return "only if there are those " + text
 	case 1:
+		if len(q.Items) == 1 && !isAggregate(q.Items[0]) {
+			return "those " + text
+		}
 		return "only " + catalog.Plural(keys[0]) + " " + text
 	}
 	return "only combinations of " + list(keys) + " " + text
 }
 
-// order describes the order of rows.
+// order describes the order of rows, and how many of them are shown.
 func (s *describer) order(q *Query) string {
 	var figures []Expr
 	for _, e := range q.Items {
@@ -222,22 +237,49 @@ func (s *describer) order(q *Query) string {
 			figures = append(figures, e)
 		}
 	}
+	isFigure := func(e Expr) bool {
+		return len(q.Order) == 1 && len(figures) == 1 && isAggregate(e) && s.of(s.expr(e)) == s.of(s.expr(figures[0]))
+	}
+	if q.Limit > 0 && q.Nth <= 1 && len(q.Order) == 1 {
+		if text := s.superlative(q.Order[0]); text != "" {
+			switch few := q.Limit > 1; {
+			case isFigure(q.Order[0].By) && few:
+				text = "the " + s.numbers.Int(int64(q.Limit)) + " " + text
+			case isFigure(q.Order[0].By):
+				text = "only the " + text
+			case few:
+				text = "the " + s.numbers.Int(int64(q.Limit)) + " with the " + text + " " + s.left(q.Order[0].By)
+			default:
+				text = "only the one with the " + text + " " + s.left(q.Order[0].By)
+			}
+			return text + s.each(q)
+		}
+	}
 	var keys []string
 	for _, o := range q.Order {
-		direction := s.direction(o)
-		switch {
-		case o.By.Kind == "rowid":
+		switch direction := s.direction(o); {
+		case o.By.Kind == "rowid", isFigure(o.By):
 			keys = append(keys, direction)
-		case len(q.Order) == 1 && len(figures) == 1 && isAggregate(o.By) && s.of(s.expr(o.By)) == s.of(s.expr(figures[0])):
-			return direction
 		default:
 			keys = append(keys, "by "+s.left(o.By)+", "+direction)
 		}
 	}
-	if len(keys) == 0 {
+	text := strings.Join(keys, ", then ")
+	if limit := s.limit(q); limit != "" && text != "" {
+		return text + ", " + limit
+	} else if limit != "" {
+		return limit
+	}
+	return text
+}
+
+// superlative describes the first rows of an order; "" for texts and rows by their number.
+func (s *describer) superlative(o Sort) string {
+	word, found := strings.CutSuffix(s.direction(o), " first")
+	if !found {
 		return ""
 	}
-	return "sorted " + strings.Join(keys, ", then ")
+	return word
 }
 
 // direction describes the direction of an order.

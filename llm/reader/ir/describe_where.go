@@ -10,14 +10,15 @@ import (
 	"parley/llm/reader/catalog"
 )
 
-// where describes the conditions of a query. Periods of the only date are separate.
-func (s *describer) where(conds []Cond) []string {
+// where describes the conditions of a query, with periods of the only date last, and apart from
+// them what they leave out.
+func (s *describer) where(conds []Cond) (conditions, apart string) {
 	if len(conds) == 0 {
-		return nil
+		return "", ""
 	}
 	all := terms(conds)
 	if slices.ContainsFunc(all, func(t term) bool { return t.or }) {
-		return []string{"only those " + s.terms(all)}
+		return s.terms(all), ""
 	}
 	var rest []term
 	var periods, missing []string
@@ -32,12 +33,9 @@ func (s *describer) where(conds []Cond) []string {
 		}
 	}
 	if len(missing) > 0 {
-		periods = append(periods, "leaving out those without a known "+joinList(missing, "or"))
+		apart = "leaving out those without a known " + joinList(missing, "or")
 	}
-	if len(rest) == 0 {
-		return periods
-	}
-	return append([]string{"only those " + s.terms(rest)}, periods...)
+	return strings.TrimSpace(s.terms(rest) + " " + list(periods)), apart
 }
 
 // leftOut describes the column whose missing values a negation leaves out, "" for none: “not
@@ -152,8 +150,8 @@ func (s *describer) among(c Cond) (lead, test string) {
 		if not {
 			text = "without " + inner.rows()
 		}
-		if where := inner.where(q.Where); len(where) > 0 {
-			text += " (" + strings.TrimPrefix(strings.Join(where, ", "), "only those ") + ")"
+		if conditions, apart := inner.where(q.Where); conditions != "" {
+			text += " (" + strings.TrimSuffix(conditions+", "+apart, ", ") + ")"
 		}
 		return "", text
 	}
@@ -379,10 +377,15 @@ func (s *describer) limit(q *Query) string {
 	case q.Limit > 1:
 		text = "the first " + s.numbers.Int(int64(q.Limit))
 	}
-	if q.Each != nil {
-		text += " for each " + s.left(*q.Each)
+	return text + s.each(q)
+}
+
+// each describes of what each group shows its first rows.
+func (s *describer) each(q *Query) string {
+	if q.Each == nil {
+		return ""
 	}
-	return text
+	return " for each " + s.left(*q.Each)
 }
 
 var ordinals = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}

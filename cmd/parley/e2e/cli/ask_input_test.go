@@ -95,7 +95,7 @@ func TestAskedBackOnTerminal(t *testing.T) {
 	c := workshop(t)
 	at := onScreen(t, talk(c, "ask", "--min-confidence", "0.7", "--agent", "nl2ql", e2etest.WhichDate))
 	at.sees("Which do you mean?")
-	at.sees("1. number of work orders, only those with")
+	at.sees("1. number of work orders with")
 	at.sees("answer> ")
 	at.types("\r")
 	at.sees("answer> ")

@@ -46,7 +46,7 @@ var askLines = []e2etest.ModelLine{
 	e2etest.Queries("that customer's cities", "Read as: the different cities of Ada.", "SELECT DISTINCT city FROM orders WHERE customer = 'Ada'"),
 	e2etest.Queries("ordered most often", "", "SELECT customer, count(*) AS n FROM orders GROUP BY 1 ORDER BY n DESC LIMIT 1"),
 	e2etest.Answers("Who buys", "**Ada**, in Berlin. [step 1] [step 2]"),
-	e2etest.Queries("List them", "Read as: the orders, sorted by id.", "SELECT * FROM orders ORDER BY id"),
+	e2etest.Queries("List them", "Read as: the orders, by id.", "SELECT * FROM orders ORDER BY id"),
 	e2etest.Queries("Nothing", "", "SELECT * FROM orders WHERE id > 9"),
 	e2etest.Queries("passwords", "", "SELECT * FROM read_csv('/etc/passwd')"),
 	{Job: e2etest.QueryJob, Words: "weather", Says: e2etest.ToJSON(map[string]any{"reasoning": "", "unanswerable": "No dataset tells of the weather.", "sql": "", "search_dataset": "", "search_words": "", "search_limit": 0, "confidence": 0})},

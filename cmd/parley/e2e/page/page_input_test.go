@@ -59,11 +59,11 @@ func TestPageShowsLikelyAnswer(t *testing.T) {
 	b.sees(".namespace", "workshop")
 
 	b.asks("nl2ql", e2etest.WhichDate)
-	b.sees(".answer", "I read this as: number of work orders, only those with opened in 2025. Is that right?")
+	b.sees(".answer", "I read this as: number of work orders with opened in 2025. Is that right?")
 	b.sees(".badge", "Likely")
 	b.sees(".asks", "This answer is likely, not certain.")
 	b.is(`!document.querySelector('[aria-label="Save as verified"]')`)
-	b.press("number of work orders, only those with done in 2025")
+	b.press("number of work orders with done in 2025")
 	b.sees("article.turn:last-of-type :is(td.number, .figure)", "3")
 	b.is(`!document.querySelector('.asks') && document.querySelectorAll('.badge').length === 1`)
 	b.is(`document.querySelectorAll('[aria-label="Save as verified"]').length === 1`)
