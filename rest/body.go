@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -47,6 +48,8 @@ func readBytes(c *gin.Context, limit int64, wanted string) ([]byte, error) {
 		return nil, tooLarge
 	case errors.Is(err, domain.ErrTooMany), errors.Is(err, domain.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return nil, err // it got no slot
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, errSlowBody
 	case err != nil:
 		return nil, fmt.Errorf("%w: read body: %w", errBadRequest, err)
 	}

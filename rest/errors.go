@@ -25,6 +25,7 @@ var (
 	errTooLarge         = errors.New("payload too large")
 	errUnsupportedMedia = errors.New("unsupported media type")
 	errClientGone       = errors.New("the client went away")
+	errSlowBody         = domain.Errorf(errBadRequest, "the body came in too slowly; upload large data as a file")
 )
 
 // statusClientGone is the status, in logs and metrics only, of a request whose client
@@ -91,7 +92,8 @@ func (s *Server) answer(operation func(c *gin.Context) error) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx := c.Request.Context()
 		err := operation(c)
-		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		// The deadline of a body ends its context too.
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, errSlowBody) {
 			err = fmt.Errorf("%w: %w", errClientGone, err)
 		}
 		middleware.LimitRead(c)

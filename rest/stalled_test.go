@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,5 +138,29 @@ func TestDownloadsThatAreNotRead(t *testing.T) {
 	}
 	if got := s.send("alice", http.MethodGet, "/data/alice/shop/orders/download", "", ""); got.status != http.StatusOK {
 		t.Errorf("another's: %d %s", got.status, got.body)
+	}
+}
+
+// TestSlowBody sends the begin of a body, and not the rest in time.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	server := httptest.NewUnstartedServer(s.rest)
+	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	fmt.Fprintf(connection, "POST %s/ingest/shop/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", rest.Root, s.token("alice"))
+	answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); answer.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "too slowly") {
+		t.Errorf("%s %s %v", answer.Status, text, err)
 	}
 }

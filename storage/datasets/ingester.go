@@ -267,6 +267,9 @@ func (i *Ingester) start(ctx context.Context, user string, short bool, request s
 	if !slices.Contains(process.Lacks, "landlock") {
 		request.Programs = programs
 	}
+	if request.Export.Format != "" {
+		process.LowerPriority() // a download takes as long as its client anyway
+	}
 	err = i.lanes.meter.run(ctx, user, short, process.ProcessorTime, process.LowerPriority, func(ctx context.Context) (err error) {
 		reply, err = process.Ingest(ctx, request, progress)
 		return err
