@@ -111,7 +111,7 @@ type Config struct {
 	// InputTimeout is how long a run waits for an answer of the user.
 	InputTimeout time.Duration
 	// Room refuses a question for which the disk has no room. It may be nil.
-	Room func() error
+	Room func(ctx context.Context, owner string) error
 	// NamespaceExtension is the URI of the extension whose payload names the namespace.
 	NamespaceExtension string
 	// NamedNamespace returns the namespace of a question whose text names one of those that the

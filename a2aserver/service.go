@@ -121,7 +121,7 @@ func (s *agentService) ask(ctx context.Context, question domain.Question, messag
 		}
 	}
 	if s.host.cfg.Room != nil {
-		if err := s.host.cfg.Room(); err != nil {
+		if err := s.host.cfg.Room(ctx, question.Caller.Username); err != nil {
 			return nil, err
 		}
 	}

@@ -70,6 +70,9 @@ type Config struct {
 	MaxRowsBody int64
 	// RequestTimeout limits the handling of a request.
 	RequestTimeout time.Duration
+	// Room refuses what would store a record of a user for which the disk has no room; nil for no
+	// limit.
+	Room func(ctx context.Context, owner string) error
 	// Reads limits the memory of large responses.
 	Reads *fair.Queue
 	// Short limits the short requests of a user that are handled at a time.

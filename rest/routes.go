@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -182,10 +183,16 @@ func (s *Server) handleLong(method, path string, status int, run operation) {
 }
 
 func (s *Server) handleWithin(timeout time.Duration, method, path string, status int, run operation) {
+	stores := s.cfg.Room != nil && method != http.MethodGet && method != http.MethodDelete && !freesRoom[lastPart(path)]
 	s.stream(method, path, func(r *request) error {
 		ctx, cancel := context.WithTimeout(r.ctx(), timeout)
 		defer cancel()
 		r.Request = r.Request.WithContext(ctx)
+		if stores {
+			if err := s.cfg.Room(ctx, r.caller.Username); err != nil {
+				return err
+			}
+		}
 		body, err := run(r)
 		switch {
 		case err != nil:
@@ -198,6 +205,11 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 		return nil
 	})
 }
+
+// freesRoom are the last parts of paths of operations that store nothing more.
+var freesRoom = map[string]bool{"clear": true, "abort": true, "seen": true}
+
+func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
 // inShortSlot makes an operation that waits for a slot of its user's short requests. It can end
 // the use of the slot early: see request.endShort.

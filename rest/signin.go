@@ -60,6 +60,7 @@ func (s *Server) routeSignIn() {
 		s.public(method, metadataPath, s.getMetadata(""))
 		s.public(method, metadataPath+mcpPath, s.getMetadata(mcpPath))
 	}
+	s.routeAuthorization()
 }
 
 // withSignIn limits the time of an operation, and answers 404 where browsers cannot sign in.
@@ -269,21 +270,33 @@ type resourceMetadata struct {
 	ResourceName         string   `json:"resource_name"`
 	AuthorizationServers []string `json:"authorization_servers"`
 	BearerMethods        []string `json:"bearer_methods_supported"`
-	Scopes               []string `json:"scopes_supported"`
+	Scopes               []string `json:"scopes_supported,omitempty"`
 }
 
-// getMetadata describes the resource at a path. It is not found without an identity provider.
+// getMetadata describes the resource at a path. It is not found without an authorization server.
 func (s *Server) getMetadata(path string) func(c *gin.Context) error {
 	return func(c *gin.Context) error {
-		if s.cfg.Auth.Issuer() == "" {
+		issuer := s.issuerOf(c)
+		if issuer == "" {
 			return errNoRoute
 		}
-		c.PureJSON(http.StatusOK, resourceMetadata{
-			Resource: siteOf(c) + path, ResourceName: "Parley", AuthorizationServers: []string{s.cfg.Auth.Issuer()},
-			BearerMethods: []string{"header"}, Scopes: []string{"openid"},
-		})
+		metadata := resourceMetadata{
+			Resource: siteOf(c) + path, ResourceName: "Parley", AuthorizationServers: []string{issuer}, BearerMethods: []string{"header"},
+		}
+		if !s.cfg.Auth.Authorizes() {
+			metadata.Scopes = []string{"openid"}
+		}
+		c.PureJSON(http.StatusOK, metadata)
 		return nil
 	}
+}
+
+// issuerOf returns the authorization server: the identity provider or this server; "" for none.
+func (s *Server) issuerOf(c *gin.Context) string {
+	if s.cfg.Auth.Authorizes() {
+		return siteOf(c)
+	}
+	return s.cfg.Auth.Issuer()
 }
 
 // metadataKey is the gin key of the address of the resource's metadata.
@@ -291,7 +304,7 @@ const metadataKey = "resource metadata"
 
 // setMetadata notes where the metadata of the requested resource is.
 func (s *Server) setMetadata(c *gin.Context) {
-	if s.cfg.Auth.Issuer() == "" {
+	if s.issuerOf(c) == "" {
 		return
 	}
 	path := metadataPath

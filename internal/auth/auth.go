@@ -4,6 +4,7 @@
 // Tokens come from one authority, set by configuration: an identity provider with published
 // keys, a shared secret, or a local key in the data folder. Users' own tokens are accepted
 // in addition to these. With an identity provider, browsers can sign in and have a session.
+// Without one, users can let applications get tokens of their own: see authorize.go.
 // Each kind of token has fixed algorithms and keys: nothing that a token says about itself
 // widens what is accepted.
 //
@@ -24,6 +25,7 @@ import (
 
 	"parley/internal/domain"
 	"parley/internal/lru"
+	"parley/internal/safehttp"
 )
 
 // Config has what tokens are verified with. The authority is exactly one of: an identity
@@ -52,6 +54,9 @@ type Config struct {
 	Sessions Sessions
 	// Tokens has the records of users' own tokens. Required.
 	Tokens Tokens
+	// Authorizations has what users allow applications; nil for no authorization server. It has no
+	// effect with an identity provider.
+	Authorizations Authorizations
 	// Users records what tokens say about users; nil to record nothing.
 	Users Users
 	// HTTPClient calls the identity provider; nil for a plain one.
@@ -87,6 +92,10 @@ type Authenticator struct {
 	authority authority
 	own       *ownTokens
 	signIn    *signIn // nil where browsers cannot sign in
+	// authorizations is nil without an authorization server. documents fetches what describes an
+	// application.
+	authorizations Authorizations
+	documents      *http.Client
 	// verified has tokens by their hash: to verify one takes longer than most operations.
 	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string
@@ -122,6 +131,7 @@ func New(cfg Config) (*Authenticator, error) {
 		}
 	} else {
 		a.authority = newSharedKey(cfg)
+		a.authorizations, a.documents = cfg.Authorizations, safehttp.NewClient(safehttp.Config{Timeout: documentTimeout})
 	}
 	return a, nil
 }

@@ -98,6 +98,11 @@ func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
 // the text, which is shown once, and the record: the token is valid when the caller has added
 // name and permissions and stored it. An expiry in the past is ErrInvalid.
 func (a *Authenticator) Issue(ctx context.Context, username string, expires time.Time) (text string, token domain.NewToken, err error) {
+	return a.issue(ctx, domain.NewID(), username, expires)
+}
+
+// issue is Issue for a token with an id.
+func (a *Authenticator) issue(ctx context.Context, id, username string, expires time.Time) (text string, token domain.NewToken, err error) {
 	name, problem := normalUsername(username)
 	if problem != "" {
 		return "", token, domain.Invalid(domain.FieldError{Field: "username", Message: problem})
@@ -111,7 +116,6 @@ func (a *Authenticator) Issue(ctx context.Context, username string, expires time
 	if err != nil {
 		return "", token, err
 	}
-	id := domain.NewID()
 	text, err = sign(key, jwt.MapClaims{
 		"iss": ownIssuer,
 		"sub": name,

@@ -35,16 +35,21 @@ func Free(folder string) (int64, error) {
 // Space is the room on the disk of a folder.
 type Space struct {
 	folder string
-	held   func(ctx context.Context, owner string) (int64, error)
+	users  Users
 	// measure is replaced in tests.
 	measure func(folder string) (usage, error)
 }
 
-// NewSpace returns the room on the disk of a folder. held returns how many bytes the files of a
-// user take.
-func NewSpace(folder string, held func(ctx context.Context, owner string) (int64, error)) *Space {
-	return &Space{folder, held, measure}
+// Users says what is stored for users.
+type Users interface {
+	// HeldBytes returns how many bytes the files and records of a user take.
+	HeldBytes(ctx context.Context, owner string) (int64, error)
+	// SpareBytes returns how many bytes of the database on this disk are free for other records.
+	SpareBytes(ctx context.Context) (int64, error)
 }
+
+// NewSpace returns the room on the disk of a folder.
+func NewSpace(folder string, users Users) *Space { return &Space{folder, users, measure} }
 
 // Take is ErrUnavailable where there is no room for files of a user: the disk is full, or little
 // is left and the user holds more than that.
@@ -56,25 +61,11 @@ func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
 	if err != nil {
 		return fmt.Errorf("look at the disk: %w", err)
 	}
-	left := u.free - u.reserve() - bytes
-	switch {
-	case left < 0:
-		return domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
-	case left >= u.total/scarceShare:
-		return nil
-	}
-	held, err := s.held(ctx, owner)
-	if err != nil {
-		return err
-	}
-	if held+bytes > left {
-		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files take %d MiB of it; delete some of them first", held>>20)
-	}
-	return nil
+	return s.share(ctx, owner, bytes, u.free-u.reserve(), u)
 }
 
-// TakeRecord is ErrUnavailable where there is no room for the record of a question.
-func (s *Space) TakeRecord() error {
+// TakeRecord is Take for a record in the database.
+func (s *Space) TakeRecord(ctx context.Context, owner string) error {
 	if s == nil {
 		return nil
 	}
@@ -82,8 +73,33 @@ func (s *Space) TakeRecord() error {
 	if err != nil {
 		return fmt.Errorf("look at the disk: %w", err)
 	}
-	if u.free < u.reserve()/2 {
+	left := u.free - u.reserve()/2
+	if left < u.total/scarceShare {
+		spare, err := s.users.SpareBytes(ctx)
+		if err != nil {
+			return err
+		}
+		left += spare
+	}
+	return s.share(ctx, owner, 0, left, u)
+}
+
+// share is ErrUnavailable where bytes are more than what is left, or leave less than the user holds
+// where it is scarce.
+func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u usage) error {
+	left -= bytes
+	switch {
+	case left < 0:
 		return domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
+	case left >= u.total/scarceShare:
+		return nil
+	}
+	held, err := s.users.HeldBytes(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if held+bytes > left {
+		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files and questions take %d MiB of it; delete some of them first", held>>20)
 	}
 	return nil
 }

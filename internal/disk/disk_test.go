@@ -23,7 +23,7 @@ func TestTake(t *testing.T) {
 		"the reserve is left, for who has none":  {free: gib, bytes: 1, full: true},
 		"the reserve is left, and nothing added": {free: gib},
 	} {
-		s := NewSpace("", func(context.Context, string) (int64, error) { return test.held, nil })
+		s := NewSpace("", users{test.held, 0})
 		s.measure = func(string) (usage, error) { return usage{test.free, 100 * gib}, nil }
 		if err := s.Take(t.Context(), "ann", test.bytes); errors.Is(err, domain.ErrUnavailable) != test.full {
 			t.Errorf("%s: %v", name, err)
@@ -33,14 +33,33 @@ func TestTake(t *testing.T) {
 
 func TestTakeRecord(t *testing.T) {
 	t.Parallel()
-	for free, full := range map[int64]bool{64 << 20: false, 32 << 20: false, 31 << 20: true, 0: true} {
-		s := NewSpace("", nil)
-		s.measure = func(string) (usage, error) { return usage{free, 200 << 20}, nil }
-		if err := s.TakeRecord(); errors.Is(err, domain.ErrUnavailable) != full {
-			t.Errorf("%d bytes: %v", free, err)
+	const mib = 1 << 20
+	for name, test := range map[string]struct {
+		free, held, spare int64
+		full              bool
+	}{
+		"the reserve of files":               {free: 64 * mib},
+		"half of it":                         {free: 32 * mib},
+		"less":                               {free: 31 * mib, full: true},
+		"less, and room in the database":     {free: 31 * mib, spare: 2 * mib},
+		"little, for who holds more":         {free: 42 * mib, held: 11 * mib, full: true},
+		"little, for who holds less":         {free: 42 * mib, held: 9 * mib},
+		"little, and room in the database":   {free: 42 * mib, held: 11 * mib, spare: 5 * mib},
+		"much, for who holds all the others": {free: 150 * mib, held: 50 * mib},
+	} {
+		s := NewSpace("", users{test.held, test.spare})
+		s.measure = func(string) (usage, error) { return usage{test.free, 200 * mib}, nil }
+		if err := s.TakeRecord(t.Context(), "ann"); errors.Is(err, domain.ErrUnavailable) != test.full {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
+
+// users has what each user holds, and what is free in the database.
+type users struct{ held, spare int64 }
+
+func (u users) HeldBytes(context.Context, string) (int64, error) { return u.held, nil }
+func (u users) SpareBytes(context.Context) (int64, error)        { return u.spare, nil }
 
 func TestFree(t *testing.T) {
 	t.Parallel()

@@ -52,11 +52,12 @@ type NewToken struct {
 // KeyPurpose is what a key is for.
 type KeyPurpose string
 
-// Keys sign users' own tokens, the addresses of uploads and agent cards, and encrypt the
-// secrets of push configs.
+// Keys sign users' own tokens, the addresses of uploads, agent cards and the ids of applications, and
+// encrypt the secrets of push configs.
 const (
 	KeyForTokens  KeyPurpose = "user-token"
 	KeyForUploads KeyPurpose = "upload-url"
 	KeyForCards   KeyPurpose = "agent-card"
 	KeyForPush    KeyPurpose = "push-secret"
+	KeyForClients KeyPurpose = "oauth-client"
 )

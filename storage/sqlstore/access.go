@@ -299,8 +299,8 @@ WHERE`
 	AND f.status = 'preparing'`
 )
 
-// heldBytes is how much the files of a user take: uploads, the datasets that the user owns, and
-// attachments.
+// heldBytes is how much the files and records of a user take: uploads, the datasets that the user
+// owns with what describes them, attachments, and the events and results of runs.
 var heldBytes = parse(`
 SELECT (
 	SELECT coalesce(sum(f.byte_count), 0)` + fromAnyUpload + ` u.owner = :owner AND f.status <> 'aborted'
@@ -311,7 +311,23 @@ SELECT (
 	JOIN dataset_files f ON f.dataset_id = d.id
 	WHERE n.owner = :owner
 ) + (
+	SELECT coalesce(sum(` + describedBytes + `), 0)
+	FROM namespaces n
+	JOIN datasets d ON d.namespace_id = n.id
+	JOIN dataset_versions v ON v.dataset_id = d.id AND v.version = d.version
+	WHERE n.owner = :owner
+) + (
 	SELECT coalesce(sum(a.byte_count), 0) FROM attachments a WHERE a.owner = :owner
+) + (
+	SELECT coalesce(sum(octet_length(r.body)), 0)
+	FROM runs o
+	JOIN results r ON r.run_id = o.id
+	WHERE o.owner = :owner
+) + (
+	SELECT coalesce(sum(octet_length(e.body)), 0)
+	FROM runs o
+	JOIN events e ON e.run_id = o.id
+	WHERE o.owner = :owner
 )`)
 
 // fromIngestedUploads is fromUploads with the ingestions g that they are files of.

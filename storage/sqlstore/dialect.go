@@ -47,6 +47,8 @@ type dialect struct {
 	notify string
 	// reclaim frees the space of deleted rows; "" where deleting frees it.
 	reclaim string
+	// spareBytes reads how many bytes of its file are free; "" for a server.
+	spareBytes string
 }
 
 var (
@@ -56,6 +58,7 @@ var (
 		schema:      strings.NewReplacer(),
 		hasVersions: `SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + versionTable + `')`,
 		writeRuns:   writeSQLite,
+		spareBytes:  `SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size`,
 	}
 	postgresDialect = dialect{
 		name:        "PostgreSQL",

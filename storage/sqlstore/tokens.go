@@ -39,12 +39,8 @@ func (s *Store) CreateToken(ctx context.Context, caller domain.Caller, token dom
 		return err
 	}
 	return s.inTx(ctx, "create token", func(tx *transaction) error {
-		var count int
-		if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND expires_at > $2`, caller.Username, s.millis()); err != nil {
+		if err := s.mayHaveToken(ctx, tx, caller.Username); err != nil {
 			return err
-		}
-		if count >= domain.MaxTokens {
-			return domain.Errorf(domain.ErrTooMany, "you have %d tokens, which is the most; delete one", count)
 		}
 		targets, err := tokenTargets(ctx, tx, caller, token.Scopes)
 		if err != nil {
@@ -63,6 +59,18 @@ VALUES ($1, $2, $3, $4)`, token.ID, i, target.namespaceID, target.datasetID)
 		}
 		return nil
 	})
+}
+
+// mayHaveToken is ErrTooMany for a user with domain.MaxTokens.
+func (s *Store) mayHaveToken(ctx context.Context, tx *transaction, owner string) error {
+	var count int
+	if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND expires_at > $2`, owner, s.millis()); err != nil {
+		return err
+	}
+	if count >= domain.MaxTokens {
+		return domain.Errorf(domain.ErrTooMany, "you have %d tokens, which is the most; delete one", count)
+	}
+	return nil
 }
 
 func insertToken(ctx context.Context, tx *transaction, owner string, token domain.NewToken) error {

@@ -72,10 +72,20 @@ func mayUpload(ctx context.Context, q queryer, caller domain.Caller, files int) 
 	return nil
 }
 
-// HeldBytes returns how many bytes the files of a user take.
+// HeldBytes returns how many bytes the files and records of a user take.
 func (s *Store) HeldBytes(ctx context.Context, owner string) (bytes int64, err error) {
 	err = heldBytes.get(ctx, s, &bytes, args{"owner": owner})
-	return bytes, wrap("count bytes of files", err)
+	return bytes, wrap("count bytes of a user", err)
+}
+
+// SpareBytes returns how many bytes of the embedded database are free for other records; 0 for a
+// server.
+func (s *Store) SpareBytes(ctx context.Context) (bytes int64, err error) {
+	if s.dialect.spareBytes == "" {
+		return 0, nil
+	}
+	err = s.GetContext(ctx, &bytes, s.dialect.spareBytes)
+	return bytes, wrap("count free bytes", err)
 }
 
 // CreateUploadSession begins a session, by the rule of MayUpload.

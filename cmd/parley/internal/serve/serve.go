@@ -99,7 +99,7 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	running := &server{Command: s, version: env.Version, store: store, space: disk.NewSpace(s.Data, store.HeldBytes), registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
+	running := &server{Command: s, version: env.Version, store: store, space: disk.NewSpace(s.Data, store), registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
 	return running.serve(ctx, options)
 }
 
@@ -130,7 +130,7 @@ func (s *server) serve(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	identity = s.signInSettings.config(identity)
-	identity.Tokens, identity.Sessions, identity.Users, identity.Log, identity.Now = s.store, s.store, s.store, s.log, now
+	identity.Tokens, identity.Sessions, identity.Authorizations, identity.Users, identity.Log, identity.Now = s.store, s.store, s.store, s.store, s.log, now
 	if s.auth, err = auth.New(identity); err != nil {
 		return err
 	}
