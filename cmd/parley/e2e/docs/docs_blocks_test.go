@@ -48,8 +48,8 @@ var documented = map[string][]block{
 	},
 	"docs/a2a/curl.md": {
 		{begins: "curl -s \"$BASE/a2a\"", prints: []string{`"name":"assistant"`}},
-		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders is **2**"}},
-		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders is **1**"}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders with city “Berlin” is **2**"}},
+		{begins: "curl -s -H", prints: []string{`"contextId":"my-chat"`, "The number of orders with city “Paris” is **1**"}},
 		{begins: "curl -sN", prints: []string{"id: 1\ndata: {", "The number of orders is **3**", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -sN", prints: []string{"id: 3\ndata: {", `"state":"TASK_STATE_COMPLETED"`}},
 		{begins: "curl -s -H", prints: []string{`"tenant":"alice/shop"`, `"id":"orders"`, "The number of orders is **3**"}},
@@ -65,7 +65,7 @@ var documented = map[string][]block{
 	},
 	"docs/cli.md": {
 		{begins: "export PARLEY_SERVER=", prints: []string{"shop", "orders", "alice"}},
-		{begins: "parley ask", prints: []string{"The number of orders is 2", `"item":"fig"`, "The number of orders is 3"}},
+		{begins: "parley ask", prints: []string{"The number of orders with city “Berlin” is 2", `"item":"fig"`, "The number of orders is 3"}},
 		{begins: "parley ingest", prints: []string{"shop/orders", "What was sold"}},
 		{begins: "parley datasets", prints: []string{"shop/orders: ", "price"}},
 		{begins: "parley tokens create", prints: []string{"report", "/#token="}},
