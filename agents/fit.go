@@ -56,7 +56,7 @@ func (n *Namespaces) Named(ctx context.Context, caller domain.Caller, address do
 	found := all[0]
 	for _, f := range all[1:] {
 		isNearer := f.ref.Owner == caller.Username && found.ref.Owner != caller.Username
-		if f.best == 0 && !isNearer || f.best < found.best || f.best == found.best && found.ref != address.Namespace {
+		if len(f.datasets) == 0 || f.best == 0 && !isNearer || f.best < found.best || f.best == found.best && found.ref != address.Namespace {
 			continue
 		}
 		has, err := n.has(ctx, caller, f, address.Name)

@@ -114,7 +114,9 @@ func TestNamespacesOfOthers(t *testing.T) {
 	mine, theirs := domain.NamespaceRef{Owner: "me", Name: "shop"}, domain.NamespaceRef{Owner: "mal", Name: "orders"}
 	data := described{mine: dataset(mine, "id", "amount"), theirs: dataset(theirs, "id", "amount", "many")}
 	n := &agents.Namespaces{Datasets: data.datasets, Profiles: towns{}, Fit: reader.Fit}
-	readable := []domain.NamespaceRef{theirs, mine}
+	empty := domain.NamespaceRef{Owner: "me", Name: "empty"}
+	data[empty] = []domain.Dataset{}
+	readable := []domain.NamespaceRef{empty, theirs, mine}
 	if got, err := n.Best(t.Context(), me, "How many orders are there?", readable); err != nil || got != mine {
 		t.Errorf("without a name: %v, %v", got, err)
 	}

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"cmp"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -51,6 +53,9 @@ func (s *Server) withAuthorization(run func(c *gin.Context) error) func(c *gin.C
 		if err != nil {
 			err = &auth.OAuthError{Code: "invalid_request", Message: "the query of the address cannot be read"}
 		} else {
+			ctx, cancel := context.WithTimeout(c.Request.Context(), s.cfg.RequestTimeout)
+			defer cancel()
+			c.Request = c.Request.WithContext(ctx)
 			err = run(c)
 		}
 		if failed, ok := errors.AsType[*auth.OAuthError](err); ok {
@@ -154,7 +159,7 @@ func (s *Server) showConsent(c *gin.Context) error {
 	values := c.Request.URL.Query()
 	r, app, forUser, forApp := s.requestOf(c, values, false)
 	if forUser != nil || forApp != nil {
-		return s.refuseConsent(c, r, forUser, forApp)
+		return s.refuseConsent(c, r, cmp.Or(forUser, forApp), nil) // a link alone leads nowhere else
 	}
 	return s.writeConsent(c, http.StatusOK, r, app, values, "")
 }
@@ -169,10 +174,16 @@ func (s *Server) decideConsent(c *gin.Context) error {
 	if err != nil {
 		return domain.Errorf(errBadRequest, "the form cannot be read")
 	}
+	if site := c.GetHeader("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return domain.Errorf(domain.ErrForbidden, "only the page of this server sends this form")
+	}
 	if values.Get("decision") != "allow" {
 		r, _, forUser, forApp := s.requestOf(c, values, false)
 		if forUser == nil && forApp == nil {
 			forApp = &auth.OAuthError{Code: "access_denied", Message: "the user did not allow it"}
+		}
+		if strings.HasPrefix(r.Client, "https:") {
+			forUser, forApp = cmp.Or(forUser, forApp), nil // nobody has checked the address
 		}
 		return s.refuseConsent(c, r, forUser, forApp)
 	}

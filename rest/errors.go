@@ -133,7 +133,7 @@ func writeError(c *gin.Context, err error) {
 // challenge is the WWW-Authenticate of a refused request. It names an error only where a
 // token was sent, as RFC 6750 asks: clients then get a new one instead of asking for a
 // first one.
-// With an identity provider it names the metadata of RFC 9728.
+// With an authorization server it names the metadata of RFC 9728.
 func challenge(c *gin.Context) string {
 	var params []string
 	if auth.TokenSent(c.Request.Header) {

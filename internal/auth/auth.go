@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -96,6 +97,7 @@ type Authenticator struct {
 	// application.
 	authorizations Authorizations
 	documents      *http.Client
+	clientKey      atomic.Pointer[[]byte]
 	// verified has tokens by their hash: to verify one takes longer than most operations.
 	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string

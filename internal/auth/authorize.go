@@ -17,10 +17,9 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"parley/internal/domain"
 )
@@ -51,7 +50,7 @@ const (
 // Authorizations has what users allow applications.
 type Authorizations interface {
 	CreateAuthorization(ctx context.Context, caller domain.Caller, a domain.Authorization) error
-	Authorization(ctx context.Context, id string, secret []byte) (domain.Authorization, error)
+	Authorization(ctx context.Context, id string, generation int64, secret []byte) (domain.Authorization, error)
 	RenewAuthorization(ctx context.Context, a domain.Authorization, token domain.NewToken, secret []byte) error
 	EndAuthorization(ctx context.Context, id string) error
 }
@@ -96,7 +95,10 @@ func (a *Authenticator) Register(ctx context.Context, app Application) (id strin
 		return "", err
 	}
 	mac, err := a.macOf(ctx, body)
-	return base64.RawURLEncoding.EncodeToString(body) + "." + base64.RawURLEncoding.EncodeToString(mac), err
+	if id = base64.RawURLEncoding.EncodeToString(body) + "." + mac; len(id) > maxClientID {
+		return "", oauthError("invalid_redirect_uri", "the redirect_uris are too long")
+	}
+	return id, err
 }
 
 func clientName(name string) string {
@@ -106,14 +108,20 @@ func clientName(name string) string {
 	return name
 }
 
-func (a *Authenticator) macOf(ctx context.Context, body []byte) ([]byte, error) {
-	key, err := a.own.store.SigningKey(ctx, domain.KeyForClients)
-	if err != nil {
-		return nil, fmt.Errorf("read the key of the ids of applications: %w", err)
+// macOf returns the signature of the id of an application, or of a code or refresh token.
+func (a *Authenticator) macOf(ctx context.Context, text []byte) (string, error) {
+	key := a.clientKey.Load()
+	if key == nil {
+		read, err := a.own.store.SigningKey(ctx, domain.KeyForClients)
+		if err != nil {
+			return "", fmt.Errorf("read the key of the ids of applications: %w", err)
+		}
+		key = &read
+		a.clientKey.Store(key)
 	}
-	mac := hmac.New(sha256.New, key)
-	_, _ = mac.Write(body)
-	return mac.Sum(nil), nil
+	mac := hmac.New(sha256.New, *key)
+	_, _ = mac.Write(text)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 }
 
 func (app Application) check() error {
@@ -161,10 +169,24 @@ func checkRedirect(text string) (problem string) {
 // of a document that describes it. That is fetched only if fetch is set; otherwise its name is its host.
 func (a *Authenticator) Application(ctx context.Context, r AuthorizationRequest, fetch bool) (Application, error) {
 	app, err := a.application(ctx, r, fetch)
-	if err == nil && !slices.Contains(app.Redirects, r.Redirect) {
+	if err == nil && !slices.ContainsFunc(app.Redirects, func(registered string) bool { return sameRedirect(registered, r.Redirect) }) {
 		return app, oauthError("invalid_request", "the application has not registered this redirect_uri")
 	}
 	return app, err
+}
+
+// sameRedirect reports whether an address is a registered one. On this machine an application may
+// listen on any port: RFC 8252.
+func sameRedirect(registered, asked string) bool {
+	if registered == asked {
+		return true
+	}
+	a, err := url.Parse(registered)
+	if err != nil || a.Scheme != "http" {
+		return false
+	}
+	b, err := url.Parse(asked)
+	return err == nil && checkRedirect(asked) == "" && b.Port() != "" && strings.Replace(registered, a.Host, a.Hostname(), 1) == strings.Replace(asked, b.Host, b.Hostname(), 1)
 }
 
 func (a *Authenticator) application(ctx context.Context, r AuthorizationRequest, fetch bool) (app Application, err error) {
@@ -184,7 +206,7 @@ func (a *Authenticator) application(ctx context.Context, r AuthorizationRequest,
 	if err != nil {
 		return app, err
 	}
-	if subtle.ConstantTimeCompare([]byte(signature), []byte(base64.RawURLEncoding.EncodeToString(mac))) != 1 || json.Unmarshal(body, &app) != nil {
+	if subtle.ConstantTimeCompare([]byte(signature), []byte(mac)) != 1 || json.Unmarshal(body, &app) != nil {
 		return Application{}, unknown
 	}
 	return app, nil
@@ -221,9 +243,12 @@ func (a *Authenticator) Allow(ctx context.Context, caller domain.Caller, app App
 		return "", err
 	}
 	token.Name, token.Access = app.Name, domain.WriteAccess
-	secret := rand.Text()
-	return token.ID + "." + secret, a.authorizations.CreateAuthorization(ctx, caller, domain.Authorization{
-		NewToken: token, Client: hashText(r.Client), Redirect: r.Redirect, Challenge: r.Challenge, Secret: hashOf(secret),
+	code, err = a.grantText(ctx, token.ID, 0)
+	if err != nil {
+		return "", err
+	}
+	return code, a.authorizations.CreateAuthorization(ctx, caller, domain.Authorization{
+		NewToken: token, Client: hashText(r.Client), Redirect: r.Redirect, Challenge: r.Challenge, Secret: hashOf(code),
 	})
 }
 
@@ -255,18 +280,45 @@ func (a *Authenticator) Refresh(ctx context.Context, refresh, client string) (Ap
 
 var errGrant = oauthError("invalid_grant", "the code or refresh token is not valid, has expired or was used")
 
+// grantText returns a code or a refresh token: the id of the authorization, its generation, and a
+// secret, signed so that nobody can end an authorization by a text that never was one.
+func (a *Authenticator) grantText(ctx context.Context, id string, generation int64) (string, error) {
+	text := fmt.Sprintf("%s.%d.%s", id, generation, rand.Text())
+	mac, err := a.macOf(ctx, []byte(text))
+	return text + "." + mac, err
+}
+
 // authorization finds what a code or refresh token stands for.
 func (a *Authenticator) authorization(ctx context.Context, text string) (domain.Authorization, error) {
-	id, secret, _ := strings.Cut(text, ".")
-	if _, err := uuid.Parse(id); err != nil {
+	signed, signature, _ := lastCut(text, ".")
+	parts := strings.Split(signed, ".")
+	if len(parts) != 3 || len(text) > maxClientID {
 		return domain.Authorization{}, errGrant
 	}
-	found, err := a.authorizations.Authorization(ctx, id, hashOf(secret))
-	if errors.Is(err, domain.ErrNotFound) {
-		a.EndRequests(id) // it may have been revoked
+	mac, err := a.macOf(ctx, []byte(signed))
+	if err != nil {
+		return domain.Authorization{}, err
+	}
+	generation, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil || subtle.ConstantTimeCompare([]byte(signature), []byte(mac)) != 1 {
+		return domain.Authorization{}, errGrant
+	}
+	found, err := a.authorizations.Authorization(ctx, parts[0], generation, hashOf(text))
+	switch {
+	case errors.Is(err, domain.ErrConflict):
+		a.EndRequests(parts[0])
+		return found, errGrant
+	case errors.Is(err, domain.ErrNotFound):
 		return found, errGrant
 	}
 	return found, err
+}
+
+func lastCut(text, separator string) (before, after string, found bool) {
+	if at := strings.LastIndex(text, separator); at >= 0 {
+		return text[:at], text[at+len(separator):], true
+	}
+	return text, "", false
 }
 
 func (a *Authenticator) renew(ctx context.Context, found domain.Authorization) (ApplicationTokens, error) {
@@ -275,24 +327,30 @@ func (a *Authenticator) renew(ctx context.Context, found domain.Authorization) (
 		return ApplicationTokens{}, err
 	}
 	token.ExpiresAt = a.now().Add(authorizationTTL)
-	secret := rand.Text()
-	err = a.authorizations.RenewAuthorization(ctx, found, token, hashOf(secret))
+	refresh, err := a.grantText(ctx, found.ID, found.Generation+1)
+	if err == nil {
+		err = a.authorizations.RenewAuthorization(ctx, found, token, hashOf(refresh))
+	}
 	if errors.Is(err, domain.ErrNotFound) {
 		err = errGrant
 	}
-	return ApplicationTokens{text, found.ID + "." + secret, accessTTL}, err
+	return ApplicationTokens{text, refresh, accessTTL}, err
 }
 
 // Revoke ends the authorization of a refresh token or an access token. Others are ignored.
 func (a *Authenticator) Revoke(ctx context.Context, text string) error {
-	id := ""
-	if found, err := a.authorization(ctx, text); err == nil {
-		id = found.ID
-	} else if session, err := a.Session(ctx, text); err == nil {
+	found, err := a.authorization(ctx, text)
+	id := found.ID
+	if errors.Is(err, errGrant) {
+		var session Session
+		session, err = a.Session(ctx, text)
 		id = session.tokenID
 	}
-	if id == "" {
+	switch {
+	case errors.Is(err, domain.ErrUnauthorized):
 		return nil
+	case err != nil || id == "":
+		return err
 	}
 	defer a.EndRequests(id)
 	return a.authorizations.EndAuthorization(ctx, id)

@@ -6,8 +6,10 @@ package disk
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"parley/internal/domain"
+	"parley/internal/lru"
 )
 
 const (
@@ -36,20 +38,36 @@ func Free(folder string) (int64, error) {
 type Space struct {
 	folder string
 	users  Users
+	// recent has what users held a moment ago: to count it takes long.
+	recent *lru.Cache[string, held]
 	// measure is replaced in tests.
 	measure func(folder string) (usage, error)
 }
 
+// held is how much a user held at a time.
+type held struct {
+	bytes int64
+	at    time.Time
+}
+
+const (
+	// heldTTL is how long what a user holds is remembered, of at most maxHeld users.
+	heldTTL = 5 * time.Second
+	maxHeld = 1024
+)
+
 // Users says what is stored for users.
 type Users interface {
-	// HeldBytes returns how many bytes the files and records of a user take.
+	// HeldBytes returns how many bytes the files and records of a user take; 0 for the only user.
 	HeldBytes(ctx context.Context, owner string) (int64, error)
 	// SpareBytes returns how many bytes of the database on this disk are free for other records.
 	SpareBytes(ctx context.Context) (int64, error)
 }
 
 // NewSpace returns the room on the disk of a folder.
-func NewSpace(folder string, users Users) *Space { return &Space{folder, users, measure} }
+func NewSpace(folder string, users Users) *Space {
+	return &Space{folder, users, lru.New[string, held](maxHeld), measure}
+}
 
 // Take is ErrUnavailable where there is no room for files of a user: the disk is full, or little
 // is left and the user holds more than that.
@@ -94,7 +112,7 @@ func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u us
 	case left >= u.total/scarceShare:
 		return nil
 	}
-	held, err := s.users.HeldBytes(ctx, owner)
+	held, err := s.heldBy(ctx, owner)
 	if err != nil {
 		return err
 	}
@@ -102,4 +120,15 @@ func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u us
 		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files and questions take %d MiB of it; delete some of them first", held>>20)
 	}
 	return nil
+}
+
+func (s *Space) heldBy(ctx context.Context, owner string) (int64, error) {
+	if known, ok := s.recent.Get(owner); ok && time.Since(known.at) < heldTTL {
+		return known.bytes, nil
+	}
+	bytes, err := s.users.HeldBytes(ctx, owner)
+	if err == nil {
+		s.recent.Put(owner, held{bytes, time.Now()}, 1)
+	}
+	return bytes, err
 }

@@ -9,5 +9,7 @@ type Authorization struct {
 	// which it gets its first token.
 	Client, Redirect, Challenge string
 	// Secret is the hash of what the next token is got with: a code, then a refresh token.
-	Secret []byte
+	// Generation counts them.
+	Secret     []byte
+	Generation int64
 }

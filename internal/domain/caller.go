@@ -8,6 +8,8 @@ type Caller struct {
 	// Restriction is the id of the restricted token of the request, "" for a token with all
 	// rights of the user.
 	Restriction string
+	// Application says that an application acts for the user: it manages no tokens and shares.
+	Application bool
 }
 
 // Restricted reports whether the caller's token covers less than its user may.

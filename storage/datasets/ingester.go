@@ -268,7 +268,7 @@ func (i *Ingester) start(ctx context.Context, user string, short bool, request s
 		request.Programs = programs
 	}
 	if request.Export.Format != "" {
-		process.LowerPriority() // a download takes as long as its client anyway
+		process.LowerPriority() // other work comes first: a client that downloads waits longer anyway
 	}
 	err = i.lanes.meter.run(ctx, user, short, process.ProcessorTime, process.LowerPriority, func(ctx context.Context) (err error) {
 		reply, err = process.Ingest(ctx, request, progress)

@@ -69,6 +69,8 @@ type Folder struct {
 	cfg    FolderConfig
 	locks  locks
 	queue  *fair.Queue
+	// receiving counts the bytes of the parts that come in.
+	receiving atomic.Int64
 }
 
 var _ Store = (*Folder)(nil)

@@ -428,7 +428,8 @@ func (f *Folder) receive(ctx context.Context, g grant, body io.Reader) (etag str
 		return "", noUpload()
 	}
 	// Many uploads may have begun while there was room for each.
-	if free, err := disk.Free(f.cfg.Dir); err == nil && free < g.size {
+	defer f.receiving.Add(-g.size)
+	if free, err := disk.Free(f.cfg.Dir); f.receiving.Add(g.size) > free && err == nil {
 		return "", domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; try again later")
 	}
 	dir := stageDir(g.upload)

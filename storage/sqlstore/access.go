@@ -300,9 +300,10 @@ WHERE`
 )
 
 // heldBytes is how much the files and records of a user take: uploads, the datasets that the user
-// owns with what describes them, attachments, and the events and results of runs.
+// owns with what describes them, attachments, and the events and results of runs. It is 0 for the
+// only user with a namespace, from whom nobody else needs room.
 var heldBytes = parse(`
-SELECT (
+SELECT CASE WHEN NOT EXISTS (SELECT 1 FROM namespaces n WHERE n.owner <> :owner) THEN 0 ELSE (
 	SELECT coalesce(sum(f.byte_count), 0)` + fromAnyUpload + ` u.owner = :owner AND f.status <> 'aborted'
 ) + (
 	SELECT coalesce(sum(f.byte_count), 0)
@@ -328,7 +329,7 @@ SELECT (
 	FROM runs o
 	JOIN events e ON e.run_id = o.id
 	WHERE o.owner = :owner
-)`)
+) END`)
 
 // fromIngestedUploads is fromUploads with the ingestions g that they are files of.
 const fromIngestedUploads = `

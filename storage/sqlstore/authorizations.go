@@ -1,9 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 
 	"parley/internal/domain"
 )
@@ -14,7 +14,7 @@ func (s *Store) CreateAuthorization(ctx context.Context, caller domain.Caller, a
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
-	return s.inTx(ctx, "create authorization", func(tx *transaction) error {
+	return s.inOwnerTx(ctx, "create authorization", caller.Username, func(tx *transaction) error {
 		if err := s.mayHaveToken(ctx, tx, caller.Username); err != nil {
 			return err
 		}
@@ -28,31 +28,29 @@ VALUES ($1, $2, $3, $4, $5)`, a.ID, a.Client, a.Redirect, a.Challenge, hex.Encod
 	})
 }
 
-// Authorization returns the authorization of a token that has not expired, to the one who knows its
-// secret. ErrNotFound when there is none; one whose earlier secret is shown is revoked, since
-// somebody else has it.
-func (s *Store) Authorization(ctx context.Context, id string, secret []byte) (domain.Authorization, error) {
+// Authorization returns the authorization of a token that has not expired, to the one who knows the
+// secret of its generation. ErrNotFound when there is none. One of an earlier generation was used:
+// somebody else has it, so that the authorization ends, and the error is ErrConflict.
+func (s *Store) Authorization(ctx context.Context, id string, generation int64, secret []byte) (domain.Authorization, error) {
 	var row struct {
-		Owner, Client, Redirect, Challenge string
-		Secret, EarlierSecret              string
+		Owner, Client, Redirect, Challenge, Secret string
+		Generation                                 int64
 	}
 	err := s.GetContext(ctx, &row, `
-SELECT t.owner, a.client, a.redirect, a.challenge, a.secret, a.earlier_secret
+SELECT t.owner, a.client, a.redirect, a.challenge, a.secret, a.generation
 FROM authorizations a
 JOIN tokens t ON t.id = a.token_id
 WHERE a.token_id = $1
 	AND t.expires_at > $2`, id, s.millis())
-	if err != nil {
+	switch {
+	case err != nil:
 		return domain.Authorization{}, wrap("read authorization", err)
-	}
-	switch hex.EncodeToString(secret) {
-	case row.Secret:
-	case row.EarlierSecret:
-		return domain.Authorization{}, errors.Join(domain.ErrNotFound, s.EndAuthorization(ctx, id))
-	default:
+	case generation < row.Generation:
+		return domain.Authorization{}, cmp.Or(s.EndAuthorization(ctx, id), domain.ErrConflict)
+	case generation > row.Generation || hex.EncodeToString(secret) != row.Secret:
 		return domain.Authorization{}, domain.ErrNotFound
 	}
-	a := domain.Authorization{Owner: row.Owner, Client: row.Client, Redirect: row.Redirect, Challenge: row.Challenge, Secret: secret}
+	a := domain.Authorization{Owner: row.Owner, Client: row.Client, Redirect: row.Redirect, Challenge: row.Challenge, Secret: secret, Generation: generation}
 	a.ID = id
 	return a, nil
 }
@@ -63,7 +61,7 @@ func (s *Store) RenewAuthorization(ctx context.Context, a domain.Authorization, 
 	return s.inTx(ctx, "renew authorization", func(tx *transaction) error {
 		err := execOne(ctx, tx, `
 UPDATE authorizations
-SET secret = $1, earlier_secret = secret, redirect = '', challenge = ''
+SET secret = $1, generation = generation + 1, redirect = '', challenge = ''
 WHERE token_id = $2 AND secret = $3`, hex.EncodeToString(secret), a.ID, hex.EncodeToString(a.Secret))
 		if err != nil {
 			return err

@@ -56,6 +56,9 @@ func (s *Store) StartIngestion(ctx context.Context, caller domain.Caller, ref do
 				if err := mayStart(ctx, tx, caller, ref, ingestion); err != nil {
 					return err
 				}
+				if err := mayFill(ctx, tx, caller, ref, ingestion); err != nil {
+					return err
+				}
 			}
 			return s.begin(ctx, tx, caller, ref, some)
 		})
@@ -129,6 +132,25 @@ func mayStart(ctx context.Context, tx *transaction, caller domain.Caller, ref do
 	}
 	if datasets+len(names)-found > maxDatasets {
 		return tooManyDatasets(datasets)
+	}
+	return nil
+}
+
+// mayFill refuses tables of which the caller may not fill one. An owner may fill all, with a token
+// for all.
+func mayFill(ctx context.Context, tx *transaction, caller domain.Caller, ref domain.DatasetRef, ingestion domain.NewIngestion) error {
+	if ref.Owner == caller.Username && !caller.Restricted() {
+		return nil
+	}
+	for _, table := range ingestion.Tables {
+		ref.Name = table.Dataset
+		_, err := editable(findDataset(ctx, tx, caller, ref))
+		if errors.Is(err, sql.ErrNoRows) && ref.Owner == caller.Username {
+			err = mayCreateIn(ctx, tx, caller, ref.Namespace)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -47,13 +47,14 @@ type shared struct {
 }
 
 // findToChange is find for a change of the grant of a user, or of nobody's. The owner changes
-// all, and others end their own. No restricted token changes one: it would outlive the token.
+// all, and others end their own. No restricted token, and no
+// application, changes one: it would outlive the token.
 func (s shared) findToChange(q queryer, username string) (id string, err error) {
 	found, err := s.find(q)
 	if username != s.caller.Username {
 		found, err = owned(found, err)
 	}
-	if err == nil && s.caller.Restricted() {
+	if err == nil && (s.caller.Restricted() || s.caller.Application) {
 		err = errSharing
 	}
 	return found.ID, err
@@ -174,8 +175,8 @@ WHERE s.id = :share
 	AND r.namespace_id IN (SELECT n.id` + fromNamespaces + `)`)
 )
 
-// errSharing refuses a restricted token: what it shared would outlive it.
-var errSharing = domain.Errorf(domain.ErrForbidden, "a restricted token cannot share, nor end a share")
+// errSharing refuses a restricted token or an application: what it shared would outlive it.
+var errSharing = domain.Errorf(domain.ErrForbidden, "a restricted token, or that of an application, cannot share, nor end a share")
 
 var errDataChanged = domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
 

@@ -26,8 +26,11 @@ func (r tokenRow) token() domain.Token {
 
 // mayManageTokens keeps a restricted token from creating one with more rights.
 func mayManageTokens(caller domain.Caller) error {
-	if caller.Restricted() {
+	switch {
+	case caller.Restricted():
 		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot manage tokens")
+	case caller.Application:
+		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot manage tokens")
 	}
 	return nil
 }
@@ -38,7 +41,7 @@ func (s *Store) CreateToken(ctx context.Context, caller domain.Caller, token dom
 	if err := mayManageTokens(caller); err != nil {
 		return err
 	}
-	return s.inTx(ctx, "create token", func(tx *transaction) error {
+	return s.inOwnerTx(ctx, "create token", caller.Username, func(tx *transaction) error {
 		if err := s.mayHaveToken(ctx, tx, caller.Username); err != nil {
 			return err
 		}
@@ -61,10 +64,13 @@ VALUES ($1, $2, $3, $4)`, token.ID, i, target.namespaceID, target.datasetID)
 	})
 }
 
-// mayHaveToken is ErrTooMany for a user with domain.MaxTokens.
+// mayHaveToken removes a user's expired tokens. It is ErrTooMany for a user with domain.MaxTokens.
 func (s *Store) mayHaveToken(ctx context.Context, tx *transaction, owner string) error {
+	if _, err := exec(ctx, tx, `DELETE FROM tokens WHERE owner = $1 AND expires_at <= $2`, owner, s.millis()); err != nil {
+		return err
+	}
 	var count int
-	if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND expires_at > $2`, owner, s.millis()); err != nil {
+	if err := tx.GetContext(ctx, &count, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND id NOT IN (SELECT token_id FROM web_sessions)`, owner); err != nil {
 		return err
 	}
 	if count >= domain.MaxTokens {
@@ -181,17 +187,22 @@ func (s *Store) DeleteToken(ctx context.Context, caller domain.Caller, id string
 // of that text any more.
 func (s *Store) TokenCaller(ctx context.Context, id string, hash []byte) (domain.Caller, error) {
 	var row struct {
-		Owner      string
-		Hash       string
-		Restricted bool
+		Owner       string
+		Hash        string
+		Restricted  bool
+		Application bool
 	}
-	if err := s.GetContext(ctx, &row, `SELECT owner, hash, restricted FROM tokens WHERE id = $1`, id); err != nil {
+	const query = `
+SELECT owner, hash, restricted, EXISTS (SELECT 1 FROM authorizations WHERE token_id = t.id) AS application
+FROM tokens t
+WHERE id = $1`
+	if err := s.GetContext(ctx, &row, query, id); err != nil {
 		return domain.Caller{}, wrap("read token", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
 		return domain.Caller{}, domain.ErrNotFound
 	}
-	caller := domain.Caller{Username: row.Owner}
+	caller := domain.Caller{Username: row.Owner, Application: row.Application}
 	if row.Restricted {
 		caller.Restriction = id
 	}

@@ -72,7 +72,7 @@ func mayUpload(ctx context.Context, q queryer, caller domain.Caller, files int) 
 	return nil
 }
 
-// HeldBytes returns how many bytes the files and records of a user take.
+// HeldBytes returns how many bytes the files and records of a user take; 0 for the only user.
 func (s *Store) HeldBytes(ctx context.Context, owner string) (bytes int64, err error) {
 	err = heldBytes.get(ctx, s, &bytes, args{"owner": owner})
 	return bytes, wrap("count bytes of a user", err)

@@ -88,27 +88,27 @@ func rowMembers(rows llm.Rows) []map[string]json.RawMessage {
 
 var (
 	countedRows = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ((?:number|percentage) of (?:“[^”]*”|[^“])+?)\.(?: [A-Z]|$)`)
-	quotedValue = regexp.MustCompile(`“[^”]*”`)
+	quotedValue = regexp.MustCompile(`“[^”]*”|with a known`)
+	// conditions begin what a count counts only some of: a period, or what else is known of them.
+	conditions = regexp.MustCompile(`, | per | with | without | right (?:after|before) | (?:not )?(?:in|on|from|after|before) (?:[0-9A-Z]|the |today)`)
 	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
 )
 
 // figureName says what a count counts, or of what a percentage is one, from the reading of the
-// question. A figure that is alone has its conditions.
+// question. A figure that is alone has its conditions, if no comma could end one of them.
 func figureName(reasoning, name string, alone bool) string {
 	if found := countedRows.FindStringSubmatch(reasoning); found != nil {
-		text, ends := found[1], []string{", ", " per "}
+		text := found[1]
 		// What is in a quoted value ends nothing.
 		plain := quotedValue.ReplaceAllStringFunc(text, func(value string) string { return strings.Repeat("_", len(value)) })
-		switch {
-		case alone && !strings.Contains(plain, ", or "):
-			ends = ends[:1]
-		case strings.HasPrefix(text, "number"):
-			ends = append(ends, " with ", " without ", " in ", " on ", " from ", " after ", " before ", " not ", " right ")
-		}
-		for _, end := range ends {
-			if at := strings.Index(plain, end); at >= 0 {
-				plain, text = plain[:at], text[:at]
+		_, groups, isGrouped := strings.Cut(plain, " per ")
+		switch end := conditions.FindStringIndex(plain); {
+		case strings.Contains(plain, ", ") || strings.HasPrefix(text, "number") && !alone:
+			if end != nil {
+				text = text[:end[0]]
 			}
+		case isGrouped && !alone:
+			text = text[:len(text)-len(groups)-len(" per ")]
 		}
 		return escapeCell(text)
 	}

@@ -70,13 +70,13 @@ func (s *describer) mainTable(q *Query) int {
 func (s *describer) query(q *Query) string {
 	shown, groups := s.shown(q)
 	conditions, apart := s.where(q.Where)
-	if conditions != "" && slices.ContainsFunc(q.Items, isCombined) {
-		shown += ", of those"
-	}
-	for _, text := range []string{conditions, groups} {
-		if text != "" {
-			shown += " " + text
-		}
+	after := func(text, more string) string { return strings.TrimSuffix(text+" "+more, " ") }
+	switch {
+	case conditions != "" && (slices.ContainsFunc(q.Items, isCombined) || s.ofSeveral(q.Items) || strings.Contains(conditions, ", or ")):
+		// They would seem to be those of the last item, or the groups those of the last condition.
+		shown = after(shown, groups) + ", only those " + conditions
+	default:
+		shown = after(after(shown, conditions), groups)
 	}
 	parts := []string{shown}
 	for _, text := range []string{s.linked(q), apart, s.having(q), s.order(q)} {
@@ -98,6 +98,23 @@ func isCombined(e Expr) bool {
 	return e.Outer != "" || len(e.Conds) > 0 || e.Sub != nil
 }
 
+// ofSeveral reports whether items are of several tables, of which the figures count if there are any.
+func (s *describer) ofSeveral(items []Expr) bool {
+	table, figures := -1, slices.ContainsFunc(items, isAggregate)
+	return slices.ContainsFunc(items, func(e Expr) (several bool) {
+		if figures && !isAggregate(e) {
+			return false
+		}
+		visitColumns(e, func(c int) {
+			if c >= 0 {
+				several = several || table >= 0 && s.cat.Columns[c].Table != table
+				table = s.cat.Columns[c].Table
+			}
+		})
+		return several
+	})
+}
+
 // shown describes the items of a query, and its groups.
 func (s *describer) shown(q *Query) (shown, groups string) {
 	var all, figures []phrase
@@ -115,8 +132,10 @@ func (s *describer) shown(q *Query) (shown, groups string) {
 		return list(s.named(figures)), groups
 	}
 	switch isDifferent := q.Distinct || len(keys) > 0; {
-	case isDifferent && len(all) == 1:
+	case isDifferent && len(all) == 1 && q.Items[0].Kind == "column" && q.Items[0].Op == "":
 		shown = "different " + s.of(phrase{catalog.Plural(all[0].text), all[0].table})
+	case isDifferent && len(all) == 1:
+		shown = "different values of " + s.of(all[0])
 	case isDifferent:
 		shown = "different combinations of " + list(s.named(all))
 	default:

@@ -84,6 +84,8 @@ func TestDescribe(t *testing.T) {
 		{"select pct @customers.country = v3 from #orders", "percentage of orders with country containing “o'brien”"},
 		{"select @orders.channel group @orders.channel having pct @orders.status = v3 > v2", "different channels of orders, those with percentage of orders with status containing “o'brien” above 12.5"},
 		// Groups.
+		{"select month @orders.ordered_at group month @orders.ordered_at", "different values of month of ordered at of orders"},
+		{"select @customers.name @orders.amount where @orders.channel = v0", "name of customers and amount of orders, only those with channel “web”"},
 		{"select month @orders.ordered_at sum @orders.amount group month @orders.ordered_at", "total amount of orders per month"},
 		{"select weekday @orders.ordered_at count * from #customers group weekday @orders.ordered_at", "number of customers per weekday of ordered at"},
 		{"select @orders.channel @orders.status count * from #orders", "number of orders per channel and status"},
@@ -95,7 +97,7 @@ func TestDescribe(t *testing.T) {
 		// Conditions.
 		{"select @orders.amount where @orders.channel = v0 or @orders.channel = v12", "amount of orders with channel “web” or “store”"},
 		{"select @orders.amount where @orders.channel = v0 and @orders.amount > k3 or @orders.status = v3",
-			"amount of orders with channel “web” and amount above 3, or with status containing “o'brien”"},
+			"amount of orders, only those with channel “web” and amount above 3, or with status containing “o'brien”"},
 		{"select @orders.amount where @orders.channel != v0 and @orders.amount between k3 v2", "amount of orders with channel not “web” and amount from 3 to 12.5"},
 		{"select @products.category where @products.title = v5", "category of products with title “Blue Lamp”, “Green Lamp”, “Old Lamp” or 2 more"},
 		{"select @products.category where @products.title like v3 and @products.title likepre v0 and @products.title likesuf v3 and @products.title notlike v5",

@@ -6,12 +6,12 @@
 INSERT INTO schema_readers (oldest) VALUES (6);
 
 -- The applications that act for a user, each with one of the user's tokens. secret is the hash of
--- what the next token is got with, a code at first, and earlier_secret of what came before it.
+-- what the next token is got with, a code at first; generation counts these.
 CREATE TABLE authorizations (
-	token_id       TEXT PRIMARY KEY REFERENCES tokens (id) ON DELETE CASCADE,
-	client         TEXT NOT NULL,
-	redirect       TEXT NOT NULL,
-	challenge      TEXT NOT NULL,
-	secret         TEXT NOT NULL,
-	earlier_secret TEXT NOT NULL DEFAULT ''
+	token_id   TEXT PRIMARY KEY REFERENCES tokens (id) ON DELETE CASCADE,
+	client     TEXT NOT NULL,
+	redirect   TEXT NOT NULL,
+	challenge  TEXT NOT NULL,
+	secret     TEXT NOT NULL,
+	generation BIGINT NOT NULL DEFAULT 0
 );

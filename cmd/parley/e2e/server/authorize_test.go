@@ -158,7 +158,23 @@ func TestAuthorization(t *testing.T) {
 	if status := s.Ask("GET", "/user/tokens", nil, &listed); status != http.StatusOK || len(listed) != 1 || listed[0]["name"] != "Test <b>" {
 		t.Errorf("listed tokens: %d %v", status, listed)
 	}
-	if again := a.refresh(first.Refresh); again.Error != "invalid_grant" || a.works(second.Access) || a.refresh(second.Refresh).Error != "invalid_grant" {
+	as := e2etest.Client{Process: s.Process, Token: second.Access}
+	for _, refused := range []int{
+		as.Ask("POST", "/user/token", e2etest.Object{"name": "mine"}, nil), as.Ask("GET", "/user/tokens", nil, nil),
+		as.Ask("POST", "/permissions/namespaces/self/shop/shares", e2etest.Object{"username": "mallory", "role": "viewer"}, nil),
+	} {
+		if refused != http.StatusForbidden {
+			t.Errorf("an application manages tokens or shares: %d", refused)
+		}
+	}
+	if response, _ := a.send(http.MethodPost, "/oauth/authorize", a.request("decision", "allow", "token", second.Access)); response.StatusCode != http.StatusForbidden {
+		t.Errorf("an application allows another one: %s", response.Status)
+	}
+	third := a.refresh(a.refresh(second.Refresh).Refresh)
+	if !a.works(third.Access) || a.refresh(strings.Replace(third.Refresh, ".", ".9", 1)).Error != "invalid_grant" || !a.works(third.Access) {
+		t.Errorf("a refresh token that never was one ends the others: %+v", third)
+	}
+	if again := a.refresh(first.Refresh); again.Error != "invalid_grant" || a.works(third.Access) || a.refresh(third.Refresh).Error != "invalid_grant" {
 		t.Errorf("a refresh token that was used before: %+v", again)
 	}
 
@@ -195,7 +211,7 @@ func TestAuthorizationRefused(t *testing.T) {
 	}
 	a := register(t, s.Process, appRedirect, "cursor://anysphere.cursor-retrieval/oauth")
 	for name, changes := range map[string][]string{
-		"another redirect": {"redirect_uri", appRedirect + "&x=1"}, "an open redirect": {"redirect_uri", "https://evil.example/"}, "no client": {"client_id", ""},
+		"another redirect": {"redirect_uri", appRedirect + "&x=1"}, "another host": {"redirect_uri", "http://localhost:33418/callback?from=parley"}, "an open redirect": {"redirect_uri", "https://evil.example/"}, "no client": {"client_id", ""},
 		"a changed client": {"client_id", "x" + a.id}, "a document that is nobody's": {"client_id", "https://127.0.0.1/client.json", "redirect_uri", "http://example.com/"},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -205,6 +221,20 @@ func TestAuthorizationRefused(t *testing.T) {
 				t.Errorf("%s, %s: %s %s", name, method, response.Status, text)
 			}
 		}
+	}
+	anyPort := strings.Replace(appRedirect, "33418", "40000", 1)
+	if response, _ := a.send(http.MethodGet, "/oauth/authorize?"+a.request("redirect_uri", anyPort).Encode(), nil); response.StatusCode != http.StatusOK {
+		t.Errorf("another port of this machine: %s", response.Status)
+	}
+	for name, link := range map[string]url.Values{
+		"a wrong type": a.request("response_type", "x"), "a document": a.request("response_type", "x", "client_id", "https://a.example/", "redirect_uri", "https://evil.example/"),
+	} {
+		if response, _ := a.send(http.MethodGet, "/oauth/authorize?"+link.Encode(), nil); response.StatusCode != http.StatusBadRequest || response.Header.Get("Location") != "" {
+			t.Errorf("a link with %s leads elsewhere: %s", name, response.Status)
+		}
+	}
+	if response, _ := a.send(http.MethodPost, "/oauth/authorize", a.request("decision", "deny", "client_id", "https://a.example/", "redirect_uri", "https://evil.example/")); response.Header.Get("Location") != "" {
+		t.Errorf("a form leads elsewhere: %s", response.Status)
 	}
 	for name, test := range map[string]struct {
 		changes []string

@@ -77,7 +77,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 		Short:              s.short,
 		Trace:              traced(s.tracer),
 		RunTimeout:         s.RunTimeout,
-		Room:               s.space.TakeRecord,
+		Room:               s.records.TakeRecord,
 		InputTimeout:       inputTimeout,
 		RequestTimeout:     limits.RequestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,

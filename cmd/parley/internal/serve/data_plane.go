@@ -73,7 +73,7 @@ func (s *server) openDatasets(files *objectStore, pool *datasets.Pool, ingester 
 		Pool:       pool,
 		Ingester:   ingester,
 		Dir:        filepath.Join(s.Data, datadir.WorkDir),
-		Space:      s.space,
+		Space:      s.files,
 		Extract:    extractor(s.models),
 		Log:        s.log,
 		MaxRows:    s.MaxRows,

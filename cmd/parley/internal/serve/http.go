@@ -27,7 +27,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		Models:         modelsOf(s.models),
 		Describe:       s.describe,
 		CheckModel:     s.checkModel,
-		Room:           s.space.TakeRecord,
+		Room:           s.records.TakeRecord,
 		PingObjects:    s.data.objects.Ping,
 		Parts:          s.data.objects.parts,
 		Log:            s.log,

@@ -21,7 +21,7 @@ import (
 
 func (s *server) newUploads(files *objectStore) *uploads.Sessions {
 	return uploads.New(uploads.Config{
-		Records: s.store, Objects: files.Store, Space: s.space, Log: s.log, Now: s.store.Now,
+		Records: s.store, Objects: files.Store, Space: s.files, Log: s.log, Now: s.store.Now,
 		PartSize: 8 << 20, MaxFiles: 100, MaxSize: s.MaxUpload, URLLife: 15 * time.Minute, Stale: 24 * time.Hour,
 	})
 }

@@ -99,24 +99,32 @@ func (s *Command) Serve(ctx context.Context, env command.Env, options Options) (
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	running := &server{Command: s, version: env.Version, store: store, space: disk.NewSpace(s.Data, store), registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
+	running := &server{Command: s, version: env.Version, store: store, registry: registry, log: log, reads: fair.New(largeAnswers), short: fair.New(fair.ShortRequests())}
+	if s.Objects == "" {
+		running.files = disk.NewSpace(s.Data, store)
+	}
+	if s.DatabaseURL == "" {
+		running.records = disk.NewSpace(s.Data, store)
+	}
 	return running.serve(ctx, options)
 }
 
 // server is a server and its parts.
 type server struct {
 	*Command
-	version  string
-	store    *sqlstore.Store
-	space    *disk.Space
-	registry *prometheus.Registry
-	log      *slog.Logger
-	auth     *auth.Authenticator
-	tracer   *trace.Tracer
-	feedback *trace.Feedback
-	models   *llm.Models
-	data     *dataPlane
-	host     *a2aserver.Host
+	version string
+	store   *sqlstore.Store
+	// files is the room for files, and records that for records, on the disk of the data folder; nil
+	// where they are elsewhere.
+	files, records *disk.Space
+	registry       *prometheus.Registry
+	log            *slog.Logger
+	auth           *auth.Authenticator
+	tracer         *trace.Tracer
+	feedback       *trace.Feedback
+	models         *llm.Models
+	data           *dataPlane
+	host           *a2aserver.Host
 	// reads limits the memory of large answers.
 	reads *fair.Queue
 	// short limits the short requests of each user.
