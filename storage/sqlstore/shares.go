@@ -54,8 +54,8 @@ func (s shared) findToChange(q queryer, username string) (id string, err error) 
 	if username != s.caller.Username {
 		found, err = owned(found, err)
 	}
-	if err == nil && (s.caller.Restricted() || s.caller.Application) {
-		err = errSharing
+	if err == nil {
+		err = mayShare(s.caller)
 	}
 	return found.ID, err
 }
@@ -175,8 +175,16 @@ WHERE s.id = :share
 	AND r.namespace_id IN (SELECT n.id` + fromNamespaces + `)`)
 )
 
-// errSharing refuses a restricted token or an application: what it shared would outlive it.
-var errSharing = domain.Errorf(domain.ErrForbidden, "a restricted token, or that of an application, cannot share, nor end a share")
+// mayShare refuses a restricted token and an application: what it shared would outlive it.
+func mayShare(caller domain.Caller) error {
+	switch {
+	case caller.Restricted():
+		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot share, nor end a share")
+	case caller.Application:
+		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot share, nor end a share")
+	}
+	return nil
+}
 
 var errDataChanged = domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
 
@@ -202,11 +210,12 @@ func (s *Store) SharableRun(ctx context.Context, caller domain.Caller, runID str
 
 func sharable(ctx context.Context, q queryer, caller domain.Caller, runID string) (run sharableRow, err error) {
 	err = selectSharable.get(ctx, q, &run, by(caller, args{"run": runID}))
+	if err == nil {
+		err = mayShare(caller)
+	}
 	switch {
 	case err != nil:
 		return run, err
-	case caller.Restricted():
-		return run, errSharing
 	case run.Status != domain.RunCompleted:
 		return run, domain.Errorf(domain.ErrRunNotCompleted, "only a completed run can be shared; this one is %s", run.Status)
 	case run.Name == "" || run.Attached || run.Followed:
@@ -269,8 +278,8 @@ func (s *Store) EndRunShare(ctx context.Context, caller domain.Caller, runID str
 		if err := selectShareOfRun.get(ctx, tx, &share, by(caller, args{"run": runID})); err != nil {
 			return err
 		}
-		if caller.Restricted() {
-			return errSharing
+		if err := mayShare(caller); err != nil {
+			return err
 		}
 		return execOne(ctx, tx, `DELETE FROM run_shares WHERE id = $1`, share.ID)
 	})

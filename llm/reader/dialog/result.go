@@ -91,7 +91,7 @@ var (
 	quotedValue = regexp.MustCompile(`“[^”]*”|with a known`)
 	// conditions begin what a count counts only some of: a period, or what else is known of them.
 	conditions = regexp.MustCompile(`, | per | with | without | right (?:after|before) | (?:not )?(?:in|on|from|after|before) (?:[0-9A-Z]|the |today)`)
-	shareOfAll  = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
+	shareOfAll = regexp.MustCompile(`^(?:R|I r)ead (?:[^:]* )?as: ([^,.]+?)(?: of [^,.]+?)? as a percentage of all`)
 )
 
 // figureName says what a count counts, or of what a percentage is one, from the reading of the
