@@ -20,6 +20,8 @@ const (
 	maxReserve   = 1 << 30
 	// scarceShare is the part of a disk from which on what is left is scarce.
 	scarceShare = 10
+	// recordShare is the part of what is left of the reserve that a user may hold who adds records.
+	recordShare = 8
 )
 
 // usage is how much of a disk is free, and how large it is.
@@ -56,6 +58,8 @@ const (
 	maxHeld = 1024
 )
 
+var errFull = domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
+
 // Users says what is stored for users.
 type Users interface {
 	// HeldBytes returns how many bytes the files and records of a user take; 0 for the only user.
@@ -82,7 +86,8 @@ func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
 	return s.share(ctx, owner, bytes, u.free-u.reserve(), u)
 }
 
-// TakeRecord is Take for a record in the database.
+// TakeRecord is Take for a record in the database. Where it is scarce, who holds much leaves the room
+// of files alone.
 func (s *Space) TakeRecord(ctx context.Context, owner string) error {
 	if s == nil {
 		return nil
@@ -91,15 +96,18 @@ func (s *Space) TakeRecord(ctx context.Context, owner string) error {
 	if err != nil {
 		return fmt.Errorf("look at the disk: %w", err)
 	}
-	left := u.free - u.reserve()/2
-	if left < u.total/scarceShare {
+	ofFiles, left := u.free-u.reserve(), u.free-u.reserve()/2
+	if ofFiles < u.total/scarceShare {
 		spare, err := s.users.SpareBytes(ctx)
 		if err != nil {
 			return err
 		}
-		left += spare
+		ofFiles, left = ofFiles+spare, left+spare
 	}
-	return s.share(ctx, owner, 0, left, u)
+	if left < 0 {
+		return errFull
+	}
+	return s.share(ctx, owner, 0, max(ofFiles, left/recordShare), u)
 }
 
 // share is ErrUnavailable where bytes are more than what is left, or leave less than the user holds
@@ -108,7 +116,7 @@ func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u us
 	left -= bytes
 	switch {
 	case left < 0:
-		return domain.Errorf(domain.ErrUnavailable, "there is no room left on the server's disk; delete what you do not need, or try again later")
+		return errFull
 	case left >= u.total/scarceShare:
 		return nil
 	}

@@ -38,13 +38,14 @@ func TestTakeRecord(t *testing.T) {
 		free, held, spare int64
 		full              bool
 	}{
-		"the reserve of files":               {free: 64 * mib},
+		"the reserve of files":               {free: 64 * mib, held: 3 * mib},
 		"half of it":                         {free: 32 * mib},
 		"less":                               {free: 31 * mib, full: true},
 		"less, and room in the database":     {free: 31 * mib, spare: 2 * mib},
-		"little, for who holds more":         {free: 42 * mib, held: 11 * mib, full: true},
-		"little, for who holds less":         {free: 42 * mib, held: 9 * mib},
-		"little, and room in the database":   {free: 42 * mib, held: 11 * mib, spare: 5 * mib},
+		"the reserve, for who holds more":    {free: 64 * mib, held: 5 * mib, full: true},
+		"little, for who holds more":         {free: 74 * mib, held: 11 * mib, full: true},
+		"little, for who holds less":         {free: 74 * mib, held: 9 * mib},
+		"little, and room in the database":   {free: 74 * mib, held: 11 * mib, spare: 5 * mib},
 		"much, for who holds all the others": {free: 150 * mib, held: 50 * mib},
 	} {
 		s := NewSpace("", users{test.held, test.spare})
