@@ -81,7 +81,7 @@ func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
 	}
 	u, err := s.measure(s.folder)
 	if err != nil {
-		return fmt.Errorf("look at the disk: %w", err)
+		return fmt.Errorf("%w: look at the disk: %w", domain.ErrUnavailable, err)
 	}
 	return s.share(ctx, owner, bytes, u.free-u.reserve(), u)
 }
@@ -94,7 +94,7 @@ func (s *Space) TakeRecord(ctx context.Context, owner string) error {
 	}
 	u, err := s.measure(s.folder)
 	if err != nil {
-		return fmt.Errorf("look at the disk: %w", err)
+		return fmt.Errorf("%w: look at the disk: %w", domain.ErrUnavailable, err)
 	}
 	ofFiles, left := u.free-u.reserve(), u.free-u.reserve()/2
 	if ofFiles < u.total/scarceShare {
