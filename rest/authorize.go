@@ -166,13 +166,9 @@ func (s *Server) showConsent(c *gin.Context) error {
 
 // decideConsent sends the browser back to the application, with a code if the user allows it.
 func (s *Server) decideConsent(c *gin.Context) error {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxForm))
+	values, err := oauthForm(c)
 	if err != nil {
-		return domain.Errorf(errBadRequest, "the form cannot be read")
-	}
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		return domain.Errorf(errBadRequest, "the form cannot be read")
+		return err
 	}
 	if site := c.GetHeader("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return domain.Errorf(domain.ErrForbidden, "only the page of this server sends this form")

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -97,7 +96,7 @@ type Authenticator struct {
 	// application.
 	authorizations Authorizations
 	documents      *http.Client
-	clientKey      atomic.Pointer[[]byte]
+	clientKey      storedKey
 	// verified has tokens by their hash: to verify one takes longer than most operations.
 	verified      *lru.Cache[[sha256.Size]byte, verified]
 	usernameClaim string
@@ -133,6 +132,7 @@ func New(cfg Config) (*Authenticator, error) {
 		}
 	} else {
 		a.authority = newSharedKey(cfg)
+		a.clientKey.store, a.clientKey.purpose = cfg.Tokens, domain.KeyForClients
 		a.authorizations, a.documents = cfg.Authorizations, safehttp.NewClient(safehttp.Config{Timeout: documentTimeout})
 	}
 	return a, nil

@@ -110,16 +110,11 @@ func clientName(name string) string {
 
 // macOf returns the signature of the id of an application, or of a code or refresh token.
 func (a *Authenticator) macOf(ctx context.Context, text []byte) (string, error) {
-	key := a.clientKey.Load()
-	if key == nil {
-		read, err := a.own.store.SigningKey(ctx, domain.KeyForClients)
-		if err != nil {
-			return "", fmt.Errorf("read the key of the ids of applications: %w", err)
-		}
-		key = &read
-		a.clientKey.Store(key)
+	key, err := a.clientKey.read(ctx)
+	if err != nil {
+		return "", err
 	}
-	mac := hmac.New(sha256.New, *key)
+	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write(text)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
 }
@@ -290,11 +285,12 @@ func (a *Authenticator) grantText(ctx context.Context, id string, generation int
 
 // authorization finds what a code or refresh token stands for.
 func (a *Authenticator) authorization(ctx context.Context, text string) (domain.Authorization, error) {
-	signed, signature, _ := lastCut(text, ".")
-	parts := strings.Split(signed, ".")
-	if len(parts) != 3 || len(text) > maxClientID {
+	parts := strings.Split(text, ".")
+	if len(parts) != 4 || len(text) > maxClientID {
 		return domain.Authorization{}, errGrant
 	}
+	signature := parts[3]
+	signed := strings.TrimSuffix(text, "."+signature)
 	mac, err := a.macOf(ctx, []byte(signed))
 	if err != nil {
 		return domain.Authorization{}, err
@@ -312,13 +308,6 @@ func (a *Authenticator) authorization(ctx context.Context, text string) (domain.
 		return found, errGrant
 	}
 	return found, err
-}
-
-func lastCut(text, separator string) (before, after string, found bool) {
-	if at := strings.LastIndex(text, separator); at >= 0 {
-		return text[:at], text[at+len(separator):], true
-	}
-	return text, "", false
 }
 
 func (a *Authenticator) renew(ctx context.Context, found domain.Authorization) (ApplicationTokens, error) {

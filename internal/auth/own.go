@@ -32,16 +32,16 @@ type Tokens interface {
 type ownTokens struct {
 	store    Tokens
 	verifier verifier
-	key      atomic.Pointer[[]byte]
+	key      storedKey
 }
 
 func newOwnTokens(store Tokens, now func() time.Time) *ownTokens {
-	return &ownTokens{store: store, verifier: newVerifier([]string{sharedAlgorithm}, ownIssuer, "", now)}
+	return &ownTokens{store: store, verifier: newVerifier([]string{sharedAlgorithm}, ownIssuer, "", now), key: storedKey{store: store, purpose: domain.KeyForTokens}}
 }
 
 // verify returns the id of a token with a valid signature and times.
 func (o *ownTokens) verify(ctx context.Context, t unverified) (verified, error) {
-	key, err := o.signingKey(ctx)
+	key, err := o.key.read(ctx)
 	if err != nil {
 		return verified{}, err
 	}
@@ -78,19 +78,25 @@ func checkOwner(name string) error {
 	return nil
 }
 
-// signingKey reads the key from the store once.
-func (o *ownTokens) signingKey(ctx context.Context) ([]byte, error) {
-	if key := o.key.Load(); key != nil {
+// storedKey is a key of the store, which is read once.
+type storedKey struct {
+	store   Tokens
+	purpose domain.KeyPurpose
+	value   atomic.Pointer[[]byte]
+}
+
+func (k *storedKey) read(ctx context.Context) ([]byte, error) {
+	if key := k.value.Load(); key != nil {
 		return *key, nil
 	}
-	key, err := o.store.SigningKey(ctx, domain.KeyForTokens)
+	key, err := k.store.SigningKey(ctx, k.purpose)
 	if err != nil {
-		return nil, fmt.Errorf("read the signing key of users' own tokens: %w", err)
+		return nil, fmt.Errorf("read the signing key for %s: %w", k.purpose, err)
 	}
 	if len(key) < minKey {
-		return nil, fmt.Errorf("the signing key of users' own tokens has %d bytes, fewer than %d", len(key), minKey)
+		return nil, fmt.Errorf("the signing key for %s has %d bytes, fewer than %d", k.purpose, len(key), minKey)
 	}
-	o.key.Store(&key)
+	k.value.Store(&key)
 	return key, nil
 }
 
@@ -112,7 +118,7 @@ func (a *Authenticator) issue(ctx context.Context, id, username string, expires 
 	if !expires.After(created) {
 		return "", token, domain.Invalid(domain.FieldError{Field: "expires_at", Message: "must be in the future"})
 	}
-	key, err := a.own.signingKey(ctx)
+	key, err := a.own.key.read(ctx)
 	if err != nil {
 		return "", token, err
 	}

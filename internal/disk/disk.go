@@ -73,9 +73,9 @@ func NewSpace(folder string, users Users) *Space {
 	return &Space{folder, users, lru.New[string, held](maxHeld), measure}
 }
 
-// Take is ErrUnavailable where there is no room for files of a user: the disk is full, or little
+// CheckFiles is ErrUnavailable where there is no room for files of a user: the disk is full, or little
 // is left and the user holds more than that.
-func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
+func (s *Space) CheckFiles(ctx context.Context, owner string, bytes int64) error {
 	if s == nil {
 		return nil
 	}
@@ -83,12 +83,12 @@ func (s *Space) Take(ctx context.Context, owner string, bytes int64) error {
 	if err != nil {
 		return fmt.Errorf("%w: look at the disk: %w", domain.ErrUnavailable, err)
 	}
-	return s.share(ctx, owner, bytes, u.free-u.reserve(), u)
+	return s.check(ctx, owner, bytes, u.free-u.reserve(), u)
 }
 
-// TakeRecord is Take for a record in the database. Where it is scarce, who holds much leaves the room
+// CheckRecord is CheckFiles for a record in the database. Where it is scarce, who holds much leaves the room
 // of files alone.
-func (s *Space) TakeRecord(ctx context.Context, owner string) error {
+func (s *Space) CheckRecord(ctx context.Context, owner string) error {
 	if s == nil {
 		return nil
 	}
@@ -107,12 +107,12 @@ func (s *Space) TakeRecord(ctx context.Context, owner string) error {
 	if left < 0 {
 		return errFull
 	}
-	return s.share(ctx, owner, 0, max(ofFiles, left/recordShare), u)
+	return s.check(ctx, owner, 0, max(ofFiles, left/recordShare), u)
 }
 
-// share is ErrUnavailable where bytes are more than what is left, or leave less than the user holds
+// check is ErrUnavailable where bytes are more than what is left, or leave less than the user holds
 // where it is scarce.
-func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u usage) error {
+func (s *Space) check(ctx context.Context, owner string, bytes, left int64, u usage) error {
 	left -= bytes
 	switch {
 	case left < 0:
@@ -120,12 +120,12 @@ func (s *Space) share(ctx context.Context, owner string, bytes, left int64, u us
 	case left >= u.total/scarceShare:
 		return nil
 	}
-	held, err := s.heldBy(ctx, owner)
+	mine, err := s.heldBy(ctx, owner)
 	if err != nil {
 		return err
 	}
-	if held+bytes > left {
-		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files and questions take %d MiB of it; delete some of them first", held>>20)
+	if mine+bytes > left {
+		return domain.Errorf(domain.ErrUnavailable, "little room is left on the server's disk, and your files and questions take %d MiB of it; delete some of them first", mine>>20)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"parley/internal/domain"
 )
 
-func TestTake(t *testing.T) {
+func TestCheckFiles(t *testing.T) {
 	t.Parallel()
 	const gib = 1 << 30
 	for name, test := range map[string]struct {
@@ -25,13 +25,13 @@ func TestTake(t *testing.T) {
 	} {
 		s := NewSpace("", users{test.held, 0})
 		s.measure = func(string) (usage, error) { return usage{test.free, 100 * gib}, nil }
-		if err := s.Take(t.Context(), "ann", test.bytes); errors.Is(err, domain.ErrUnavailable) != test.full {
+		if err := s.CheckFiles(t.Context(), "ann", test.bytes); errors.Is(err, domain.ErrUnavailable) != test.full {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestTakeRecord(t *testing.T) {
+func TestCheckRecord(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
 	for name, test := range map[string]struct {
@@ -50,7 +50,7 @@ func TestTakeRecord(t *testing.T) {
 	} {
 		s := NewSpace("", users{test.held, test.spare})
 		s.measure = func(string) (usage, error) { return usage{test.free, 200 * mib}, nil }
-		if err := s.TakeRecord(t.Context(), "ann"); errors.Is(err, domain.ErrUnavailable) != test.full {
+		if err := s.CheckRecord(t.Context(), "ann"); errors.Is(err, domain.ErrUnavailable) != test.full {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -108,7 +108,7 @@ func (a addition) admission() Admission {
 
 // add ingests and commits files, again when the dataset's columns have changed meanwhile.
 func (d *Datasets) add(ctx context.Context, a addition) error {
-	if err := d.config.Space.Take(ctx, a.caller.Username, 0); err != nil {
+	if err := d.config.Space.CheckFiles(ctx, a.caller.Username, 0); err != nil {
 		return err
 	}
 	for try := 1; ; try++ {

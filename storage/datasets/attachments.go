@@ -26,7 +26,7 @@ func (d *Datasets) SaveAttachments(ctx context.Context, caller domain.Caller, co
 		return nil, domain.Errorf(domain.ErrInvalid, "a conversation has at most %d attached files; ask in a new conversation, or upload the file as a dataset",
 			domain.MaxConversationAttachments)
 	}
-	if err := d.config.Space.Take(ctx, caller.Username, 0); err != nil {
+	if err := d.config.Space.CheckFiles(ctx, caller.Username, 0); err != nil {
 		return nil, err
 	}
 	dir, done, err := d.workDir()

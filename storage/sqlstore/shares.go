@@ -175,16 +175,7 @@ WHERE s.id = :share
 	AND r.namespace_id IN (SELECT n.id` + fromNamespaces + `)`)
 )
 
-// mayShare refuses a restricted token and an application: what it shared would outlive it.
-func mayShare(caller domain.Caller) error {
-	switch {
-	case caller.Restricted():
-		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot share, nor end a share")
-	case caller.Application:
-		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot share, nor end a share")
-	}
-	return nil
-}
+func mayShare(caller domain.Caller) error { return needsUser(caller, "share, nor end a share") }
 
 var errDataChanged = domain.Errorf(domain.ErrInvalid, "this answer cannot be shared: its data has changed since; ask the question again")
 

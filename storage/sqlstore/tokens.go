@@ -24,13 +24,16 @@ func (r tokenRow) token() domain.Token {
 	return r.Token
 }
 
-// mayManageTokens keeps a restricted token from creating one with more rights.
-func mayManageTokens(caller domain.Caller) error {
+// mayManageTokens keeps a restricted token and an application from getting one with more rights.
+func mayManageTokens(caller domain.Caller) error { return needsUser(caller, "manage tokens") }
+
+// needsUser refuses a restricted token and an application: what they did would outlive them.
+func needsUser(caller domain.Caller, what string) error {
 	switch {
 	case caller.Restricted():
-		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot manage tokens")
+		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot %s", what)
 	case caller.Application:
-		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot manage tokens")
+		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot %s", what)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (s *Sessions) Prepare(ctx context.Context, caller domain.Caller, wanted []d
 	for _, want := range wanted {
 		bytes += want.Size
 	}
-	if err := s.config.Space.Take(ctx, caller.Username, bytes); err != nil {
+	if err := s.config.Space.CheckFiles(ctx, caller.Username, bytes); err != nil {
 		return "", nil, err
 	}
 	session := domain.UploadSession{ID: domain.NewID()}

@@ -77,7 +77,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 		Short:              s.short,
 		Trace:              traced(s.tracer),
 		RunTimeout:         s.RunTimeout,
-		Room:               s.records.TakeRecord,
+		Room:               s.records.CheckRecord,
 		InputTimeout:       inputTimeout,
 		RequestTimeout:     limits.RequestTimeout,
 		NamespaceExtension: cards.NamespaceExtension,

@@ -27,7 +27,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		Models:         modelsOf(s.models),
 		Describe:       s.describe,
 		CheckModel:     s.checkModel,
-		Room:           s.records.TakeRecord,
+		Room:           s.records.CheckRecord,
 		PingObjects:    s.data.objects.Ping,
 		Parts:          s.data.objects.parts,
 		Log:            s.log,
