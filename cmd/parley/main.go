@@ -44,6 +44,8 @@ type cli struct {
 	Delete     client.Delete      `cmd:"" help:"Delete a dataset."`
 	Share      client.Share       `cmd:"" help:"Share a namespace or a dataset with a user, list the shares, or revoke one."`
 	Rules      client.Rules       `cmd:"" help:"Show a user or a group some rows of a dataset only, list these rules, or remove one."`
+	Login      client.Login       `cmd:"" help:"Sign in to a server, for later commands."`
+	Logout     client.Logout      `cmd:"" help:"Sign out from a server."`
 	Tokens     client.Tokens      `cmd:"" help:"List, create and revoke your tokens."`
 	Open       client.Open        `cmd:"" help:"Open the page in a browser, signed in."`
 	MCP        client.MCP         `cmd:"" name:"mcp" help:"Serve the tools of a server to a local MCP client, over standard input and output."`

@@ -74,7 +74,7 @@ var homes = map[string][]string{
 	"go.opentelemetry.io":                   {"storage/trace"},
 	"go.yaml.in/yaml":                       {"rest/openapi"},
 	"golang.org/x/net/html":                 {"storage/datasets/ingest"},
-	"golang.org/x/oauth2":                   {"internal/auth"},
+	"golang.org/x/oauth2":                   {"internal/auth", "cmd/parley/internal/login"},
 	"golang.org/x/sys/cpu":                  {"llm/reader/net"},
 	"golang.org/x/sys/unix":                 {"internal/disk", "storage/datasets/sandbox"},
 	"golang.org/x/text/language":            {"internal/locale"},

@@ -35,16 +35,24 @@ const (
 type Client struct {
 	http   http.Client
 	base   string
-	token  string
+	token  Token
 	locale string
 	// responded says that something at the address speaks HTTP.
 	responded atomic.Bool
 }
 
-// New returns a client of a server, whose address may have the path of the interface,
+// Token returns the token for a request.
+type Token func(ctx context.Context) (string, error)
+
+// New returns a client with one token for all requests.
+func New(address, token string, connections int) *Client {
+	return NewRenewing(address, func(context.Context) (string, error) { return token, nil }, connections)
+}
+
+// NewRenewing returns a client of a server, whose address may have the path of the interface,
 // with a number of idle connections. Answers have numbers as the process's environment has
 // them.
-func New(address, token string, connections int) *Client {
+func NewRenewing(address string, token Token, connections int) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = connections
 	base := strings.TrimSuffix(strings.TrimRight(address, "/"), baseurl.Root) + baseurl.Root
@@ -110,7 +118,11 @@ func (c *Client) request(ctx context.Context, method, path string, body io.Reade
 	if err != nil {
 		return nil, fmt.Errorf("make a request: %w", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+c.token)
+	token, err := c.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept-Language", c.locale)
 	return request, nil

@@ -95,7 +95,9 @@ func cardAddress(text string) *url.URL {
 func (c *Card) fetchCard(ctx context.Context, address *url.URL) ([]byte, error) {
 	token := ""
 	if server, err := url.Parse(c.Server); err == nil && origin(server) == origin(address) {
-		token = strings.TrimSpace(c.Token)
+		if token, err = c.token(ctx); err != nil {
+			return nil, err
+		}
 	}
 	document, err := apiclient.Fetch(ctx, address.String(), token)
 	if apiclient.Status(err) == http.StatusNotFound {

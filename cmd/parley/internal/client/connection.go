@@ -5,13 +5,17 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"unicode"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
+	"parley/cmd/parley/internal/login"
 	"parley/internal/domain"
 )
 
@@ -40,16 +44,44 @@ func (s connectionSettings) check(c *command.Checker) {
 // connections is how many idle connections a client has.
 const connections = 8
 
-// client returns a client of the server. It needs a token.
+// client returns a client of the server. It needs a token, or a login.
 func (s connectionSettings) client() (*apiclient.Client, error) {
 	token := strings.TrimSpace(s.Token)
 	if token == "" {
-		return nil, command.ErrNoToken
+		signedIn, err := s.login()
+		if err != nil {
+			return nil, err
+		}
+		return apiclient.NewRenewing(s.Server, signedIn.Token, connections), nil
 	}
 	if strings.ContainsFunc(token, unicode.IsControl) {
 		return nil, command.ErrBadToken
 	}
 	return apiclient.New(s.Server, token, connections), nil
+}
+
+func (s connectionSettings) login() (*login.Login, error) {
+	found, err := login.Load(s.Server)
+	if errors.Is(err, os.ErrNotExist) {
+		err = command.ErrNoToken
+	}
+	return found, err
+}
+
+// token returns the user's token for something else than a client: that of the settings, or of a
+// login. Without one it is "".
+func (s connectionSettings) token(ctx context.Context) (string, error) {
+	if token := strings.TrimSpace(s.Token); token != "" {
+		return token, nil
+	}
+	found, err := s.login()
+	if errors.Is(err, command.ErrNoToken) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return found.Token(ctx)
 }
 
 // tokenUser is the user that a token names. Only the server verifies it.
@@ -59,7 +91,13 @@ type tokenUser struct {
 }
 
 func (s connectionSettings) user() (u tokenUser) {
-	if parts := strings.Split(strings.TrimSpace(s.Token), "."); len(parts) == 3 {
+	token := strings.TrimSpace(s.Token)
+	if token == "" {
+		if found, err := s.login(); err == nil {
+			token = found.Text()
+		}
+	}
+	if parts := strings.Split(token, "."); len(parts) == 3 {
 		claims, _ := base64.RawURLEncoding.DecodeString(parts[1])
 		_ = json.Unmarshal(claims, &u) // empty for what is not a token
 	}

@@ -145,7 +145,7 @@ func failure(id json.RawMessage, err error) []byte {
 	const internal = -32603
 	text := err.Error()
 	if apiclient.Status(err) == http.StatusUnauthorized {
-		text += "; set PARLEY_TOKEN to a valid token"
+		text += "; set PARLEY_TOKEN to a valid token, or run `parley login`"
 	}
 	response, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": internal, "message": text}}) // of texts alone
 	return response
@@ -169,7 +169,11 @@ func (m *MCP) install(env command.Env, write bool) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	server := map[string]any{"command": program, "args": []string{"mcp"}, "env": map[string]string{"PARLEY_SERVER": m.Server, "PARLEY_TOKEN": strings.TrimSpace(m.Token)}}
+	settings := map[string]string{"PARLEY_SERVER": m.Server}
+	if token := strings.TrimSpace(m.Token); token != "" { // a login is renewed
+		settings["PARLEY_TOKEN"] = token
+	}
+	server := map[string]any{"command": program, "args": []string{"mcp"}, "env": settings}
 	member := "mcpServers"
 	if m.Install == "vscode" {
 		member, server["type"] = "servers", "stdio"

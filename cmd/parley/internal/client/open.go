@@ -31,7 +31,11 @@ func (o *Open) Run(ctx context.Context, env command.Env) error {
 		return err
 	}
 	address := strings.TrimSuffix(strings.TrimRight(o.Server, "/"), baseurl.Root)
-	link := address + "/#token=" + strings.TrimSpace(o.Token)
+	token, err := o.token(ctx)
+	if err != nil {
+		return err
+	}
+	link := address + "/#token=" + token
 	if o.Print {
 		_, err := fmt.Fprintln(env.Stdout, link)
 		return err

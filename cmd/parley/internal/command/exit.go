@@ -8,6 +8,7 @@ import (
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/console"
+	"parley/cmd/parley/internal/login"
 )
 
 // The exit codes, which scripts rely on.
@@ -68,7 +69,7 @@ func ExitCode(ctx context.Context, err error) int {
 		return ExitUsage
 	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case errors.Is(err, ErrNoToken), errors.Is(err, ErrBadToken), status == http.StatusUnauthorized:
+	case errors.Is(err, ErrNoToken), errors.Is(err, ErrBadToken), errors.Is(err, login.ErrEnded), status == http.StatusUnauthorized:
 		return ExitNotSignedIn
 	case errors.As(err, &missing), status == http.StatusNotFound, errors.As(err, &refused) && refused.Code == apiclient.TaskNotFound:
 		return ExitNotFound
@@ -87,9 +88,9 @@ func advice(code int, err error) string {
 	var refused *apiclient.RPCError
 	switch {
 	case errors.Is(err, ErrNoToken):
-		return "make a token with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+		return "run `parley login`, or make a token with `parley token USER` in the server's data folder and set PARLEY_TOKEN to it"
 	case code == ExitNotSignedIn:
-		return "the token is wrong or has expired: make one with `parley token USER` in the server's data folder, or get one from your identity provider, and set PARLEY_TOKEN to it"
+		return "the token is wrong or has expired: run `parley login`, or make one with `parley token USER` in the server's data folder and set PARLEY_TOKEN to it"
 	case code == ExitUnavailable && apiclient.Status(err) == 0:
 		return "is it running? Start one with `parley serve`, or set PARLEY_SERVER to where it is"
 	case code == ExitUnavailable:
