@@ -44,7 +44,7 @@ type Memory interface {
 // Verified finds the query that was verified for a question: sqlstore.Store describes
 // it.
 type Verified interface {
-	VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error)
+	VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (domain.SavedQuery, error)
 }
 
 // Feedback stores how the user rates a completed run.

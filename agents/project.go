@@ -43,6 +43,8 @@ type resultStep struct {
 	Units       map[string]string `json:"units,omitempty"`
 	Measure     string            `json:"measure,omitempty"`
 	Verified    bool              `json:"verified,omitempty"`
+	VerifiedBy  string            `json:"verifiedBy,omitempty"`
+	Sources     []domain.Source   `json:"sources,omitempty"`
 
 	Confidence   float64              `json:"confidence,omitempty"`
 	Certainty    string               `json:"certainty,omitempty"`
@@ -77,6 +79,8 @@ func reportedStep(step llm.Step, rows *a2a.Artifact) domain.Step {
 		Instruction: step.Instruction, Query: step.Query, Reasoning: step.Reasoning, Data: listed(step.Rows.Rows), Truncated: step.Rows.Truncated, Total: step.Rows.Total,
 		Chart: rows.Metadata["chart"], Units: step.Rows.Units, Measure: step.Rows.Measure, Verified: isVerified(rows),
 	}
+	reported.VerifiedBy, _ = rows.Metadata["verifiedBy"].(string)
+	_ = decode(rows.Metadata["sources"], &reported.Sources) // none if there are none
 	reported.Confidence, reported.Alternatives = readCertainty(rows.Metadata)
 	reported.Certainty = certainty(reported.Confidence)
 	if len(step.Rows.Rows) == 0 {

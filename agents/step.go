@@ -38,8 +38,11 @@ type Found struct {
 	// Alternatives are other readings to choose from: of a query that is only likely, or of a
 	// question whose user must not be asked.
 	Alternatives []domain.InputOption
-	// Verified says that the query was verified for the question. It runs as it is.
-	Verified bool
+	// Verified says that the query was verified for the question, by VerifiedBy. It runs as it is.
+	Verified   bool
+	VerifiedBy string
+	// Sources are the datasets that the query read.
+	Sources []domain.Source
 	// Chart is a Vega-Lite specification of the rows; nil if no chart helps.
 	Chart map[string]any
 	// Notes are sentences about the rows, which Reasoning has too.
@@ -172,9 +175,15 @@ func certainty(confidence float64) string {
 	return likely
 }
 
-// addCertainty adds the certainty of a step, and the measure of its rows, to the metadata of its
-// artifact.
+// addCertainty adds the certainty of a step, who verified it, and the measure of its rows, to the
+// metadata of its artifact.
 func (f Found) addCertainty(metadata map[string]any) {
+	if f.Verified {
+		metadata["verified"] = true
+	}
+	if f.VerifiedBy != "" {
+		metadata["verifiedBy"] = f.VerifiedBy
+	}
 	if f.Rows.Measure != "" {
 		metadata["measure"] = f.Rows.Measure
 	}
@@ -247,6 +256,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 	if result.Rewritten || found.Search != nil && result.SQL != "" {
 		found.Query = clean(result.SQL, maxQuery)
 	}
+	found.Sources = result.Sources
 	found.note(result.Notes)
 	measure := found.Rows.Measure
 	if found.Rows = rowsOf(result); slices.Contains(found.Rows.Columns, measure) {
@@ -295,9 +305,6 @@ func (f Found) Metadata() map[string]any {
 	if f.Refusal != nil && len(f.Refusal.Suggestions) > 0 {
 		metadata["suggestions"] = plainTexts(f.Refusal.Suggestions)
 	}
-	if f.Verified {
-		metadata["verified"] = true
-	}
 	if len(f.Notes) > 0 {
 		metadata["notes"] = f.Notes
 	}
@@ -312,8 +319,12 @@ func (f Found) RowsMetadata() map[string]any {
 	if f.Chart != nil {
 		metadata["chart"] = f.Chart
 	}
-	if f.Verified {
-		metadata["verified"] = true
+	if len(f.Sources) > 0 {
+		var sources []any
+		for _, source := range f.Sources {
+			sources = append(sources, map[string]any{"dataset": source.Dataset, "version": source.Version, "hash": source.Hash})
+		}
+		metadata["sources"] = sources
 	}
 	if len(f.Rows.Units) > 0 {
 		units := map[string]any{}
@@ -331,6 +342,7 @@ func (w *Run) RunStepAgain(ctx context.Context, artifact *a2a.Artifact) (Found, 
 	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
 	found.Confidence, found.Alternatives = readCertainty(artifact.Metadata)
 	found.Rows.Measure = readMeasure(artifact)
+	found.VerifiedBy, _ = artifact.Metadata["verifiedBy"].(string)
 	if found.Failure != "" {
 		return found, nil
 	}

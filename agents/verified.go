@@ -22,14 +22,14 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 	if w.verifiedRead {
 		return w.verifiedFound, nil
 	}
-	sql, err := retryWhileUnavailable(ctx, w, func() (string, error) {
+	saved, err := retryWhileUnavailable(ctx, w, func() (domain.SavedQuery, error) {
 		return w.config.Verified.VerifiedQuery(ctx, w.question.Caller, w.question.Namespace, w.question.Text)
 	})
 	if err != nil && !errors.Is(err, domain.ErrNotFound) {
 		return nil, fmt.Errorf("find the verified query: %w", err)
 	}
 	if err == nil {
-		found := Found{Step: llm.Step{Instruction: w.question.Text, Query: sql, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true}
+		found := Found{Step: llm.Step{Instruction: w.question.Text, Query: saved.Query, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true, VerifiedBy: saved.SavedBy}
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
 		} else if !errors.Is(err, domain.ErrInvalid) {

@@ -116,6 +116,21 @@ func (c SignedCard) Verify(s Signature, keys JWKSet) (Form, error) {
 	return "", err
 }
 
+// Check verifies that this signer has signed a document, of no version of the protocol.
+func (s *Signer) Check(document []byte) error {
+	signed, err := ReadSigned(document)
+	if err != nil {
+		return err
+	}
+	err = errors.New("it has no signature")
+	for _, signature := range signed.Signatures {
+		if _, err = signed.Verify(signature, s.Keys()); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // verify checks the signature of a text.
 func (s Signature) verify(key jose.JSONWebKey, text []byte) error {
 	if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != s.Algorithm {

@@ -38,6 +38,9 @@ type stepEvent struct {
 	Units     map[string]string `json:"units,omitempty"`
 	Measure   string            `json:"measure,omitempty"`
 	Verified  bool              `json:"verified,omitempty"`
+
+	VerifiedBy string          `json:"verifiedBy,omitempty"`
+	Sources    []domain.Source `json:"sources,omitempty"`
 	certaintyJSON
 }
 
@@ -71,7 +74,7 @@ func toEvent(p domain.Progress) any {
 	case domain.QueryExecuting:
 		return queryExecutingEvent{Index: p.Index}
 	case domain.StepDone:
-		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Measure, p.Step.Verified, toCertainty(p.Step)}
+		return stepEvent{step, p.Step.Query, p.Step.Reasoning, orEmpty(p.Step.Data), p.Step.Columns, p.Step.Chart, p.Step.Units, p.Step.Measure, p.Step.Verified, p.Step.VerifiedBy, p.Step.Sources, toCertainty(p.Step)}
 	case domain.Answered:
 		return answerEvent{Response: p.Text}
 	case domain.RunHasFailed:

@@ -57,6 +57,9 @@ type Config struct {
 	// Parts receives upload parts; nil when clients send them to a bucket.
 	Parts func(w http.ResponseWriter, r *http.Request) error
 	Log   *slog.Logger
+	// SignReceipt signs a receipt, a JSON document, and CheckReceipt verifies that this server did.
+	SignReceipt  func(ctx context.Context, document []byte) ([]byte, error)
+	CheckReceipt func(document []byte) error
 	// Metrics is the registry that /metrics serves.
 	Metrics *prometheus.Registry
 	// BaseURL is the public URL of the interface; "" to take it from each request.

@@ -129,6 +129,8 @@ func (s *Server) routes() {
 	s.handle(http.MethodPost, "/query/runs/:runId/share", http.StatusOK, on(pathID("runId"), s.shareRun))
 	s.handle(http.MethodGet, "/query/runs/:runId/share", http.StatusOK, on(pathID("runId"), s.getRunShare))
 	s.handle(http.MethodDelete, "/query/runs/:runId/share", http.StatusNoContent, do(pathID("runId"), store.EndRunShare))
+	s.handle(http.MethodGet, "/query/runs/:runId/receipt", http.StatusOK, on(pathID("runId"), s.getReceipt))
+	s.handleLong(http.MethodPost, "/query/receipts/verify", http.StatusOK, s.queued(s.infer, s.checkReceipt))
 	s.handle(http.MethodGet, "/shared/:shareId", http.StatusOK, on(pathID("shareId"), s.getShared))
 
 	s.handle(http.MethodGet, "/verified"+inNamespace, http.StatusOK, s.getSaved(domain.VerifiedQuery))
@@ -207,7 +209,7 @@ func (s *Server) handleWithin(timeout time.Duration, method, path string, status
 }
 
 // freesRoom are the last parts of paths of operations that store nothing more.
-var freesRoom = map[string]bool{"clear": true, "abort": true, "seen": true}
+var freesRoom = map[string]bool{"clear": true, "abort": true, "seen": true, "verify": true}
 
 func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 

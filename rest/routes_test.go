@@ -111,6 +111,7 @@ var bodies = map[string]string{
 	"POST /query/runs/:runId/input":              `{"text":"1"}`,
 	"PATCH /query/conversations/:conversationId": `{"title":"x"}`,
 	"POST /query/runs/:runId/feedback":           `{"thumbsUp":true}`,
+	"POST /query/receipts/verify":                `{"type":"parley-receipt-1","steps":[{"query":"SELECT 1","datasets":[{"dataset":"alice/shop/orders"}]}]}`,
 	"POST /verified/:username/:namespace":        aQuery, "POST /boards/:username/:namespace": aQuery,
 }
 
@@ -153,7 +154,7 @@ func TestRestrictionHoldsInEveryOperation(t *testing.T) {
 	t.Parallel()
 	// What is not about any namespace: it is for every token, and its own.
 	free := append([]string{
-		"POST /file-upload/prepare", "PUT " + rest.PartPath, "GET /query/models", "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
+		"POST /file-upload/prepare", "PUT " + rest.PartPath, "GET /query/models", "POST /query/receipts/verify", "POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 	}, publicOperations...)
 	// What an agent's host decides, which is told of the restriction.
 	hosted := append([]string{"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",
@@ -203,7 +204,7 @@ func TestReadOnlyTokenInEveryOperation(t *testing.T) {
 		"GET /permissions/datasets/:username/:namespace/:datasetName/shares", "GET /permissions/datasets/:username/:namespace/:datasetName/rules", "GET /permissions/namespaces/:username/:namespace/shares",
 		"GET /schema/:user/namespaces", "GET /schema/:user/:namespace/datasets", "GET /schema/datasets/all",
 		"GET /shared/:shareId", "GET /verified/:username/:namespace", "GET /boards/:username/:namespace",
-		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId", "GET /query/runs/:runId/share",
+		"GET /query/models", "GET /query/conversations", "GET /query/conversations/:conversationId", "GET /query/runs/:runId", "GET /query/runs/:runId/share", "GET /query/runs/:runId/receipt", "POST /query/receipts/verify",
 		"POST /query", "POST /query/ask", "POST /query/autorag", "POST /query/runs/:runId/resume", "POST /query/runs/:runId/feedback",
 		"POST /infer/description", "POST /infer/schema", "POST /infer/preview",
 		"POST /a2a/:agent", "POST /a2a/:agent/", "POST /a2a/:agent/v0.3", "POST /a2a/:agent/v0.3/",

@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -65,6 +66,8 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 		Chart:          countingChart,
 		Describe:       scriptedDescription,
 		CheckModel:     scriptedModelCheck,
+		SignReceipt:    func(_ context.Context, document []byte) ([]byte, error) { return document, nil },
+		CheckReceipt:   func([]byte) error { return nil },
 		Models:         []rest.Model{{Name: "openai:gpt-x"}, {Name: "reader", BuiltIn: true}},
 		Rate:           trace.NewFeedback(trace.FeedbackConfig{Records: store, Log: slog.New(slog.DiscardHandler)}).Rate,
 		MaxRowsBody:    1 << 20,

@@ -49,6 +49,8 @@ type cli struct {
 	Tokens     client.Tokens      `cmd:"" help:"List, create and revoke your tokens."`
 	Open       client.Open        `cmd:"" help:"Open the page in a browser, signed in."`
 	MCP        client.MCP         `cmd:"" name:"mcp" help:"Serve the tools of a server to a local MCP client, over standard input and output."`
+	Receipt    client.Receipt     `cmd:"" help:"Print the signed receipt of an answer: its queries, and hashes of its data and rows."`
+	Verify     client.Verify      `cmd:"" help:"Verify the signature of a receipt, and run its queries again."`
 	Card       client.Card        `cmd:"" help:"Verify the signatures of an agent's card."`
 	Token      admin.Token        `cmd:"" help:"Print a token for a user, signed with the local key or the shared secret."`
 	Migrate    admin.Migrate      `cmd:"" help:"Migrate the schema of the database to the version of this program."`

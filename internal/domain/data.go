@@ -40,6 +40,19 @@ func (d DatasetData) Contents() string {
 	return name
 }
 
+// Source names the version of the dataset, for a receipt.
+func (d DatasetData) Source() Source {
+	name := d.Name
+	if d.Namespace != "" {
+		name = d.Owner + "/" + d.Namespace + "/" + d.Name
+	}
+	hash := sha256.New()
+	for _, file := range d.Files {
+		hash.Write([]byte(file.SHA256))
+	}
+	return Source{name, d.Version, hex.EncodeToString(hash.Sum(nil))}
+}
+
 // VersionChange makes a new version of a dataset.
 type VersionChange struct {
 	// Caller is on whose behalf it is made: the dataset's owner or an editor.

@@ -62,8 +62,11 @@ type Step struct {
 	Chart   any
 	Units   map[string]string
 	Measure string
-	// Verified says that the query was verified for the question.
-	Verified bool
+	// Verified says that the query was verified for the question, by VerifiedBy.
+	Verified   bool
+	VerifiedBy string
+	// Sources are the datasets that the query read.
+	Sources []Source
 	// Confidence is the probability that the query is right, and Certainty "sure" or "likely" by
 	// it; zero where it is not known. Alternatives are other readings to choose from.
 	Confidence   float64

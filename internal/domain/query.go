@@ -16,9 +16,20 @@ type QueryResult struct {
 	Total int64
 	// Rewritten says that SQL is not the query itself: the join guard rewrote it.
 	Rewritten bool
+	// Tables are the names of the datasets that were read, and Sources their versions.
+	Tables  []string
+	Sources []Source
 	// Notes are sentences about the result: which rows count once although joins repeat
 	// them, and how many rows joins leave out.
 	Notes []string
+}
+
+// Source is a dataset as a query read it: its name with owner and namespace, its version, and
+// a hash of its files. An attachment has its name alone.
+type Source struct {
+	Dataset string `json:"dataset"`
+	Version int64  `json:"version"`
+	Hash    string `json:"hash"`
 }
 
 // RowPage is a page of a dataset's rows.

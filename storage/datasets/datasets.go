@@ -147,7 +147,13 @@ func (d *Datasets) QueryOver(ctx context.Context, caller domain.Caller, all []do
 func (d *Datasets) query(ctx context.Context, caller domain.Caller, all []domain.DatasetData, q Query) (domain.QueryResult, error) {
 	q.Tables, q.Source = d.tables(all)
 	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
-	return d.config.Pool.Query(ctx, q)
+	result, err := d.config.Pool.Query(ctx, q)
+	for _, data := range all {
+		if err == nil && slices.Contains(result.Tables, data.Name) {
+			result.Sources = append(result.Sources, data.Source())
+		}
+	}
+	return result, err
 }
 
 // QueryDatasets returns the ids of the datasets of a namespace that statements read, without

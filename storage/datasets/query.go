@@ -162,7 +162,7 @@ func (p *Pool) try(ctx context.Context, q Query, known *statement) (result domai
 		}
 		checked.Tree = nil
 		result, keep, err = w.run(ctx, q, checked.Checked, p.config.Threads)
-		result.Rewritten, result.Notes = checked.rewritten, checked.notes
+		result.Rewritten, result.Notes, result.Tables = checked.rewritten, checked.notes, checked.Tables
 		return keep, err
 	})
 	return result, checked, err

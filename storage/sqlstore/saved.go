@@ -80,17 +80,17 @@ func (s *Store) readable(ctx context.Context, caller domain.Caller, namespaceID 
 	}, whole, nil
 }
 
-// VerifiedQuery returns the SQL that was verified for a question; ErrNotFound when there is
+// VerifiedQuery returns the query that was verified for a question; ErrNotFound when there is
 // none in the caller's list.
-func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
+func (s *Store) VerifiedQuery(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (domain.SavedQuery, error) {
 	found, _, err := s.savedQueries(ctx, caller, in, domain.VerifiedQuery, ` AND q.question_key = $3`, domain.QuestionKey(question))
 	if err != nil {
-		return "", err
+		return domain.SavedQuery{}, err
 	}
 	if len(found) == 0 {
-		return "", domain.ErrNotFound
+		return domain.SavedQuery{}, domain.ErrNotFound
 	}
-	return found[0].Query, nil
+	return found[0], nil
 }
 
 // SaveQuery is for the owner and editors of the namespace. ErrTooMany beyond the limit. A

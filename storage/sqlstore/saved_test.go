@@ -46,8 +46,8 @@ func TestVerifiedQuery(t *testing.T) {
 			{"eve", "ns", "How many Cafés are there?", ""},
 		} {
 			got, err := w.VerifiedQuery(ctx, user(test.caller), nsRef("alice", test.namespace), test.question)
-			if got != test.want || (test.want == "") != errors.Is(err, domain.ErrNotFound) {
-				t.Errorf("%+v: %q, %v", test, got, err)
+			if got.Query != test.want || (test.want == "") != errors.Is(err, domain.ErrNotFound) {
+				t.Errorf("%+v: %q, %v", test, got.Query, err)
 			}
 		}
 	})

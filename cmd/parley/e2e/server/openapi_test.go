@@ -278,6 +278,10 @@ func (d *described) questions() {
 
 	d.savedQueries()
 	var share struct{ ID string }
+	var receipt e2etest.Object
+	d.call("alice getReceipt 200", run).into(d.t, &receipt)
+	d.call("alice verifyReceipt 200", set(receipt))
+	d.call("bob getReceipt 404", run)
 	d.call("alice getRunShare 200", run)
 	d.call("alice shareRun 200", run).into(d.t, &share)
 	d.call("alice getRunShare 200", run)
@@ -290,6 +294,7 @@ func (d *described) questions() {
 	d.call("alice getRun 200", failed)
 	d.call("alice rateRun 422", failed)
 	d.call("alice shareRun 422", failed)
+	d.call("alice getReceipt 422", failed)
 	d.call("alice resumeRun 422", failed)
 	d.call("alice deleteRun 204", failed)
 	d.call("alice deleteConversation 204", conversation)

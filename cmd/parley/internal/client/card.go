@@ -27,8 +27,8 @@ type Card struct {
 
 // Errors of a card that is not verified.
 var (
-	errUnsigned   = errors.New("the card has no signatures")
-	errUnverified = errors.New("no signature of the card verifies")
+	errUnsigned   = errors.New("it has no signatures")
+	errUnverified = errors.New("no signature of it verifies")
 )
 
 // signatureReport says what became of a signature.
@@ -60,9 +60,18 @@ func (c *Card) Run(ctx context.Context, env command.Env) error {
 	if err != nil {
 		return fmt.Errorf("read the card at %s: %w", address, err)
 	}
-	keys := keySource{only: c.Keys, card: address, read: map[string]keyAnswer{}}
-	reports := []signatureReport{}
-	failed := errUnsigned
+	reports, failed := verifySignatures(ctx, card, c.Keys, address)
+	if err := writeReports(env, address, reports, c.JSON); err != nil {
+		return err
+	}
+	return failed
+}
+
+// verifySignatures verifies what is at an address, with keys of the same host or those in only. It fails
+// when no signature verifies.
+func verifySignatures(ctx context.Context, card cards.SignedCard, only string, address *url.URL) (reports []signatureReport, failed error) {
+	keys := keySource{only: only, card: address, read: map[string]keyAnswer{}}
+	reports, failed = []signatureReport{}, errUnsigned
 	for _, signature := range card.Signatures {
 		report := verifySignature(ctx, card, signature, &keys)
 		reports = append(reports, report)
@@ -73,10 +82,7 @@ func (c *Card) Run(ctx context.Context, env command.Env) error {
 			failed = errUnverified
 		}
 	}
-	if err := writeReports(env, address, reports, c.JSON); err != nil {
-		return err
-	}
-	return failed
+	return reports, failed
 }
 
 // cardAddress returns where a card is; nil for what is no address.

@@ -48,8 +48,7 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := s.openSigner(ctx)
-	if err != nil {
+	if s.signer, err = s.openSigner(ctx); err != nil {
 		return nil, err
 	}
 	hosted := hostedAgent{s.version, s.models, agents.NewExamples(work, s.store.Datasets)}
@@ -66,10 +65,10 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 			if err != nil {
 				return nil, err
 			}
-			return signer.SignDocument(ctx, document)
+			return s.signer.SignDocument(ctx, document)
 		},
-		Sign:               signer.Sign,
-		Keys:               func() any { return signer.Keys() },
+		Sign:               s.signer.Sign,
+		Keys:               func() any { return s.signer.Keys() },
 		Catalog:            func(baseURL string) any { return cards.Catalog(baseURL) },
 		AICatalog:          func(baseURL string) any { return cards.NewAICatalog(baseURL, s.version) },
 		Logger:             s.log,

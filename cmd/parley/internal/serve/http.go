@@ -28,6 +28,8 @@ func (s *server) newHandler() (*rest.Server, error) {
 		Describe:       s.describe,
 		CheckModel:     s.checkModel,
 		Room:           s.records.CheckRecord,
+		SignReceipt:    s.signer.SignDocument,
+		CheckReceipt:   s.signer.Check,
 		PingObjects:    s.data.objects.Ping,
 		Parts:          s.data.objects.parts,
 		Log:            s.log,

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"parley/a2aserver"
+	"parley/cards"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/console"
 	"parley/cmd/parley/internal/datadir"
@@ -122,6 +123,7 @@ type server struct {
 	auth           *auth.Authenticator
 	tracer         *trace.Tracer
 	feedback       *trace.Feedback
+	signer         *cards.Signer
 	models         *llm.Models
 	data           *dataPlane
 	host           *a2aserver.Host

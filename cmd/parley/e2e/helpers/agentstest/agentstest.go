@@ -164,11 +164,11 @@ func (m memory) Run(_ context.Context, caller domain.Caller, id string) (domain.
 
 type verified struct{ *Script }
 
-func (v verified) VerifiedQuery(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (string, error) {
+func (v verified) VerifiedQuery(_ context.Context, caller domain.Caller, in domain.NamespaceRef, question string) (domain.SavedQuery, error) {
 	if caller.Username != "ann" || in.Name != "shop" || question != v.Question || v.Verified == "" {
-		return "", domain.ErrNotFound
+		return domain.SavedQuery{}, domain.ErrNotFound
 	}
-	return v.Verified, nil
+	return domain.SavedQuery{Query: v.Verified, SavedBy: "ann"}, nil
 }
 
 type feedback struct{ *Script }
