@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"parley/internal/domain"
@@ -19,8 +21,10 @@ const (
 	maxExampleDatasets = 20
 	// maxDescribed limits the datasets on the card of a namespace.
 	maxDescribed = 100
-	// exampleTimeout limits the search: a card without examples is better than none.
+	// exampleTimeout limits the search for examples, and exampleWait how long a card waits for it: a card
+	// without examples is better than none. What is found later is on the next one.
 	exampleTimeout = 20 * time.Second
+	exampleWait    = time.Second
 	// maxExampleCache limits the remembered examples.
 	maxExampleCache = 4096
 )
@@ -42,6 +46,61 @@ type Examples struct {
 	// known has questions, "" for none, by the versions of the datasets that they are read
 	// among, and the dataset that they are about.
 	known *lru.Cache[exampleKey, string]
+
+	mu sync.Mutex
+	// searches has those that are in progress, one at most for each caller.
+	searches map[domain.Caller]*exampleSearch
+}
+
+// exampleSearch is a search for the examples of one caller.
+type exampleSearch struct {
+	done  chan struct{}
+	mu    sync.Mutex
+	found []Example
+}
+
+func (s *exampleSearch) add(more []Example) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found = append(s.found, more...)
+}
+
+// wait returns what is found within a moment.
+func (s *exampleSearch) wait(ctx context.Context) []Example {
+	select {
+	case <-s.done:
+	case <-time.After(exampleWait):
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.found)
+}
+
+// search starts a search of a caller, or returns the one in progress.
+func (e *Examples) search(ctx context.Context, caller domain.Caller, all []domain.Dataset) *exampleSearch {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, ok := e.searches[caller]; ok {
+		return s
+	}
+	s := &exampleSearch{done: make(chan struct{})}
+	e.searches[caller] = s
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				e.config.Log.ErrorContext(ctx, "panic in the search for examples", "cause", cause)
+			}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			delete(e.searches, caller)
+			close(s.done)
+		}()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exampleTimeout)
+		defer cancel()
+		e.find(ctx, caller, all, s)
+	}()
+	return s
 }
 
 type exampleKey struct {
@@ -56,18 +115,32 @@ func NewExamples(config Config, list func(ctx context.Context, caller domain.Cal
 		config.Now = time.Now
 	}
 	config.RetryTimeout = 0
-	return &Examples{config: config, list: list, known: lru.New[exampleKey, string](maxExampleCache)}
+	return &Examples{config: config, list: list, known: lru.New[exampleKey, string](maxExampleCache), searches: map[domain.Caller]*exampleSearch{}}
 }
 
-// Of returns examples for a caller, at most five, each about another dataset.
+// Of returns examples for a caller, at most five, each about another dataset; those about the
+// caller's own first.
 func (e *Examples) Of(ctx context.Context, caller domain.Caller) ([]Example, error) {
 	all, err := e.list(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, exampleTimeout)
-	defer cancel()
-	var found []Example
+	slices.SortStableFunc(all, func(a, b domain.Dataset) int {
+		own := func(d domain.Dataset) bool { return d.Owner == caller.Username }
+		switch {
+		case own(a) == own(b):
+			return 0
+		case own(a):
+			return -1
+		}
+		return 1
+	})
+	return e.search(ctx, caller, all).wait(ctx), nil
+}
+
+// find finds examples about some datasets.
+func (e *Examples) find(ctx context.Context, caller domain.Caller, all []domain.Dataset, s *exampleSearch) {
+	left := maxExamples
 	tried := map[domain.NamespaceRef]bool{}
 	for _, dataset := range all[:min(len(all), maxExampleDatasets)] {
 		ref := domain.NamespaceRef{Owner: dataset.Owner, Name: dataset.Namespace}
@@ -78,17 +151,17 @@ func (e *Examples) Of(ctx context.Context, caller domain.Caller) ([]Example, err
 		datasets, err := e.datasets(ctx, caller, ref)
 		var more []Example
 		if err == nil {
-			more, err = e.in(ctx, caller, ref, datasets, maxExamples-len(found))
+			more, err = e.in(ctx, caller, ref, datasets, left)
 		}
 		if err != nil {
 			// What cannot be read now has no examples now.
 			e.config.Log.WarnContext(ctx, "no examples of a namespace", "error", err)
 		}
-		if found = append(found, more...); len(found) == maxExamples {
+		s.add(more)
+		if left -= len(more); left == 0 {
 			break
 		}
 	}
-	return found, nil
 }
 
 func (e *Examples) datasets(ctx context.Context, caller domain.Caller, ref domain.NamespaceRef) ([]domain.DatasetData, error) {
@@ -111,13 +184,9 @@ func (e *Examples) in(ctx context.Context, caller domain.Caller, ref domain.Name
 		return nil, fmt.Errorf("%T gives no examples", jobs)
 	}
 	run := &Run{config: e.config, question: domain.Question{Caller: caller, Namespace: ref}}
-	links, err := run.links(ctx, all)
-	if err != nil {
-		return nil, err
-	}
-	task := llm.Task{Datasets: describe(all), Links: links, Data: &data{Run: run}, Now: e.config.Now()}
+	// Links are left out: to measure them takes long, and examples join nothing.
+	task := llm.Task{Datasets: describe(all), Data: &data{Run: run}, Now: e.config.Now()}
 	among := sha256.New()
-	_, _ = fmt.Fprintf(among, "%+v", links)
 	for _, d := range task.Datasets {
 		_, _ = fmt.Fprintf(among, "%q", d.Version)
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -320,8 +321,9 @@ func (a *Authenticator) renew(ctx context.Context, found domain.Authorization) (
 	if err == nil {
 		err = a.authorizations.RenewAuthorization(ctx, found, token, hashOf(refresh))
 	}
-	if errors.Is(err, domain.ErrNotFound) {
-		err = errGrant
+	if errors.Is(err, domain.ErrNotFound) { // somebody else used the code or refresh token at the same time
+		err = cmp.Or(a.authorizations.EndAuthorization(ctx, found.ID), errGrant)
+		a.EndRequests(found.ID)
 	}
 	return ApplicationTokens{text, refresh, accessTTL}, err
 }

@@ -197,6 +197,41 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// TestCodeUsedTwice presents codes and refresh tokens several times at once: none is exchanged twice, and
+// what is exchanged ends.
+func TestCodeUsedTwice(t *testing.T) {
+	t.Parallel()
+	s := e2etest.ServeShop(t, nil)
+	a := register(t, s.Process, appRedirect)
+	code := func(code string) []string { return []string{"code", code} }
+	refresh := func(token string) []string { return []string{"grant_type", "refresh_token", "refresh_token", token} }
+	for i := range 20 {
+		used := code(a.allow(s.Token))
+		if i%2 == 1 {
+			used = refresh(a.tokens(used...).Refresh)
+		}
+		given := make(chan appTokens, 4)
+		for range cap(given) {
+			go func() { given <- a.tokens(used...) }()
+		}
+		exchanged := 0
+		for range cap(given) {
+			got := <-given
+			if got.Access != "" {
+				exchanged++
+			}
+			defer func() {
+				if got.Access != "" && a.works(got.Access) {
+					t.Error("a token works whose code was used twice")
+				}
+			}()
+		}
+		if exchanged > 1 {
+			t.Errorf("exchanged %d times", exchanged)
+		}
+	}
+}
+
 // TestAuthorizationRefused asks for what nobody gets.
 func TestAuthorizationRefused(t *testing.T) {
 	t.Parallel()

@@ -64,15 +64,26 @@ func cardKeys(t *testing.T, p *e2etest.Process) (keys cards.JWKSet) {
 	return keys
 }
 
-// extendedCard reads an agent's card for alice.
-func extendedCard(t *testing.T, p *e2etest.Process, agent string) []byte {
+// extendedCard reads an agent's card for alice, when its examples are found.
+func extendedCard(t *testing.T, p *e2etest.Process, agent string) (card []byte) {
 	t.Helper()
+	awaitExamples(t, p)
 	status, text := p.Call(p.Token("alice"), http.MethodPost, "/api/v1/a2a/"+agent, `{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`)
 	var answer struct{ Result json.RawMessage }
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK || answer.Result == nil {
 		t.Fatalf("the extended card of %s: %d %s", agent, status, text)
 	}
 	return answer.Result
+}
+
+// awaitExamples waits until the cards of alice have examples: what is not found at once is on a later
+// one.
+func awaitExamples(t testing.TB, p *e2etest.Process) {
+	t.Helper()
+	e2etest.Eventually(t, func() bool {
+		_, text := p.Call(p.Token("alice"), http.MethodPost, "/api/v1/a2a/nl2ql", `{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}`)
+		return strings.Contains(text, `"examples":[`)
+	})
 }
 
 // checkSigned verifies all signatures of a card, and that they name the keys of a host.

@@ -26,6 +26,7 @@ func TestCommand(t *testing.T) {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
 			c := e2etest.Shop(t)
+			awaitExamples(t, c.Process)
 			for _, agent := range agents(c) {
 				flags := []string{"--transport", transport, "--insecure", "--output", "json"}
 				if transport == "grpc" { // the address names no agent

@@ -25,6 +25,7 @@ import (
 func TestLegacyGoClient(t *testing.T) {
 	t.Parallel()
 	c := e2etest.Shop(t)
+	awaitExamples(t, c.Process)
 	for _, agent := range agents(c) {
 		t.Run(agent.Name, func(t *testing.T) {
 			card, err := agentcard.DefaultResolver.Resolve(t.Context(), agent.URL+"/v0.3")

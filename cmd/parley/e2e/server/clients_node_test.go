@@ -29,6 +29,7 @@ func TestJavaScriptClient(t *testing.T) {
 		t.Run(binding, func(t *testing.T) {
 			t.Parallel()
 			c := e2etest.Shop(t)
+			awaitExamples(t, c.Process)
 			for _, agent := range agents(c) {
 				t.Run(agent.Name, func(t *testing.T) {
 					j := javaScript{t, c, dir, agent.Name, binding}
