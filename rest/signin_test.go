@@ -233,6 +233,79 @@ func TestSignIn(t *testing.T) {
 	if back := idp.SignIn(b.Client, atProvider, ""); strings.TrimSuffix(back, "/") != site {
 		t.Errorf("the provider leads to %s", back)
 	}
+	if left := idp.Sessions(); len(left) > 0 {
+		t.Errorf("the provider still has %+v", left)
+	}
+}
+
+// TestSessionEndedAtProvider ends sessions at the provider: they end here with the next refresh.
+func TestSessionEndedAtProvider(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(idp *keycloaktest.Provider){
+		"by an administrator":           (*keycloaktest.Provider).EndSessions,
+		"with all tokens of the client": (*keycloaktest.Provider).RevokeTokens,
+		"with the client":               (*keycloaktest.Provider).Unregister,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			idp := startProvider(t)
+			b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+			b.signIn(idp, "carol", "")
+			end(idp)
+			b.want("until the tokens expire", http.StatusOK)
+			b.expire()
+			status, text := http.StatusUnauthorized, "the session has ended"
+			if name == "with the client" { // it says nothing about the user
+				status, text = http.StatusServiceUnavailable, "the identity provider"
+			}
+			if got := b.do(http.MethodGet, rest.Root+"/user/tokens", ""); got.status != status || !strings.Contains(got.body, text) {
+				t.Errorf("after the tokens expired: %d %s", got.status, got.body)
+			}
+			if status == http.StatusUnauthorized {
+				b.want("again", status)
+				if b.user() != "" {
+					t.Errorf("the page is told of %s", b.user())
+				}
+			}
+		})
+	}
+}
+
+// TestCodeAndStateOfBefore brings back a sign-in that has succeeded, with the cookie of before.
+func TestCodeAndStateOfBefore(t *testing.T) {
+	t.Parallel()
+	idp := startProvider(t)
+	b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+	callback := idp.SignIn(b.Client, b.follow(site+"/auth/login"), "carol")
+	at := &url.URL{Scheme: "http", Host: "parley.test", Path: "/"}
+	cookies := b.Jar.Cookies(at)
+	if place := b.follow(callback); place != site+"/" || b.user() != "carol" {
+		t.Fatalf("it leads to %s", place)
+	}
+	copied := newBrowser(t, b.at)
+	copied.Jar.SetCookies(at, cookies)
+	if place := copied.follow(callback); place != site+"/#sign_in=failed" || copied.user() != "" {
+		t.Errorf("with the code again it leads to %s", place)
+	}
+}
+
+// TestForeignRedirect asks the provider to send codes elsewhere than to what is registered.
+func TestForeignRedirect(t *testing.T) {
+	t.Parallel()
+	idp := startProvider(t)
+	own := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp)).follow(site + "/auth/login")
+	for _, foreign := range []string{"https://evil.test/auth/callback", site + ".evil.test/auth/callback", site + "/auth/callback/more", site + "/auth/callback?more=1", site + "/auth/Callback", site + ":81/auth/callback", "https://parley.test/auth/callback", site + "/"} {
+		u, err := url.Parse(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := u.Query()
+		query.Set("redirect_uri", foreign)
+		u.RawQuery = query.Encode()
+		if got := idp.SignIn(keycloaktest.Browser(t), u.String(), "carol"); !strings.HasPrefix(got, "400: ") {
+			t.Errorf("%s: it leads to %s", foreign, got)
+		}
+	}
 }
 
 // TestRevokedSession ends a session by the list of tokens. One that the provider does not refresh

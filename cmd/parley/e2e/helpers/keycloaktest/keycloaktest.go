@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/cmd/parley/e2e/helpers/servertest"
 )
@@ -93,6 +94,19 @@ func (p *Provider) EndSessions() {
 	for _, session := range p.Sessions() {
 		p.manage(http.MethodDelete, fmt.Sprintf("/sessions/%s?isOffline=%t", session.ID, session.offline), nil, nil)
 	}
+}
+
+// RevokeTokens has the provider refuse all tokens that the test's first client has.
+func (p *Provider) RevokeTokens() {
+	p.t.Helper()
+	// In seconds, and tokens of this one count still.
+	p.manage(http.MethodPut, "/clients/"+p.client(), object{"clientId": p.ClientID, "notBefore": time.Now().Unix() + 1}, nil)
+}
+
+// Unregister removes the test's first client.
+func (p *Provider) Unregister() {
+	p.t.Helper()
+	p.manage(http.MethodDelete, "/clients/"+p.client(), nil, nil)
 }
 
 // client returns what Keycloak calls the test's first client.
