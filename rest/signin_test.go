@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/cmd/parley/e2e/helpers/dextest"
+	"parley/cmd/parley/e2e/helpers/keycloaktest"
 	"parley/cmd/parley/e2e/helpers/sqlstoretest"
 	"parley/internal/auth"
 	"parley/internal/domain"
@@ -27,11 +27,11 @@ import (
 // site is the address of the page in these tests.
 const site = "http://parley.test"
 
-// newSignIn starts a server, under the address site in another form, that signs browsers in with dex.
-func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, change ...func(*auth.Config)) *service {
+// newSignIn starts a server, under the address site in another form, that signs browsers in with Keycloak.
+func newSignIn(t *testing.T, store *sqlstore.Store, idp *keycloaktest.Provider, change ...func(*auth.Config)) *service {
 	t.Helper()
 	cfg := auth.Config{
-		Issuer: idp.Issuer, Audience: dextest.ClientID, ClientID: dextest.ClientID, ClientSecret: dextest.ClientSecret,
+		Issuer: idp.Issuer, Audience: idp.ClientID, ClientID: idp.ClientID, ClientSecret: keycloaktest.ClientSecret,
 		Tokens: store, Sessions: store, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, apply := range change {
@@ -45,9 +45,11 @@ func newSignIn(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, chang
 	return newService(t, store, func(c *rest.Config) { c.Auth, c.BaseURL = authenticator, "http://Parley.test:80"+rest.Root })
 }
 
-func startDex(t *testing.T) *dextest.Provider {
+func startProvider(t *testing.T) *keycloaktest.Provider {
 	t.Helper()
-	return dextest.Start(t, "1h", []string{site + "/auth/callback"}, []string{site + "/"})
+	idp := keycloaktest.Start(t)
+	idp.Register(idp.ClientID, site)
+	return idp
 }
 
 // browser is a client with cookies, for which a server has the address site.
@@ -61,7 +63,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, at *service) *browser {
 	t.Helper()
-	b := &browser{Client: dextest.Browser(t), t: t, at: at, headers: http.Header{"X-Requested-With": {"parley"}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {site}}}
+	b := &browser{Client: keycloaktest.Browser(t), t: t, at: at, headers: http.Header{"X-Requested-With": {"parley"}, "Sec-Fetch-Site": {"same-origin"}, "Origin": {site}}}
 	b.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if strings.HasPrefix(address, "parley.test:") {
 			address = b.at.server.Listener.Addr().String()
@@ -109,7 +111,7 @@ func (b *browser) follow(address string) string {
 }
 
 // signIn signs a user in and returns the address of the callback, and where it led.
-func (b *browser) signIn(idp *dextest.Provider, user, returnTo string) (callback, place string) {
+func (b *browser) signIn(idp *keycloaktest.Provider, user, returnTo string) (callback, place string) {
 	b.t.Helper()
 	callback = idp.SignIn(b.Client, b.follow(site+"/auth/login?return_to="+url.QueryEscape(returnTo)), user)
 	return callback, b.follow(callback)
@@ -165,7 +167,7 @@ func (b *browser) want(what string, status int) {
 // provider.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	store, idp := sqlstoretest.Postgres(t), startDex(t)
+	store, idp := sqlstoretest.Postgres(t), startProvider(t)
 	one, two := newSignIn(t, store, idp), newSignIn(t, store, idp)
 	b := newBrowser(t, one)
 	if b.user() != "" {
@@ -185,7 +187,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("tokens: %s", tokens)
 	}
 
-	for range 3 { // dex takes each refresh token once
+	for range 3 { // Keycloak takes each refresh token once
 		b.expire()
 		done := make(chan int, 12)
 		for i := range cap(done) {
@@ -231,13 +233,86 @@ func TestSignIn(t *testing.T) {
 	if back := idp.SignIn(b.Client, atProvider, ""); strings.TrimSuffix(back, "/") != site {
 		t.Errorf("the provider leads to %s", back)
 	}
+	if left := idp.Sessions(); len(left) > 0 {
+		t.Errorf("the provider still has %+v", left)
+	}
+}
+
+// TestSessionEndedAtProvider ends sessions at the provider: they end here with the next refresh.
+func TestSessionEndedAtProvider(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(idp *keycloaktest.Provider){
+		"by an administrator":           (*keycloaktest.Provider).EndSessions,
+		"with all tokens of the client": (*keycloaktest.Provider).RevokeTokens,
+		"with the client":               (*keycloaktest.Provider).Unregister,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			idp := startProvider(t)
+			b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+			b.signIn(idp, "carol", "")
+			end(idp)
+			b.want("until the tokens expire", http.StatusOK)
+			b.expire()
+			status, text := http.StatusUnauthorized, "the session has ended"
+			if name == "with the client" { // it says nothing about the user
+				status, text = http.StatusServiceUnavailable, "the identity provider"
+			}
+			if got := b.do(http.MethodGet, rest.Root+"/user/tokens", ""); got.status != status || !strings.Contains(got.body, text) {
+				t.Errorf("after the tokens expired: %d %s", got.status, got.body)
+			}
+			if status == http.StatusUnauthorized {
+				b.want("again", status)
+				if b.user() != "" {
+					t.Errorf("the page is told of %s", b.user())
+				}
+			}
+		})
+	}
+}
+
+// TestCodeAndStateOfBefore brings back a sign-in that has succeeded, with the cookie of before.
+func TestCodeAndStateOfBefore(t *testing.T) {
+	t.Parallel()
+	idp := startProvider(t)
+	b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
+	callback := idp.SignIn(b.Client, b.follow(site+"/auth/login"), "carol")
+	at := &url.URL{Scheme: "http", Host: "parley.test", Path: "/"}
+	cookies := b.Jar.Cookies(at)
+	if place := b.follow(callback); place != site+"/" || b.user() != "carol" {
+		t.Fatalf("it leads to %s", place)
+	}
+	copied := newBrowser(t, b.at)
+	copied.Jar.SetCookies(at, cookies)
+	if place := copied.follow(callback); place != site+"/#sign_in=failed" || copied.user() != "" {
+		t.Errorf("with the code again it leads to %s", place)
+	}
+}
+
+// TestForeignRedirect asks the provider to send codes elsewhere than to what is registered.
+func TestForeignRedirect(t *testing.T) {
+	t.Parallel()
+	idp := startProvider(t)
+	own := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp)).follow(site + "/auth/login")
+	for _, foreign := range []string{"https://evil.test/auth/callback", site + ".evil.test/auth/callback", site + "/auth/callback/more", site + "/auth/callback?more=1", site + "/auth/Callback", site + ":81/auth/callback", "https://parley.test/auth/callback", site + "/"} {
+		u, err := url.Parse(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		query := u.Query()
+		query.Set("redirect_uri", foreign)
+		u.RawQuery = query.Encode()
+		if got := idp.SignIn(keycloaktest.Browser(t), u.String(), "carol"); !strings.HasPrefix(got, "400: ") {
+			t.Errorf("%s: it leads to %s", foreign, got)
+		}
+	}
 }
 
 // TestRevokedSession ends a session by the list of tokens. One that the provider does not refresh
 // for now continues later.
 func TestRevokedSession(t *testing.T) {
 	t.Parallel()
-	store, idp := sqlstoretest.SQLite(t), startDex(t)
+	store, idp := sqlstoretest.SQLite(t), startProvider(t)
 	b := newBrowser(t, newSignIn(t, store, idp))
 	b.signIn(idp, "carol", "")
 	id, _, _ := strings.Cut(b.cookie().Value, ".")
@@ -262,7 +337,7 @@ func TestRevokedSession(t *testing.T) {
 // did.
 func TestSignInIsBoundToTheBrowser(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	mallory, victim := newBrowser(t, s), newBrowser(t, s)
 	callback := idp.SignIn(mallory.Client, mallory.follow(site+"/auth/login"), "dave")
@@ -323,7 +398,7 @@ func TestSignInIsBoundToTheBrowser(t *testing.T) {
 // TestCSRF sends the cookie as pages of other origins can.
 func TestCSRF(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	b := newBrowser(t, s)
 	b.signIn(idp, "carol", "")
@@ -374,7 +449,7 @@ func readSetCookie(t *testing.T, b *browser) *http.Cookie {
 // TestAnotherUserInTheSameBrowser has two tabs: carol signs in in both, and dave in the second.
 func TestAnotherUserInTheSameBrowser(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	b := newBrowser(t, newSignIn(t, sqlstoretest.SQLite(t), idp))
 	b.signIn(idp, "carol", "")
 	first := *b
@@ -398,7 +473,7 @@ func TestAnotherUserInTheSameBrowser(t *testing.T) {
 // TestCookieOfAnotherHost sends a cookie to a server with another name.
 func TestCookieOfAnotherHost(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	b := newBrowser(t, s)
 	b.signIn(idp, "carol", "")
@@ -421,9 +496,9 @@ func TestCookieOfAnotherHost(t *testing.T) {
 	}
 }
 
-func newSignInAt(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, address string) *service {
+func newSignInAt(t *testing.T, store *sqlstore.Store, idp *keycloaktest.Provider, address string) *service {
 	t.Helper()
-	authenticator, err := auth.New(auth.Config{Issuer: idp.Issuer, ClientID: dextest.ClientID, Tokens: store, Sessions: store, Log: slog.New(slog.DiscardHandler)})
+	authenticator, err := auth.New(auth.Config{Issuer: idp.Issuer, ClientID: idp.ClientID, Tokens: store, Sessions: store, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +509,7 @@ func newSignInAt(t *testing.T, store *sqlstore.Store, idp *dextest.Provider, add
 // TestEveryOperationTakesACookie sends every operation with a cookie.
 func TestEveryOperationTakesACookie(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	b := newBrowser(t, s)
 	b.signIn(idp, "carol", "")
@@ -459,7 +534,7 @@ func TestEveryOperationTakesACookie(t *testing.T) {
 // TestProtectedResource goes from a 401 to the metadata, and checks the audience of tokens.
 func TestProtectedResource(t *testing.T) {
 	t.Parallel()
-	idp := startDex(t)
+	idp := startProvider(t)
 	s := newSignIn(t, sqlstoretest.SQLite(t), idp)
 	b := newBrowser(t, s)
 	for path, resource := range map[string]string{"/mcp": site + "/mcp", "/api/v1/query": site, "/api/v1/a2a/nl2ql": site} {
@@ -482,7 +557,9 @@ func TestProtectedResource(t *testing.T) {
 	if got := b.do(http.MethodPost, "/mcp", "{}").header.Get("WWW-Authenticate"); got != `Bearer error="invalid_token", resource_metadata="`+site+`/.well-known/oauth-protected-resource/mcp"` {
 		t.Errorf("with a wrong token: %s", got)
 	}
-	for client, status := range map[string]int{dextest.ClientID: http.StatusOK, "other": http.StatusUnauthorized} {
+	other := idp.ClientID + "-other"
+	idp.Register(other, site)
+	for client, status := range map[string]int{idp.ClientID: http.StatusOK, other: http.StatusUnauthorized} {
 		b.headers = http.Header{"Authorization": {"Bearer " + idp.Token(client, "carol", site+"/auth/callback")}}
 		b.want("a token of the client "+client, status)
 	}

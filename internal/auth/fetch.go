@@ -47,6 +47,7 @@ type discovery struct {
 	AuthURL     string   `json:"authorization_endpoint"`
 	TokenURL    string   `json:"token_endpoint"`
 	EndSession  string   `json:"end_session_endpoint"`
+	Revocation  string   `json:"revocation_endpoint"`
 	Scopes      []string `json:"scopes_supported"`
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 }

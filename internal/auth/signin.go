@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -236,9 +237,15 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) 
 	}
 	ctx, cancel := s.context(ctx)
 	defer cancel()
-	_, found, err := s.config(ctx, "")
-	if err != nil || !webAddress(found.EndSession) {
+	client, found, err := s.config(ctx, "")
+	if err != nil {
 		return "", nil //nolint:nilerr // the session has ended here
+	}
+	if err := s.revoke(ctx, client, found.Revocation, held.Refresh); err != nil {
+		s.provider.log.Warn("refresh token not revoked at sign-out", "error", err)
+	}
+	if !webAddress(found.EndSession) {
+		return "", nil
 	}
 	u, err := url.Parse(found.EndSession)
 	if err != nil {
@@ -253,6 +260,38 @@ func (a *Authenticator) SignOut(ctx context.Context, cookie, user, back string) 
 		u.RawQuery = query.Encode()
 	}
 	return u.String(), nil
+}
+
+// revoke has the provider refuse a refresh token, where it can: one for offline access does not end
+// with the session at the provider.
+func (s *signIn) revoke(ctx context.Context, client *oauth2.Config, address, refresh string) error {
+	if refresh == "" || !webAddress(address) {
+		return nil
+	}
+	form := url.Values{"token": {refresh}, "token_type_hint": {"refresh_token"}}
+	if client.Endpoint.AuthStyle == oauth2.AuthStyleInParams {
+		form.Set("client_id", client.ClientID)
+		if client.ClientSecret != "" {
+			form.Set("client_secret", client.ClientSecret)
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if client.Endpoint.AuthStyle == oauth2.AuthStyleInHeader {
+		request.SetBasicAuth(url.QueryEscape(client.ClientID), url.QueryEscape(client.ClientSecret))
+	}
+	response, err := s.provider.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("the revocation endpoint answered %d", response.StatusCode)
+	}
+	return nil
 }
 
 // context limits calls of the provider.

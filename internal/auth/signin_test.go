@@ -91,6 +91,9 @@ type signInProvider struct {
 	// requests counts the requests; wait, where set, is before the answer.
 	requests int
 	wait     func()
+	// revoked is what the revocation endpoint was asked, which answers with revocation.
+	revoked    *http.Request
+	revocation int
 }
 
 func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySessions) {
@@ -98,6 +101,11 @@ func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySes
 	p := &signInProvider{idp: startIDP(t, two().jwk()), status: http.StatusOK}
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
+		if r.URL.Path == "/revoke" {
+			p.revoked = r
+			w.WriteHeader(p.revocation)
+			return
+		}
 		p.asked = r.PostForm
 		p.requests++
 		if p.wait != nil {
@@ -117,7 +125,8 @@ func startSignIn(t *testing.T) (*signInProvider, *auth.Authenticator, *memorySes
 	}))
 	t.Cleanup(tokens.Close)
 	p.discovery = func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, map[string]string{"issuer": p.issuer, "jwks_uri": p.issuer + "/keys", "authorization_endpoint": p.issuer + "/auth", "token_endpoint": tokens.URL})
+		answerJSON(w, map[string]string{"issuer": p.issuer, "jwks_uri": p.issuer + "/keys", "authorization_endpoint": p.issuer + "/auth", "token_endpoint": tokens.URL,
+			"revocation_endpoint": tokens.URL + "/revoke", "end_session_endpoint": p.issuer + "/logout"})
 	}
 	sessions := &memorySessions{tokenStore: newTokenStore()}
 	return p, open(t, auth.Config{Issuer: p.issuer, ClientID: "page", Tokens: sessions, Sessions: sessions}), sessions
@@ -299,6 +308,39 @@ func TestSessionOfAnotherClient(t *testing.T) {
 	other := open(t, auth.Config{Issuer: p.issuer, ClientID: "other", Tokens: sessions, Sessions: sessions})
 	if _, err := other.BrowserSession(t.Context(), cookie, ""); !errors.Is(err, domain.ErrUnauthorized) || sessions.session.ID != "" || p.requests != 0 {
 		t.Errorf("with another client id: %v, %d requests", err, p.requests)
+	}
+}
+
+// TestSignOutRevokes has the provider revoke the refresh token at sign-out, or fail to.
+func TestSignOutRevokes(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"", "a b"} {
+		for _, status := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+			p, _, sessions := startSignIn(t)
+			a := open(t, auth.Config{Issuer: p.issuer, ClientID: "page", ClientSecret: secret, Tokens: sessions, Sessions: sessions})
+			_, request, err := a.BeginSignIn(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.tokens(request.Nonce, nil)
+			cookie, _, err := a.FinishSignIn(t.Context(), "", request, "code")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.revocation = status
+			address, err := a.SignOut(t.Context(), cookie, "", "http://parley.test/")
+			if err != nil || !strings.HasPrefix(address, p.issuer+"/logout?") || sessions.session.ID != "" {
+				t.Errorf("revocation %d: %s, %v, %+v", status, address, err, sessions.session)
+			}
+			want := url.Values{"token": {p.refresh}, "token_type_hint": {"refresh_token"}}
+			if secret == "" {
+				want.Set("client_id", "page")
+			}
+			user, password, _ := p.revoked.BasicAuth()
+			if got := p.revoked.PostForm; got.Encode() != want.Encode() || secret != "" && (user != "page" || password != url.QueryEscape(secret)) {
+				t.Errorf("the revocation endpoint is asked with %v by %q, %q", got, user, password)
+			}
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ const Region = "us-east-1"
 // program is the server.
 var program = servertest.Program{
 	Name: "versitygw", Version: "v1.8.0", Variable: "PARLEY_TEST_VERSITYGW",
-	Steps: [][]string{{"install", "-trimpath", "-ldflags=-s -w", "github.com/versity/versitygw/cmd/versitygw@v1.8.0"}},
+	Steps: [][]string{{"go", "install", "-trimpath", "-ldflags=-s -w", "github.com/versity/versitygw/cmd/versitygw@v1.8.0"}},
 }
 
 // Server returns the address of this process's S3 server, such as http://127.0.0.1:9000,

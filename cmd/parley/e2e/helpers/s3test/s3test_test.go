@@ -43,13 +43,13 @@ func TestBucketIsRemoved(t *testing.T) {
 
 func TestFailedStartShowsTheLog(t *testing.T) {
 	t.Parallel()
-	for said, taken := range map[string]bool{"no luck today": false, "bind: address already in use": true} {
+	for _, said := range []string{"no luck today", "bind: address already in use"} {
 		binary := standIn(t, "echo "+said+" >&2; exit 1")
 		srv, err := start(binary)
 		if err == nil {
 			t.Fatalf("a server started at %s", srv.endpoint)
 		}
-		if !strings.Contains(err.Error(), said) || portTaken(err) != taken {
+		if !strings.Contains(err.Error(), said) {
 			t.Errorf("the error does not show what the program said: %v", err)
 		}
 	}

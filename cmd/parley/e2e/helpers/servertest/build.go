@@ -20,12 +20,12 @@ const buildTimeout = 8 * time.Minute
 // ErrNoProgram says that there is no program to run, for which a test may be skipped.
 var ErrNoProgram = errors.New("servertest: no program")
 
-// Program is a server that tests build from the Go module proxy.
+// Program is a server that tests build or fetch: a file, or a folder.
 type Program struct {
 	Name, Version string
 	// Variable, where set, has the path of another program to use.
 	Variable string
-	// Steps are the calls of go, in an empty folder, that put the program there by its name.
+	// Steps are the commands, in an empty folder, that put the program there by its name.
 	Steps [][]string
 }
 
@@ -43,8 +43,8 @@ func (p Program) Path() (string, error) {
 		}
 		failures = append(failures, fmt.Sprintf("in %s: %v", dir, err))
 	}
-	return "", fmt.Errorf("%w: %s %s cannot be built; set %s to a program of it, or let go reach a module proxy\n%s",
-		ErrNoProgram, p.Name, p.Version, p.Variable, strings.Join(failures, "\n"))
+	return "", fmt.Errorf("%w: %s %s cannot be built; set %s to a program of it, or let %s reach where it is fetched from\n%s",
+		ErrNoProgram, p.Name, p.Version, p.Variable, p.Steps[0][0], strings.Join(failures, "\n"))
 }
 
 // folders names the folders for the program, best first.
@@ -93,11 +93,15 @@ func (p Program) build(dir, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	for _, step := range p.Steps {
-		cmd := exec.CommandContext(ctx, goCommand(), step...)
+		name := step[0]
+		if name == "go" {
+			name = goCommand()
+		}
+		cmd := exec.CommandContext(ctx, name, step[1:]...)
 		cmd.Dir = tmp // outside any module
 		cmd.Env = buildEnv(tmp)
 		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go %s: %w\n%s", strings.Join(step, " "), err, output)
+			return fmt.Errorf("%.100s: %w\n%s", strings.Join(step, " "), err, output)
 		}
 	}
 	return os.Rename(filepath.Join(tmp, p.Name), path)
@@ -138,5 +142,5 @@ func writable(dir string) bool {
 
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o100 != 0
+	return err == nil && (info.IsDir() || info.Mode().IsRegular()) && info.Mode()&0o100 != 0
 }

@@ -26,3 +26,21 @@ func TestBuildFolder(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
+
+func TestBuildSteps(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := Program{Name: "server", Steps: [][]string{{"mkdir", "new"}, {"mv", "new", "server"}}}
+	for range 2 { // the second time it is there
+		if got, err := program.in(dir); got != filepath.Join(dir, "server") || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+	program = Program{Name: "other", Steps: [][]string{{"false"}, {"mkdir", "other"}}}
+	if got, err := program.in(dir); err == nil {
+		t.Errorf("a program whose first step fails is at %q", got)
+	}
+}

@@ -1,4 +1,4 @@
-# Runs one S3 server for as long as standard input stays open.
+# Runs one server for as long as standard input stays open.
 #
 # Standard input is a pipe whose other end only the test process holds, so the
 # kernel closes it when that process ends, whatever ended it. Standard output
