@@ -310,6 +310,28 @@ func TestWorkersAreReused(t *testing.T) {
 	}
 }
 
+// Where there are enough workers, that of the user ends who has used most.
+func TestWorkerOfTheBusiestUserEnds(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, nil)
+	for _, user := range []string{"ann", "bob", "eve"} {
+		if _, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", User: user}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.pool.lanes.usage.Add("bob", time.Hour)
+	if _, err := s.pool.Query(t.Context(), Query{SQL: "SELECT 1", User: "joe"}); err != nil {
+		t.Fatal(err)
+	}
+	var users []string
+	for _, w := range s.pool.idle {
+		users = append(users, w.user)
+	}
+	if !slices.Equal(users, []string{"ann", "eve", "joe"}) {
+		t.Errorf("there are workers of %s", users)
+	}
+}
+
 // A worker answers from the version of a dataset that the query has, whichever it had
 // before: in memory or in files, with other columns, under another name, or gone.
 func TestWorkersFollowVersions(t *testing.T) {

@@ -383,7 +383,8 @@ func (w *queryWorker) compare(tables []Table, named []string) (drop []string, ne
 }
 
 // acquire returns an idle worker that may serve the query, for a short one with the usual
-// priority, or starts one. Where there are enough, the one that has been idle longest ends first.
+// priority, or starts one. Where there are enough, that of the user who has used most lately ends
+// first: others would wait for a new one before each of their queries.
 func (p *Pool) acquire(ctx context.Context, q Query, short bool) (*queryWorker, error) {
 	readable := make(map[string]bool, len(q.Tables))
 	for _, t := range q.Tables {
@@ -395,7 +396,11 @@ func (p *Pool) acquire(ctx context.Context, q Query, short bool) (*queryWorker, 
 		case victim != nil:
 			victim.kill()
 		case w == nil:
-			return p.start(ctx, q.User)
+			w, err := p.start(ctx, q.User)
+			if err == nil {
+				p.lanes.usage.Add(q.User, w.ProcessorTime())
+			}
+			return w, err
 		case w.Alive():
 			return w, nil
 		default:
@@ -416,7 +421,13 @@ func (p *Pool) pick(user string, readable map[string]bool, short bool) (w, victi
 	}
 	// The caller counts as running, and has no worker yet.
 	if len(p.idle)+p.stats.Running > p.config.Workers+p.config.shortWorkers() && len(p.idle) > 0 {
-		return nil, p.take(0)
+		most := 0
+		for i, idle := range p.idle {
+			if p.lanes.usage.Of(idle.user) > p.lanes.usage.Of(p.idle[most].user) {
+				most = i
+			}
+		}
+		return nil, p.take(most)
 	}
 	return nil, nil
 }
