@@ -142,14 +142,13 @@ func (s *Server) requestOf(c *gin.Context, values url.Values, fetch bool) (r aut
 	if app, forUser = s.cfg.Auth.Application(c.Request.Context(), r, fetch); forUser != nil {
 		return r, app, forUser, nil
 	}
-	resource := values.Get("resource")
 	switch {
 	case values.Get("response_type") != "code":
 		forApp = &auth.OAuthError{Code: "unsupported_response_type", Message: "response_type must be code"}
 	case values.Get("code_challenge_method") != "S256" || len(r.Challenge) != 43:
 		forApp = &auth.OAuthError{Code: "invalid_request", Message: "code_challenge_method must be S256, with a code_challenge"}
-	case resource != "" && resource != siteOf(c) && !strings.HasPrefix(resource, siteOf(c)+"/"):
-		forApp = &auth.OAuthError{Code: "invalid_target", Message: "resource must be on this server"}
+	default:
+		forApp = checkResource(c, values)
 	}
 	return r, app, nil, forApp
 }
@@ -157,6 +156,9 @@ func (s *Server) requestOf(c *gin.Context, values url.Values, fetch bool) (r aut
 // showConsent asks the user whether an application may act for them.
 func (s *Server) showConsent(c *gin.Context) error {
 	values := c.Request.URL.Query()
+	if err := checkOnce(values); err != nil {
+		return s.refuseConsent(c, auth.AuthorizationRequest{}, err, nil)
+	}
 	r, app, forUser, forApp := s.requestOf(c, values, false)
 	if forUser != nil || forApp != nil {
 		return s.refuseConsent(c, r, cmp.Or(forUser, forApp), nil) // a link alone leads nowhere else
@@ -170,7 +172,7 @@ func (s *Server) decideConsent(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if site := c.GetHeader("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+	if !ofThisSite(c) {
 		return domain.Errorf(domain.ErrForbidden, "only the page of this server sends this form")
 	}
 	if values.Get("decision") != "allow" {
@@ -261,7 +263,7 @@ func (s *Server) writeConsent(c *gin.Context, status int, r auth.AuthorizationRe
 		return err
 	}
 	c.Header("Content-Security-Policy", consentPolicy)
-	c.Header("Referrer-Policy", "no-referrer")
+	c.Header("Referrer-Policy", "same-origin") // without one, browsers do not name the origin of the form
 	c.Data(status, "text/html; charset=utf-8", []byte(text.String()))
 	return nil
 }
@@ -269,6 +271,9 @@ func (s *Server) writeConsent(c *gin.Context, status int, r auth.AuthorizationRe
 // giveTokens answers a code or a refresh token with tokens.
 func (s *Server) giveTokens(c *gin.Context) error {
 	form, err := oauthForm(c)
+	if err == nil {
+		err = checkResource(c, form)
+	}
 	if err != nil {
 		return err
 	}
@@ -310,5 +315,25 @@ func oauthForm(c *gin.Context) (url.Values, error) {
 	if err != nil || !strings.HasPrefix(c.GetHeader("Content-Type"), "application/x-www-form-urlencoded") {
 		return nil, &auth.OAuthError{Code: "invalid_request", Message: "send a form, as application/x-www-form-urlencoded"}
 	}
-	return form, nil
+	return form, checkOnce(form)
+}
+
+// checkOnce refuses parameters that are there twice, of which only resource may be.
+func checkOnce(values url.Values) error {
+	for name, all := range values {
+		if len(all) > 1 && name != "resource" {
+			return &auth.OAuthError{Code: "invalid_request", Message: "a parameter is there more than once"}
+		}
+	}
+	return nil
+}
+
+// checkResource refuses a resource that is not on this server.
+func checkResource(c *gin.Context, values url.Values) error {
+	for _, resource := range values["resource"] {
+		if resource != siteOf(c) && !strings.HasPrefix(resource, siteOf(c)+"/") {
+			return &auth.OAuthError{Code: "invalid_target", Message: "resource must be on this server"}
+		}
+	}
+	return nil
 }

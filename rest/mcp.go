@@ -28,6 +28,9 @@ const maxMCPBody = 128 << 10
 
 // callMCP answers a request of MCP.
 func (s *Server) callMCP(r *request) error {
+	if !ofThisSite(r.Context) && (s.cors == nil || !s.cors.OriginAllowed(r.Request)) {
+		return domain.Errorf(domain.ErrForbidden, "pages of other origins call this only if --cors-origins names them")
+	}
 	body, err := readBytes(r.Context, maxMCPBody, mediaJSON)
 	if err != nil {
 		return err

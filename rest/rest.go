@@ -100,6 +100,7 @@ type Config struct {
 type Server struct {
 	cfg      Config
 	handler  http.Handler
+	cors     *cors.Cors // nil without origins
 	engine   *gin.Engine
 	mcp      *mcp.Server
 	proxies  baseurl.Proxies
@@ -146,13 +147,14 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.handler = s.engine
 	if len(cfg.CORSOrigins) > 0 {
-		s.handler = cors.New(cors.Options{
+		s.cors = cors.New(cors.Options{
 			AllowedOrigins: cfg.CORSOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "X-Request-Id", "A2A-Version", "A2A-Extensions", "Last-Event-ID", "MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"},
 			ExposedHeaders: []string{"X-Request-Id", "Retry-After", "ETag", "Content-Disposition", "WWW-Authenticate", "A2A-Version", "A2A-Extensions"},
 			MaxAge:         int((10 * time.Minute).Seconds()),
-		}).Handler(s.engine)
+		})
+		s.handler = s.cors.Handler(s.engine)
 	}
 	return s, nil
 }

@@ -219,12 +219,17 @@ func shownUser(c *gin.Context) (string, error) {
 
 // checkOrigin refuses a request with a cookie unless the page sent it.
 func checkOrigin(c *gin.Context) error {
-	site, origin, from := siteOf(c), c.GetHeader("Origin"), c.GetHeader("Sec-Fetch-Site")
-	u, err := url.Parse(site)
-	if err != nil || c.GetHeader(csrfHeader) == "" || from != "" && from != "same-origin" || origin != "" && !strings.EqualFold(origin, u.Scheme+"://"+u.Host) {
+	if c.GetHeader(csrfHeader) == "" || !ofThisSite(c) {
 		return domain.Errorf(domain.ErrForbidden, "a cookie counts only in requests of the page, with the header %s; other clients send a token", csrfHeader)
 	}
 	return nil
+}
+
+// ofThisSite reports whether a request is of no page of another origin.
+func ofThisSite(c *gin.Context) bool {
+	origin, from := c.GetHeader("Origin"), c.GetHeader("Sec-Fetch-Site")
+	u, err := url.Parse(siteOf(c))
+	return err == nil && (from == "" || from == "same-origin") && (origin == "" || strings.EqualFold(origin, u.Scheme+"://"+u.Host))
 }
 
 // cookieName returns the name of a cookie. Browsers send cookies to all ports and paths of a

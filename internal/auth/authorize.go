@@ -148,6 +148,8 @@ func checkRedirect(text string) (problem string) {
 		return "must be an address"
 	case u.Fragment != "" || strings.Contains(text, "#") || u.User != nil:
 		return "must have no fragment and no user"
+	case !validPort(u.Port()):
+		return "must have a port up to 65535"
 	case u.Scheme == "https" && u.Hostname() != "":
 		return ""
 	case u.Scheme == "http":
@@ -159,6 +161,11 @@ func checkRedirect(text string) (problem string) {
 		return "must have the scheme https, http or that of an application"
 	}
 	return ""
+}
+
+func validPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil
 }
 
 // Application returns the application with an id, which is what Register returned, or the address
@@ -248,8 +255,14 @@ func (a *Authenticator) Allow(ctx context.Context, caller domain.Caller, app App
 	})
 }
 
+// verifierForm matches a code_verifier of RFC 7636.
+var verifierForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+
 // Exchange returns the first tokens of an application, for a code.
 func (a *Authenticator) Exchange(ctx context.Context, code string, r AuthorizationRequest, verifier string) (ApplicationTokens, error) {
+	if !verifierForm.MatchString(verifier) {
+		return ApplicationTokens{}, oauthError("invalid_request", "code_verifier must have 43 to 128 letters, digits or characters of -._~")
+	}
 	found, err := a.authorization(ctx, code)
 	if err != nil {
 		return ApplicationTokens{}, err

@@ -139,6 +139,15 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) erro
 		// A batch is many requests, which the limit of open requests counts as one.
 		return domain.Errorf(domain.ErrInvalid, "batches are not supported: send one message")
 	}
+	var message struct {
+		Params struct {
+			Name, URI, Cursor string
+			Arguments         map[string]json.RawMessage
+		}
+	}
+	if json.Unmarshal(body, &message) != nil { // the SDK's errors name Go types
+		return domain.Errorf(domain.ErrInvalid, "params and their arguments must be objects, and name, uri and cursor texts")
+	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.handler.ServeHTTP(w, r)

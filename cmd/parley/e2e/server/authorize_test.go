@@ -71,7 +71,7 @@ func register(t *testing.T, server *e2etest.Process, redirects ...string) *app {
 	return &app{t, server, found.ID}
 }
 
-const codeVerifier = "a verifier of some length, for a test of an application"
+const codeVerifier = "a-verifier-of-some-length-for-a-test-of-an-application"
 
 // request is what the application asks for, with changes.
 func (a *app) request(changes ...string) url.Values {
@@ -140,7 +140,8 @@ func TestAuthorization(t *testing.T) {
 	for name, wrong := range map[string]appTokens{
 		"another verifier": a.tokens("code", code, "code_verifier", "another"), "no verifier": a.tokens("code", code, "code_verifier", ""),
 		"another redirect": a.tokens("code", code, "redirect_uri", "http://127.0.0.1:33418/other"), "another client": register(t, s.Process, appRedirect, "https://a.example/b").tokens("code", code),
-		"the code as a refresh token": a.refresh(code), "no code": a.tokens("code", ""), "a strange code": a.tokens("code", "\xff\x00.\xff"), "another type": a.tokens("grant_type", "password"),
+		"the code as a refresh token": a.refresh(code), "no code": a.tokens("code", ""), "a strange code": a.tokens("code", "\xff\x00.\xff"), "another type": a.tokens("grant_type", "password"), "another resource": a.tokens("code", code, "resource", "https://other.example/"),
+		"a short verifier": a.tokens("code", code, "code_verifier", "x"),
 	} {
 		if wrong.Access != "" || wrong.Error == "" {
 			t.Errorf("%s: %+v", name, wrong)
@@ -236,13 +237,29 @@ func TestCodeUsedTwice(t *testing.T) {
 func TestAuthorizationRefused(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	for _, redirect := range []string{"http://example.com/", "javascript:alert(1)", "data:text/html,x", "https://a@b.example/", "https://a.example/#x", "/relative", "file:///etc/passwd", "http://127.0.0.1.example.com/", "https:", "java\nscript:x"} {
+	for _, redirect := range []string{"http://example.com/", "javascript:alert(1)", "data:text/html,x", "https://a@b.example/", "https://a.example/#x", "/relative", "http://127.0.0.1:99999/", "file:///etc/passwd", "http://127.0.0.1.example.com/", "https:", "java\nscript:x"} {
 		if a := register(t, s.Process, redirect); a.id != "" {
 			t.Errorf("%q was registered", redirect)
 		}
 	}
 	if a := register(t, s.Process); a.id != "" {
 		t.Error("an application without an address was registered")
+	}
+	for name, origin := range map[string]string{"another origin": "https://evil.example", "no origin": "null", "another port": s.URL + "1"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/oauth/authorize", strings.NewReader("decision=allow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", origin)
+		response, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusForbidden {
+			t.Errorf("a form of a page of %s: %s", name, response.Status)
+		}
 	}
 	a := register(t, s.Process, appRedirect, "cursor://anysphere.cursor-retrieval/oauth")
 	for name, changes := range map[string][]string{
