@@ -361,6 +361,35 @@ export const shareOf = async (run: string) => (await call<{ id: string | null }>
 export const endShare = (run: string) => call<void>('DELETE', path`query/runs/${run}/share`);
 export const sharedRun = (share: string, signal: AbortSignal) => call<SharedRun>('GET', path`shared/${share}`, undefined, signal);
 
+/** How an answer was found, signed. */
+export interface Receipt {
+  runId: string;
+  askedBy: string;
+  askedAt: string;
+  question: string;
+  steps: {
+    instruction: string;
+    reading: string;
+    query: string;
+    datasets: { dataset: string; version: number; hash: string }[];
+    rowCount: number;
+    truncated?: boolean;
+    rowsHash: string;
+    verifiedBy?: string;
+  }[];
+}
+
+/** What the queries of a receipt give now. */
+export interface ReceiptCheck {
+  signed: boolean;
+  problem?: string;
+  same: boolean;
+  steps: { same: boolean; reason?: string }[];
+}
+
+export const receiptOf = (run: string) => call<Receipt>('GET', path`query/runs/${run}/receipt`);
+export const checkReceipt = (receipt: Receipt) => call<ReceiptCheck>('POST', 'query/receipts/verify', receipt);
+
 /** answer answers what a run asks: with the id of an option, or in words. */
 export const answer = (run: string, input: { option: string } | { text: string }) => call<void>('POST', path`query/runs/${run}/input`, input);
 

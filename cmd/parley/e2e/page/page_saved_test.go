@@ -202,3 +202,24 @@ func TestPageSharesAnswers(t *testing.T) {
 	bob.do(chromedp.Reload())
 	bob.sees("main [role=alert]", "There is no such answer")
 }
+
+// TestPageReceipt shows how an answer was found, and runs its query again before and after its
+// dataset has another version.
+func TestPageReceipt(t *testing.T) {
+	onlyFull(t)
+	c, b := counter(t)
+	b.signIn(c.Token)
+	b.asks("nl2ql", "How many orders are there per city?")
+	b.press("How do we know?")
+	b.sees("dialog", "alice asked “How many orders are there per city?”")
+	b.sees("dialog .query", "SELECT")
+	b.sees("dialog .facts dt", "alice/shop/orders")
+	b.sees("dialog .facts dd", "version")
+	b.press("Run it again")
+	b.sees("dialog [role=status]", "The same: all queries give the same rows now.")
+	const more = "item,city,price\nplum,Oslo,5\n"
+	c.Ingest("shop/orders", c.Upload("more.csv", int64(len(more)), strings.NewReader(more)))
+	c.Settled("shop/orders")
+	b.press("Run it again")
+	b.sees("dialog [role=status]", "Not the same. The data has changed since: alice/shop/orders.")
+}

@@ -9,6 +9,7 @@ import type { Run } from '../run';
 import { token } from '../session';
 import { Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
+import { ReceiptButton } from './Receipt';
 import { ShareButton } from './Shared';
 
 async function sendRating(run: string, thumbsUp: boolean, comment: string): Promise<void> {
@@ -60,6 +61,7 @@ export function Feedback({ run, agent, first }: { run: Run; agent: Agent; first:
       <div class="feedback-row" ref={row}>
         <IconButton icon="up" label="Good answer" pressed={rated?.thumbsUp === true} onClick={() => thumb(true)} />
         <IconButton icon="down" label="Bad answer" pressed={rated?.thumbsUp === false} onClick={() => thumb(false)} />
+        {run.sharable && <ReceiptButton run={run.id} />}
         {first && run.sharable && unrestricted.value && <ShareButton run={run.id} />}
         <span class="hint" role="status">{rated && !problem && (rated.comment && !asking ? `Rated: “${rated.comment}”` : 'Thank you.')}</span>
         <span class="hint agent">{[agent === 'nl2ql' && agentWords.nl2ql, run.model || (builtInOnly.value && 'built-in reader')].filter(Boolean).join(', ')}</span>

@@ -25,6 +25,7 @@ const paths = {
   leave: 'M14 4H5v16h9M10 12h11M17 8l4 4-4 4',
   keyboard: 'M3 6h18v12H3zM7 10h.010M11 10h.010M15 10h.010M8 14h8',
   file: 'M6 3h8l4 4v14H6zM14 3v4h4',
+  receipt: 'M6 3v18l2-1.500 2 1.500 2-1.500 2 1.500 2-1.500 2 1.500V3l-2 1.500L14 3l-2 1.500L10 3 8 4.500zM9 9h6M9 13h6',
 } as const;
 
 export type IconName = keyof typeof paths;
