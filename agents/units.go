@@ -49,8 +49,13 @@ func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) ma
 		}
 	}
 	units := map[string]string{}
+	compared := ""
 	for _, c := range columns {
-		sources := sourceColumns(c.Name)
+		name, isFigure := strings.CutPrefix(c.Name, "__") // one that is compared, with its conditions
+		if isFigure {
+			name, _, _ = strings.Cut(name, " ")
+		}
+		sources := sourceColumns(name)
 		at := slices.IndexFunc(sources, func(source string) bool { _, ok := known[source]; return ok })
 		unit := ""
 		switch {
@@ -63,6 +68,12 @@ func (w *Run) units(ctx context.Context, sql string, columns []domain.Column) ma
 		if unit != "" {
 			units[c.Name] = unit
 		}
+		if isFigure {
+			compared = unit
+		}
+	}
+	if compared != "" && columns[0].Name == "difference" {
+		units["difference"] = compared
 	}
 	return units
 }

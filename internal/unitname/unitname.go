@@ -44,7 +44,7 @@ func known(word string) string {
 var (
 	unitInBrackets    = regexp.MustCompile(`^(.*\S)\s*[(\[]\s*(?:in )?([^()\[\]]+?)\s*[)\]]$`)
 	unitAtEnd         = regexp.MustCompile(`^(.*?[^\s_,])(?:[\s_,]+in)?[\s_,]+([^\s_,]{2,}|[%$€£¥])$`)
-	unitInDescription = regexp.MustCompile(`(?i)\bin ([a-z]{2,}|%|€|\$|£)(?:$|[\s.,;)])`)
+	unitInDescription = regexp.MustCompile(`(?i)\bin ([a-z]{2,}|%|€|\$|£)(?:$|[\s.,;:)])`)
 )
 
 // Cut cuts the unit off the name of a column: "costs (€)", "weight kg", "resolution_minutes". The

@@ -10,7 +10,7 @@ func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, description, rest, want string }{
 		{"Kosten €", "", "Kosten", "€"}, {"consumption (kWh)", "", "consumption", "kWh"}, {"resolution_minutes", "", "resolution", "min"}, {"price_eur", "", "price", "€"},
-		{"share (%)", "", "share", "%"}, {"weight [kg]", "", "weight", "kg"}, {"amount in USD", "", "amount", "$"}, {"salary", "The monthly salary, in euros.", "salary", "€"}, {"fee", "in CHF", "fee", "CHF"},
+		{"share (%)", "", "share", "%"}, {"weight [kg]", "", "weight", "kg"}, {"amount in USD", "", "amount", "$"}, {"salary", "The monthly salary, in euros.", "salary", "€"}, {"fee", "in CHF", "fee", "CHF"}, {"amount", "in euros: the price times the quantity", "amount", "€"},
 		{"revenue (gross)", "", "revenue (gross)", ""}, {"price min", "", "price min", ""}, {"minutes", "", "minutes", ""}, {"amount", "Sold in shops.", "amount", ""}, {"%", "", "%", ""}, {"", "", "", ""},
 	} {
 		rest, _ := unitname.Cut(test.name)

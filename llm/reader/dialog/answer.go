@@ -123,7 +123,21 @@ func (r answerResult) sentence() string {
 		}
 		parts = append(parts, "the "+c.name+" "+c.verb()+" "+value)
 	}
-	return "T" + enumerate(parts)[1:] + with
+	return "T" + enumerate(parts)[1:] + with + r.comparison()
+}
+
+// comparison names the figures that the only value compares, and by how many percent they differ if
+// that is not the value.
+func (r answerResult) comparison() string {
+	if r.compared == nil {
+		return ""
+	}
+	of, to := r.compared[0], r.compared[1]
+	text := fmt.Sprintf(": **%s** %s against **%s** %s", of.text(0), of.conditions, to.text(0), to.conditions)
+	if change := percent(to.numbers[0], of.numbers[0]); change != "" && strings.HasPrefix(r.columns[0].name, "difference") {
+		text = ", or " + change + text
+	}
+	return text
 }
 
 // verb returns is or are for the name of a column.

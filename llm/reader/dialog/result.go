@@ -20,6 +20,8 @@ import (
 type answerColumn struct {
 	// name is the escaped display name.
 	name, unit string
+	// conditions are those of a figure that is compared, in words.
+	conditions string
 	values     []json.RawMessage
 	// numbers has the values of a measure, NaN for none; nil for other columns.
 	numbers []float64
@@ -35,6 +37,8 @@ type answerColumn struct {
 // answerResult is a result of a step.
 type answerResult struct {
 	columns []answerColumn
+	// compared are two figures that the only column compares.
+	compared []answerColumn
 	rows    int
 	format  locale.Numbers
 	// truncated says that there were more rows, and total how many in all, if they were
@@ -65,6 +69,7 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		}
 		r.columns = append(r.columns, c)
 	}
+	r.compare(s.Rows, rows)
 	cents := slices.ContainsFunc(r.columns, func(c answerColumn) bool { return c.isMoney() && c.decimals > 0 })
 	for i := range r.columns {
 		if cents && r.columns[i].isMoney() {
@@ -72,6 +77,39 @@ func newAnswerResult(s llm.Step, numbers locale.Numbers) answerResult {
 		}
 	}
 	return r
+}
+
+// compare sets the figures that the only value compares, which [ir.WithMeasure] adds.
+func (r *answerResult) compare(found llm.Rows, rows []map[string]json.RawMessage) {
+	if len(r.columns) != 1 || len(rows) != 1 || len(found.Columns) != 3 || r.columns[0].numbers == nil {
+		return
+	}
+	value, decimals := &r.columns[0], 0
+	var figures []answerColumn
+	for _, name := range found.Columns {
+		measure, conditions, ok := strings.Cut(strings.TrimPrefix(name, "__"), " ")
+		if !ok || !strings.HasPrefix(name, "__") {
+			continue
+		}
+		c := answerColumn{name: columnName(measure), conditions: escapeCell(conditions), unit: found.Units[name], values: []json.RawMessage{rows[0][name]}, format: r.format}
+		c.numbers = readNumbers(measure, c.values)
+		decimals = max(decimals, leastDecimals(c))
+		figures = append(figures, c)
+	}
+	if len(figures) != 2 || figures[0].numbers == nil || figures[1].numbers == nil {
+		return
+	}
+	figures[0].decimals, figures[1].decimals = decimals, decimals
+	r.compared = figures
+	switch value.name {
+	case "difference":
+		value.decimals = decimals
+	case "percent":
+		value.name = "change"
+	}
+	if figures[0].name != "count" && value.name != "ratio" {
+		value.name += " in " + figures[0].name
+	}
 }
 
 // rowMembers returns the values of each row by column. It does not decode them: a result can be large.
@@ -132,7 +170,7 @@ var writtenNumber = regexp.MustCompile(`^"-?(0|[1-9][0-9]*)\.[0-9]+"$|^"-?[1-9][
 // readNumbers returns the values of a measure; nil for other columns.
 func readNumbers(name string, values []json.RawMessage) []float64 {
 	words := strings.Fields(strings.ToLower(catalog.DisplayName(name)))
-	if !catalog.IsQuantity(words) {
+	if !catalog.IsQuantity(words) && !(len(words) > 2 && words[0] == "total") { // which can be of "last year"
 		return nil
 	}
 	numbers, found := make([]float64, len(values)), false

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/locale"
 	"parley/internal/sqltext"
 	"parley/llm/reader/catalog"
 )
@@ -54,7 +55,8 @@ func SQL(q *Query, cat *catalog.Catalog, now time.Time) (string, error) {
 }
 
 // WithMeasure prints a query for people. If it selects the first rows by a measure that it does
-// not show, the measure is the last column, and its name is returned; "" otherwise.
+// not show, the measure is the last column, and its name is returned; "" otherwise. If it compares
+// two figures, both follow, such as "__total_amount in 2025".
 func WithMeasure(q *Query, cat *catalog.Catalog, now time.Time) (text, measure string, err error) {
 	p := &printer{cat: cat, now: now, outermost: q.Set == "", added: &measure}
 	text = p.query(q)
@@ -402,6 +404,15 @@ func (p *printer) items(q *Query) []string {
 	}
 	if by, ok := p.sortMeasure(q); ok {
 		*p.added = named(p.expr(by, true), cmp.Or(p.label(by), "measure"))
+	}
+	if p.added != nil && p.outermost && len(q.Items) == 1 && len(q.Group) == 0 {
+		s := &describer{cat: p.cat, numbers: locale.NumbersOf("")}
+		s.main = s.mainTable(q)
+		for _, side := range q.Items[0].sides() {
+			figure := side
+			figure.Conds = nil
+			named(p.expr(side, true), "__"+p.label(figure)+" "+s.terms(terms(side.Conds)))
+		}
 	}
 	return all
 }

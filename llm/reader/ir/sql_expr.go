@@ -107,6 +107,29 @@ func (p *printer) compareSides(e Expr) string {
 	return fmt.Sprintf("(%s - %s)", a, b)
 }
 
+// sides returns the two aggregates under conditions that an expression compares; nil if it does not
+// compare any. That which the other is compared with is the second.
+func (e Expr) sides() []Expr {
+	switch {
+	case e.Outer != "":
+		first, second := e, e.Second
+		first.Outer, first.Second = "", nil
+		if e.Outer == "-" && second.Outer == "" && len(first.Conds) > 0 && len(second.Conds) > 0 {
+			return []Expr{first, *second}
+		}
+		return nil
+	case e.Kind != "diff" && e.Kind != "ratio" && e.Kind != "growth":
+		return nil
+	}
+	first, second := e, e
+	first.Kind, second.Kind = "agg", "agg"
+	first.Versus, second.Conds, second.Versus = nil, e.Versus, nil
+	if e.Kind == "growth" {
+		return []Expr{second, first}
+	}
+	return []Expr{first, second}
+}
+
 // betweenDates reports whether an expression is the difference of two dates, in days.
 func (p *printer) betweenDates(e Expr) bool {
 	if e.Kind == "diff" {
