@@ -210,7 +210,8 @@ func (s *Server) runAgain(ctx context.Context, caller domain.Caller, step receip
 	var changed []string
 	for _, source := range step.Datasets {
 		at := slices.IndexFunc(result.Sources, func(now domain.Source) bool { return now.Dataset == source.Dataset })
-		if at < 0 || result.Sources[at] != source {
+		known := source.Version != 0 && at >= 0 && result.Sources[at].Version != 0 // not to who sees only some rows
+		if at < 0 || known && result.Sources[at] != source {
 			changed = append(changed, source.Dataset)
 		}
 	}

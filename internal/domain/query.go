@@ -25,11 +25,12 @@ type QueryResult struct {
 }
 
 // Source is a dataset as a query read it: its name with owner and namespace, its version, and
-// a hash of its files. An attachment has its name alone.
+// a hash of its files. An attachment has its name alone, and so has a dataset of which the caller sees
+// only some rows.
 type Source struct {
 	Dataset string `json:"dataset"`
-	Version int64  `json:"version"`
-	Hash    string `json:"hash"`
+	Version int64  `json:"version,omitempty"`
+	Hash    string `json:"hash,omitempty"`
 }
 
 // RowPage is a page of a dataset's rows.

@@ -371,7 +371,7 @@ export interface Receipt {
     instruction: string;
     reading: string;
     query: string;
-    datasets: { dataset: string; version: number; hash: string }[];
+    datasets: { dataset: string; version?: number; hash?: string }[];
     rowCount: number;
     truncated?: boolean;
     rowsHash: string;

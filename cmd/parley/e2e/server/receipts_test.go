@@ -11,6 +11,13 @@ import (
 	"parley/cmd/parley/e2e/helpers/e2etest"
 )
 
+// receiptCheck is what a receipt gives now.
+type receiptCheck struct {
+	Signed, Same bool
+	Problem      string
+	Steps        []struct{ Reason string }
+}
+
 // TestReceipt verifies the receipts of both agents: as they are, changed, over changed data, by a user
 // who sees other rows, by one who sees none, and by another server.
 func TestReceipt(t *testing.T) {
@@ -57,10 +64,7 @@ func TestReceipt(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("changed", verify(c), e2etest.ExitFailed, "not signed", "does not fit")
-		var check struct {
-			Signed, Same bool
-			Problem      string
-		}
+		var check receiptCheck
 		if c.Ask("POST", "/query/receipts/verify", json.RawMessage(changed), &check); check.Signed || !check.Same || check.Problem == "" {
 			t.Errorf("the server says of a changed one: %+v", check)
 		}
@@ -73,8 +77,18 @@ func TestReceipt(t *testing.T) {
 		t.Fatalf("rule: %d", status)
 	}
 	want("by bob who sees less", verify(bob), e2etest.ExitFailed, "differs", "you may see other rows")
+	var answer struct{ RunID string }
+	bob.Ask("POST", "/query/autorag", e2etest.Object{"username": "alice", "namespace": "shop", "query": "How many orders are there?", "agent": "nl2ql"}, &answer)
+	var limited json.RawMessage
+	if bob.Ask("GET", "/query/runs/"+answer.RunID+"/receipt", nil, &limited); strings.Contains(string(limited), `"hash"`) || strings.Contains(string(limited), `"version"`) {
+		t.Errorf("bob's receipt tells of rows that he does not see: %s", limited)
+	}
 	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "plum", "city": "Rome", "price": 9}}}, nil)
 	want("over other data", verify(c), e2etest.ExitFailed, "differs", "The data has changed since: alice/shop/orders.")
+	var check receiptCheck
+	if bob.Ask("POST", "/query/receipts/verify", limited, &check); !check.Same || check.Steps[0].Reason != "" {
+		t.Errorf("another row that bob does not see: %+v", check)
+	}
 	carol := e2etest.Client{Process: c.Process, Token: c.Process.Token("carol")}
 	want("by carol who sees none", verify(carol), e2etest.ExitFailed, "You cannot read its data.")
 	if status := c.Ask("POST", "/query/receipts/verify", e2etest.Object{"type": "x"}, nil); status != http.StatusUnprocessableEntity {

@@ -55,7 +55,7 @@ function StepFacts({ step, title }: { step: Receipt['steps'][number]; title: str
       {step.query && <pre class="query" tabIndex={0}><code>{step.query}</code></pre>}
       <dl class="facts">
         {step.datasets.map(({ dataset, version, hash }) => (
-          <><dt>{dataset}</dt><dd>version {inLocale(version)}, files <code title={hash}>{hash.slice(0, shortHash)}</code></dd></>
+          <><dt>{dataset}</dt><dd>{version && hash ? <>version {inLocale(version)}, files <code title={hash}>{hash.slice(0, shortHash)}</code></> : 'the rows that you see'}</dd></>
         ))}
         <dt>Result</dt><dd>{inLocale(step.rowCount)} {step.rowCount === 1 ? 'row' : 'rows'}{step.truncated && ', cut off'}, hash <code title={step.rowsHash}>{step.rowsHash.slice(0, shortHash)}</code></dd>
         {step.verifiedBy && <><dt>Query verified by</dt><dd>{step.verifiedBy}</dd></>}
