@@ -8,8 +8,9 @@ type Caller struct {
 	// Restriction is the id of the restricted token of the request, "" for a token with all
 	// rights of the user.
 	Restriction string
-	// Application says that an application acts for the user: it manages no tokens and shares.
-	Application bool
+	// Application is the id of the token of an application that acts for the user; "" for none. It
+	// manages no tokens and shares.
+	Application string
 }
 
 // Restricted reports whether the caller's token covers less than its user may.

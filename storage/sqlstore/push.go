@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -55,7 +56,8 @@ func (r pushRow) config() (domain.PushConfig, error) {
 
 // pushValues are the parameters of insertPush.
 func pushValues(config domain.PushConfig, runID string, caller domain.Caller, position, now int64) []any {
-	token := sql.NullString{String: caller.Restriction, Valid: caller.Restricted()}
+	id := cmp.Or(caller.Restriction, caller.Application)
+	token := sql.NullString{String: id, Valid: id != ""}
 	return []any{
 		runID, config.ID, token, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
 		config.Modes, config.Version, position, now, caller.Username,
@@ -78,7 +80,7 @@ func (s *Store) inPushTx(ctx context.Context, attempt string, caller domain.Call
 }
 
 // SavePushConfig makes a config, from the task on, or replaces the one with its id, which
-// continues at its position. A config is deleted with its run, and with the restricted token that
+// continues at its position. A config is deleted with its run, and with the token of a program that
 // it was made with. A read-only token changes those of runs that were asked with it, and is
 // ErrForbidden for others. ErrInvalid when the run has too many configs, ErrTooMany when the user
 // has.
@@ -199,9 +201,11 @@ LIMIT `
 const (
 	selectClaimedPush = `
 SELECT p.run_id, p.id, p.url, p.receiver, p.scheme, p.secrets, p.modes, p.version,
-	p.position, p.failures, p.failing_since, p.token_id, r.owner
+	p.position, p.failures, p.failing_since, r.owner,
+	CASE WHEN k.restricted THEN k.id ELSE '' END AS restriction
 FROM push_configs p
 JOIN runs r ON r.id = p.run_id
+LEFT JOIN tokens k ON k.id = p.token_id
 WHERE p.run_id = $1
 	AND p.id = $2`
 	// whereHeld is the config $1, $2 that host $3 holds.
@@ -217,15 +221,15 @@ type claimedPushRow struct {
 	Position     int64
 	Failures     int
 	FailingSince int64
-	TokenID      sql.NullString
 	Owner        string
+	Restriction  string
 }
 
 func (r claimedPushRow) push(now int64) (domain.Push, error) {
 	config, err := r.config()
 	push := domain.Push{
 		PushConfig: config,
-		Caller:     domain.Caller{Username: r.Owner, Restriction: r.TokenID.String},
+		Caller:     domain.Caller{Username: r.Owner, Restriction: r.Restriction},
 		Position:   r.Position,
 		Failures:   r.Failures,
 	}

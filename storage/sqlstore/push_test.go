@@ -184,6 +184,16 @@ func TestPushConfigsGo(t *testing.T) {
 		}
 		w.must(w.DeleteToken(ctx, alice, writer.Restriction))
 		gone("token")
+		token := domain.NewToken{Token: domain.Token{ID: uuid.NewString(), Access: "write", ExpiresAt: time.Now().Add(time.Hour)}, Hash: []byte("hash")}
+		w.must(w.CreateAuthorization(ctx, alice, domain.Authorization{NewToken: token}))
+		application, err := w.TokenCaller(ctx, token.ID, token.Hash)
+		w.must(err)
+		w.must(w.SavePushConfig(ctx, application, pushTo(run, "a")))
+		if push := w.claimPush("host"); push.Caller != alice {
+			t.Errorf("it is read as %+v", push.Caller)
+		}
+		w.must(w.DeleteToken(ctx, alice, token.ID))
+		gone("token of an application")
 	})
 }
 

@@ -32,7 +32,7 @@ func needsUser(caller domain.Caller, what string) error {
 	switch {
 	case caller.Restricted():
 		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot %s", what)
-	case caller.Application:
+	case caller.Application != "":
 		return domain.Errorf(domain.ErrForbidden, "the token of an application cannot %s", what)
 	}
 	return nil
@@ -205,9 +205,12 @@ WHERE id = $1`
 	if subtle.ConstantTimeCompare([]byte(row.Hash), []byte(hex.EncodeToString(hash))) != 1 {
 		return domain.Caller{}, domain.ErrNotFound
 	}
-	caller := domain.Caller{Username: row.Owner, Application: row.Application}
+	caller := domain.Caller{Username: row.Owner}
 	if row.Restricted {
 		caller.Restriction = id
+	}
+	if row.Application {
+		caller.Application = id
 	}
 	return caller, nil
 }
