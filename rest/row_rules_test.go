@@ -210,6 +210,7 @@ func TestRowRuleThatFails(t *testing.T) {
 		`{"username":"bob","condition":"random() < 0.5"}`:                                                                                                      "random",
 		`{"username":"bob","condition":"id < year(now())"}`:                                                                                                    "now",
 		`{"username":"bob","condition":"id < year(current_date)"}`:                                                                                             "",
+		`{"username":"bob","condition":"match(code, 'x') > 0"}`:                                                                                                "searches",
 		`{"username":"bob","condition":"id = 1 /*"}`:                                                                                                           "",
 		`{"username":"bob","condition":"sum(id) > 1"}`:                                                                                                         "",
 		`{"username":"bob","condition":"true; SELECT 1"}`:                                                                                                      "",

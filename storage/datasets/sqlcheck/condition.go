@@ -3,6 +3,8 @@ package sqlcheck
 import (
 	"slices"
 	"strings"
+
+	"parley/storage/datasets/match"
 )
 
 // volatile are functions and words whose value changes by itself: what was read of a dataset is
@@ -79,6 +81,10 @@ func checkCondition(part any) error {
 		case class == "CONSTANT": // 'today' is a date
 			value, _ := part["value"].(map[string]any)
 			name, _ = value["value"].(string)
+		}
+		switch function := functionIn(part); function {
+		case "match", match.TermsFunction: // DuckDB alone, which downloads use, has none
+			return refusal("a condition must not use `%s`: it is for searches", function)
 		}
 		if slices.Contains(volatile, strings.ToLower(strings.TrimSpace(name))) {
 			return refusal("a condition must not use `%s`: its value changes by itself", name)
