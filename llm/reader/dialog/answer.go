@@ -133,7 +133,11 @@ func (r answerResult) comparison() string {
 		return ""
 	}
 	of, to := r.compared[0], r.compared[1]
-	text := fmt.Sprintf(": **%s** %s against **%s** %s", of.text(0), of.conditions, to.text(0), to.conditions)
+	against := "against"
+	if to.conditions == "in all" {
+		against = "of"
+	}
+	text := fmt.Sprintf(": **%s** %s %s **%s** %s", of.text(0), of.conditions, against, to.text(0), to.conditions)
 	if change := percent(to.numbers[0], of.numbers[0]); change != "" && strings.HasPrefix(r.columns[0].name, "difference") {
 		text = ", or " + change + text
 	}

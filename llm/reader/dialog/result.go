@@ -39,8 +39,8 @@ type answerResult struct {
 	columns []answerColumn
 	// compared are two figures that the only column compares.
 	compared []answerColumn
-	rows    int
-	format  locale.Numbers
+	rows     int
+	format   locale.Numbers
 	// truncated says that there were more rows, and total how many in all, if they were
 	// counted.
 	truncated bool
@@ -106,8 +106,10 @@ func (r *answerResult) compare(found llm.Rows, rows []map[string]json.RawMessage
 		value.decimals = decimals
 	case "percent":
 		value.name = "change"
+	default:
+		return
 	}
-	if figures[0].name != "count" && value.name != "ratio" {
+	if figures[0].name != "count" {
 		value.name += " in " + figures[0].name
 	}
 }

@@ -55,7 +55,7 @@ func TestSQL(t *testing.T) {
 			`SELECT count(*) AS "count" FROM "orders" WHERE "amount" > 12.5 AND ("channel" = 'web' OR contains(lower(CAST("channel" AS VARCHAR)), 'o''brien'))`},
 		{"select @customers.name where @customers.customer_id notin ( select @orders.customer_id )", `SELECT "name" FROM "customers" WHERE "customer_id" NOT IN (SELECT "customer_id" FROM "orders" WHERE "customer_id" IS NOT NULL)`},
 		{"select @customers.name where @customers.newsletter = true", `SELECT "name" FROM "customers" WHERE "newsletter" = 'yes'`},
-		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent" FROM "orders"`},
+		{"select pct @orders.channel = v0 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE "channel" = 'web') / nullif(count(*), 0)) AS "percent", count(*) FILTER (WHERE "channel" = 'web') AS "__count with channel “web”", count(*) AS "__count in all" FROM "orders"`},
 		{"select sum @order_items.quantity times @order_items.unit_price", `SELECT sum(("quantity" * "unit_price")) AS "total_quantity_times_unit_price" FROM "order_items"`},
 		{"select @orders.channel @orders.order_id order @orders.amount desc limit k2 each @orders.channel",
 			`SELECT "channel", "order_id", "amount" AS "amount" FROM "orders" QUALIFY row_number() OVER (PARTITION BY "channel" ORDER BY "amount" DESC NULLS LAST, "channel", "order_id") <= 2`},
@@ -86,11 +86,12 @@ func TestSQL(t *testing.T) {
 		{"select @order_items.item_id @order_items.quantity plus @order_items.unit_price plus @order_items.quantity of @order_items.unit_price", `SELECT "item_id", (100.0 * (("quantity" + "unit_price") + "quantity") / nullif("unit_price", 0)) AS "percent" FROM "order_items"`},
 		{"select avg @order_items.quantity gap @order_items.unit_price", `SELECT avg(abs("quantity" - "unit_price")) AS "average_quantity_gap_unit_price" FROM "order_items"`},
 		{"select @order_items.quantity gap @order_items.unit_price", `SELECT abs("quantity" - "unit_price") AS "difference" FROM "order_items"`},
+		{"select diff count * @orders.channel = v0 vs @orders.ordered_at = v1 from #orders", `SELECT (count(*) FILTER (WHERE "channel" = 'web') - count(*) FILTER (WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01'))) AS "difference", count(*) FILTER (WHERE "channel" = 'web') AS "__count with channel “web”", count(*) FILTER (WHERE ("ordered_at" >= DATE '2024-01-01' AND "ordered_at" < DATE '2025-01-01')) AS "__count in 2024" FROM "orders"`},
 		{"select max @orders.ordered_at - min @orders.ordered_at", `SELECT date_diff('day', min("ordered_at"), max("ordered_at")) AS "difference" FROM "orders"`},
 		{"select count * from #orders where @orders.status isnull", `SELECT count(*) AS "count" FROM "orders" WHERE "status" IS NULL`},
 		{"select weekday @orders.ordered_at count * from #orders group weekday @orders.ordered_at order weekday @orders.ordered_at asc", `SELECT dayname("ordered_at") AS "weekday", count(*) AS "count" FROM "orders" GROUP BY dayname("ordered_at") ORDER BY min(isodow("ordered_at")) NULLS LAST`},
 		{"select sum @products.price less @order_items.unit_price times @order_items.quantity", `SELECT sum(((TRY_CAST(regexp_extract(translate(replace("products"."price", ',', ''), '−–', '--'), '-?[0-9]+([.][0-9]+)?') AS DOUBLE) - "order_items"."unit_price") * "order_items"."quantity")) AS "total_price_less_unit_price_times_quantity" FROM "products" JOIN "order_items" ON "order_items"."product_id" = "products"."product_id"`},
-		{"select pct @customers.country = v3 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE contains(lower(CAST("customers"."country" AS VARCHAR)), 'o''brien')) / nullif(count(*), 0)) AS "percent" FROM "customers" JOIN "orders" ON "orders"."customer_id" = "customers"."customer_id"`},
+		{"select pct @customers.country = v3 from #orders", `SELECT (100.0 * count(*) FILTER (WHERE contains(lower(CAST("customers"."country" AS VARCHAR)), 'o''brien')) / nullif(count(*), 0)) AS "percent", count(*) FILTER (WHERE contains(lower(CAST("customers"."country" AS VARCHAR)), 'o''brien')) AS "__count with country containing “o'brien”", count(*) AS "__count in all" FROM "customers" JOIN "orders" ON "orders"."customer_id" = "customers"."customer_id"`},
 		{"select @orders.channel group @orders.channel having pct @orders.status = v3 > v2", `SELECT "channel" FROM "orders" GROUP BY "channel" HAVING (100.0 * count(*) FILTER (WHERE contains(lower(CAST("status" AS VARCHAR)), 'o''brien')) / nullif(count(*), 0)) > 12.5 ORDER BY "channel"`},
 	} {
 		tokens, err := ir.ParseText(expand(test.query))
@@ -104,7 +105,7 @@ func TestSQL(t *testing.T) {
 			continue
 		}
 		got, measure, err := ir.WithMeasure(q, cat, now)
-		if plain, _ := ir.SQL(q, cat, now); measure == "" && plain != got || measure != "" && !strings.Contains(got, `AS "`+measure+`" FROM`) {
+		if plain, _ := ir.SQL(q, cat, now); measure == "" && plain != got && !strings.Contains(got, `AS "__`) || measure != "" && !strings.Contains(got, `AS "`+measure+`" FROM`) {
 			t.Errorf("%s\n has the measure %q\n %s", test.query, measure, got)
 		}
 		if err != nil || got != strings.ReplaceAll(test.want, " ,", ",") {

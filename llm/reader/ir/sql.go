@@ -409,9 +409,11 @@ func (p *printer) items(q *Query) []string {
 		s := &describer{cat: p.cat, numbers: locale.NumbersOf("")}
 		s.main = s.mainTable(q)
 		for _, side := range q.Items[0].sides() {
-			figure := side
-			figure.Conds = nil
-			named(p.expr(side, true), "__"+p.label(figure)+" "+s.terms(terms(side.Conds)))
+			figure, conditions := side, "in all"
+			if figure.Conds = nil; len(side.Conds) > 0 {
+				conditions = s.terms(terms(side.Conds))
+			}
+			named(p.expr(side, true), "__"+p.label(figure)+" "+conditions)
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -107,27 +108,30 @@ func (p *printer) compareSides(e Expr) string {
 	return fmt.Sprintf("(%s - %s)", a, b)
 }
 
-// sides returns the two aggregates under conditions that an expression compares; nil if it does not
-// compare any. That which the other is compared with is the second.
+// sides returns a figure under the two conditions that an expression compares, that of the comparison
+// first; nil if there are none. The second has no condition where that is all rows.
 func (e Expr) sides() []Expr {
-	switch {
-	case e.Outer != "":
-		first, second := e, e.Second
-		first.Outer, first.Second = "", nil
-		if e.Outer == "-" && second.Outer == "" && len(first.Conds) > 0 && len(second.Conds) > 0 {
-			return []Expr{first, *second}
-		}
-		return nil
-	case e.Kind != "diff" && e.Kind != "ratio" && e.Kind != "growth":
-		return nil
-	}
-	first, second := e, e
-	first.Kind, second.Kind = "agg", "agg"
-	first.Versus, second.Conds, second.Versus = nil, e.Versus, nil
-	if e.Kind == "growth" {
+	first := e
+	first.Kind, first.Outer, first.Second, first.Versus = "agg", "", nil, nil
+	second := first
+	second.Conds = e.Versus
+	switch e.Kind {
+	case "diff", "ratio", "pctof":
+		return []Expr{first, second}
+	case "growth":
 		return []Expr{second, first}
+	case "pct":
+		first.Func, first.Star, second.Func, second.Star = "count", true, "count", true
+		return []Expr{first, second}
+	case "agg":
+		if e.Outer == "" || e.Outer == "+" || e.Second.Outer != "" || len(e.Conds) == 0 {
+			return nil
+		}
+		if second.Conds = e.Second.Conds; reflect.DeepEqual(second, *e.Second) {
+			return []Expr{first, second}
+		}
 	}
-	return []Expr{first, second}
+	return nil
 }
 
 // betweenDates reports whether an expression is the difference of two dates, in days.
