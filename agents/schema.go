@@ -27,6 +27,9 @@ func describe(all []domain.DatasetData) []llm.Dataset {
 			Rows:    data.RowCount,
 			Columns: make([]llm.Column, len(data.Columns)),
 		}
+		if data.Definition.DisplayName != nil {
+			d.DisplayName = *data.Definition.DisplayName
+		}
 		if data.Definition.Description != nil {
 			d.Description = *data.Definition.Description
 		}

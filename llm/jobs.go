@@ -80,7 +80,8 @@ type Turn struct {
 
 // Dataset is a table that queries use by its name.
 type Dataset struct {
-	Name, Description string
+	// DisplayName is what people call the rows; "" for the words of the name.
+	Name, DisplayName, Description string
 	// Version changes with the rows and columns, so that facts of a version may be cached.
 	Version string
 	Rows    int64

@@ -97,6 +97,9 @@ func datasetText(d Dataset, facts DatasetFacts) string {
 	if d.HoldsPassages() {
 		out.WriteString(", passages of text")
 	}
+	if d.DisplayName != "" {
+		out.WriteString(", called " + oneLine(d.DisplayName))
+	}
 	if d.Description != "" {
 		out.WriteString(": " + shorten(oneLine(d.Description), 1000))
 	}

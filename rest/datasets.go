@@ -34,6 +34,7 @@ type datasetMetadata struct {
 	ColumnNames      []string          `json:"columnNames"`
 	Columns          []columnJSON      `json:"columns"`
 	RowCount         *int64            `json:"rowCount,omitempty"`
+	DisplayName      *string           `json:"displayName,omitempty"`
 	DataDescription  *string           `json:"dataDescription,omitempty"`
 	SchemaDefinition map[string]string `json:"schemaDefinition,omitzero"`
 	// Access is what the caller may do: owner, editor or viewer.
@@ -74,6 +75,7 @@ func toMetadata(d domain.Dataset) datasetMetadata {
 	m := datasetMetadata{
 		ColumnNames:      toList(d.Columns, func(c domain.Column) string { return c.Name }),
 		Columns:          toList(d.Columns, toColumn),
+		DisplayName:      d.Definition.DisplayName,
 		DataDescription:  d.Definition.Description,
 		SchemaDefinition: d.Definition.Schema,
 		Access:           d.Access.Strongest(),

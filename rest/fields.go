@@ -196,8 +196,10 @@ func (f fields) texts(name string) map[string]string {
 // null clears it.
 func (f fields) definition() domain.DefinitionPatch {
 	var patch domain.DefinitionPatch
+	_, patch.SetDisplayName = f.members["displayName"]
 	_, patch.SetDescription = f.members["dataDescription"]
 	_, patch.SetSchema = f.members["schemaDefinition"]
+	patch.DisplayName = f.nullableText("displayName")
 	patch.Description = f.nullableText("dataDescription")
 	patch.Schema = f.texts("schemaDefinition")
 	f.wrong = append(f.wrong, patch.Check()...)

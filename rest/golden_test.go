@@ -75,12 +75,13 @@ alice GET /schema/self/namespaces
 `,
 	"definitions": `
 alice POST /ingest/new/shop/orders {"dataDescription":null,"schemaDefinition":null}
-alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":"Orders","schemaDefinition":{"total":"in euros"}}
+alice PUT /data/alice/shop/orders/inferDefinition {"displayName":"Purchases","dataDescription":"Orders","schemaDefinition":{"total":"in euros"}}
 alice GET /data/alice/shop/orders
 # What is left out stays, null clears.
 alice PUT /data/alice/shop/orders/inferDefinition {"schemaDefinition":{}}
 alice GET /data/alice/shop/orders
-alice PUT /data/alice/shop/orders/inferDefinition {"dataDescription":null,"unknown":1}
+alice PUT /data/alice/shop/orders/inferDefinition {"displayName":" "}
+alice PUT /data/alice/shop/orders/inferDefinition {"displayName":null,"dataDescription":null,"unknown":1}
 alice GET /data/alice/shop/orders
 alice PUT /data/alice/shop/orders/inferDefinition {}
 # Everything wrong is said at once.

@@ -93,7 +93,7 @@ func (s *Server) appendRows(r *request) (any, error) {
 	}
 	// The definition comes first: whoever sends all again after a failure adds no row twice.
 	var define func() error
-	if missing || patch.SetDescription || patch.SetSchema {
+	if missing || !patch.IsEmpty() {
 		define = func() error { return s.define(r, ref, patch, missing) }
 	}
 	switch {
@@ -131,7 +131,7 @@ func (s *Server) define(r *request, ref domain.DatasetRef, patch domain.Definiti
 			return err
 		}
 	}
-	if !patch.SetDescription && !patch.SetSchema {
+	if patch.IsEmpty() {
 		return nil
 	}
 	return s.cfg.Store.UpdateDefinition(r.ctx(), r.caller, ref, patch)

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
+
+// MaxDisplayName is the most characters of what people call the rows of a dataset.
+const MaxDisplayName = 100
 
 // MaxDescription is the most characters a dataset's description may have.
 const MaxDescription = 10_000
@@ -44,8 +48,11 @@ type Column struct {
 // TypeUnknown is the type of a column that has had no value yet.
 const TypeUnknown = "NULL"
 
-// Definition is the inference definition of a dataset: its description and those of its fields.
+// Definition is the inference definition of a dataset: what it is called, its description and those of
+// its fields.
 type Definition struct {
+	// DisplayName is what people call the rows, such as employees; nil for the words of the name.
+	DisplayName *string
 	// Description says what the dataset is about; nil if there is none.
 	Description *string
 	// Schema has the descriptions of fields, by name; nil if there are none.
@@ -55,13 +62,28 @@ type Definition struct {
 // DefinitionPatch changes the parts of a definition that are Set.
 type DefinitionPatch struct {
 	Definition
+	SetDisplayName bool
 	SetDescription bool
 	SetSchema      bool
+}
+
+// IsEmpty reports whether a patch changes nothing.
+func (p DefinitionPatch) IsEmpty() bool {
+	return !p.SetDisplayName && !p.SetDescription && !p.SetSchema
 }
 
 // Check returns what is wrong with a definition.
 func (d Definition) Check() []FieldError {
 	var wrong []FieldError
+	if d.DisplayName != nil {
+		problem := CheckText(*d.DisplayName, MaxDisplayName)
+		if problem == "" && (strings.TrimSpace(*d.DisplayName) == "" || strings.ContainsAny(*d.DisplayName, "\r\n\t`")) {
+			problem = "must be words on one line"
+		}
+		if problem != "" {
+			wrong = append(wrong, FieldError{"displayName", problem})
+		}
+	}
 	if d.Description != nil {
 		if problem := CheckText(*d.Description, MaxDescription); problem != "" {
 			wrong = append(wrong, FieldError{"dataDescription", problem})

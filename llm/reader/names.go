@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"strings"
 
 	"parley/llm"
@@ -19,7 +20,7 @@ type names struct {
 }
 
 func newNames(d llm.Dataset) *names {
-	n := &names{table: catalog.NameWords(d.Name), hints: catalog.Hints(d.Description)}
+	n := &names{table: catalog.NameWords(cmp.Or(d.DisplayName, d.Name)), hints: catalog.Hints(d.Description)}
 	seen := map[string]bool{}
 	for _, c := range d.Columns {
 		if strings.HasPrefix(c.Name, "__") {

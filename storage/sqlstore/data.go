@@ -36,7 +36,7 @@ type dataRow struct {
 }
 
 const dataColumns = `
-	d.id, d.version, n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,
+	d.id, d.version, n.owner, n.name AS namespace, d.name, d.display_name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,
 	f.id AS file_id, f.object_key, f.row_count AS file_rows, f.byte_count AS file_bytes, f.sha256,` + datasetAccess
 
 // dataOf gathers the rows of each dataset.

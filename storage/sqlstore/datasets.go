@@ -18,6 +18,7 @@ const maxDatasets = 1000
 // datasetRow is a dataset as its reader sees it.
 type datasetRow struct {
 	domain.Dataset
+	DisplayName       *string
 	Description       *string
 	FieldDescriptions jsonText[map[string]string]
 	Columns           jsonText[[]domain.Column]
@@ -33,7 +34,7 @@ type column struct {
 func (r datasetRow) dataset() domain.Dataset {
 	d := r.Dataset
 	d.Access, d.Columns = r.Access, r.Columns.value
-	d.Definition = domain.Definition{Description: r.Description, Schema: r.FieldDescriptions.value}
+	d.Definition = domain.Definition{DisplayName: r.DisplayName, Description: r.Description, Schema: r.FieldDescriptions.value}
 	return d
 }
 
@@ -74,9 +75,9 @@ RETURNING id`, domain.NewID(), caller.Username, namespace, s.millis())
 	}
 	id = domain.NewID()
 	_, err = exec(ctx, tx, `
-INSERT INTO datasets (id, namespace_id, name, description, field_descriptions, version, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 1, $6, $6)`,
-		id, namespaceID, name, definition.Description, storedFields(definition.Schema), s.millis())
+INSERT INTO datasets (id, namespace_id, name, display_name, description, field_descriptions, version, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7)`,
+		id, namespaceID, name, definition.DisplayName, definition.Description, storedFields(definition.Schema), s.millis())
 	if err != nil {
 		return "", nameTaken(err, "dataset", name)
 	}
@@ -98,10 +99,10 @@ const describedBytes = `octet_length(v.columns) + COALESCE(octet_length(d.descri
 
 var (
 	selectDataset = parse(`
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedDataset)
+SELECT n.owner, n.name AS namespace, d.name, d.display_name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedDataset)
 	// The bytes of a dataset and of those before it decide whether it is in the list.
 	describeDatasets = parse(`
-SELECT n.owner, n.name AS namespace, d.name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedNamespace + `
+SELECT n.owner, n.name AS namespace, d.name, d.display_name, d.description, d.field_descriptions, v.columns, ` + visibleRowCount + `,` + datasetAccess + fromDatasets + namedNamespace + `
 	AND d.id IN (
 		SELECT x.id
 		FROM (SELECT d.id, SUM(` + describedBytes + `) OVER (ORDER BY d.id) AS total` + fromDatasets + namedNamespace + `) x
@@ -173,15 +174,16 @@ func (s *Store) UpdateDefinition(ctx context.Context, caller domain.Caller, ref 
 }
 
 func (s *Store) updateDefinition(ctx context.Context, tx *transaction, id string, patch domain.DefinitionPatch) error {
-	if !patch.SetDescription && !patch.SetSchema {
+	if patch.IsEmpty() {
 		return nil
 	}
 	return execOne(ctx, tx, `
 UPDATE datasets
 SET description = CASE WHEN $2 THEN $3 ELSE description END,
 	field_descriptions = CASE WHEN $4 THEN $5 ELSE field_descriptions END,
-	updated_at = $6
-WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, storedFields(patch.Schema), s.millis())
+	display_name = CASE WHEN $6 THEN $7 ELSE display_name END,
+	updated_at = $8
+WHERE id = $1`, id, patch.SetDescription, patch.Description, patch.SetSchema, storedFields(patch.Schema), patch.SetDisplayName, patch.DisplayName, s.millis())
 }
 
 // ClearDataset drops the rows and columns, for the owner and editors.

@@ -23,7 +23,9 @@ const (
 
 // Profile has the statistics and sample values of one dataset.
 type Profile struct {
-	Name        string
+	Name string
+	// DisplayName is what people call the rows; "" for the words of the name.
+	DisplayName string
 	Description string
 	Rows        int64
 	// Sampled is the number of rows that were read; 0 for all.
@@ -53,7 +55,9 @@ type ColumnProfile struct {
 // Table is a dataset of a [Catalog].
 type Table struct {
 	Name string
-	// Words are the words of the name, in lower case.
+	// DisplayName is what people call the rows; "" for the words of the name.
+	DisplayName string
+	// Words are those of DisplayName, or else of the name, in lower case.
 	Words []string
 	// Hints are the stems of words of the description.
 	Hints []string

@@ -3,6 +3,8 @@ package catalog
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // genericTableWords are words in names of tables that do not name the rows.
@@ -11,7 +13,7 @@ var genericTableWords = WordSet("data dataset table sheet file csv xlsx json exp
 // maxNounWords limits the words of a name that people would say; longer ones are of files.
 const maxNounWords = 3
 
-// Noun returns the words for the rows of a table: the name without words such as export; employees
+// Noun returns the words for the rows of a table: those that its owner has given, or the name without words such as export; employees
 // for emp, and for the table of a file with a long name and the key employee_id; "" if nothing names
 // them. Names that differ only in such words stay as they are.
 func (c *Catalog) Noun(t int) string {
@@ -26,6 +28,9 @@ func (c *Catalog) Noun(t int) string {
 
 func (c *Catalog) noun(t int) string {
 	table := &c.Tables[t]
+	if table.DisplayName != "" {
+		return lowerFirst(table.DisplayName)
+	}
 	name := DisplayName(table.Name)
 	words := strings.Fields(name)
 	if len(table.Words) != len(words) || ExpandAbbreviation(strings.ToLower(name)) != "" {
@@ -47,4 +52,14 @@ func (c *Catalog) noun(t int) string {
 		return ""
 	}
 	return strings.Join(words, " ")
+}
+
+// lowerFirst returns words as they are within a sentence: Orders as orders, and HR staff as it is.
+func lowerFirst(words string) string {
+	first, size := utf8.DecodeRuneInString(words)
+	second, _ := utf8.DecodeRuneInString(words[size:])
+	if unicode.IsUpper(second) {
+		return words
+	}
+	return string(unicode.ToLower(first)) + words[size:]
 }

@@ -16,6 +16,11 @@ func TestNoun(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+	for name, want := range map[string]string{"Open tickets": "open tickets", "HR staff": "HR staff", "Überstunden": "überstunden", "x": "x"} {
+		if got := catalog.New([]*catalog.Profile{{Name: "WA_Fn", DisplayName: name}}, nil).Noun(0); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 	both := catalog.New([]*catalog.Profile{{Name: "orders"}, {Name: "orders_export"}}, nil)
 	if both.Noun(0) != "orders" || both.Noun(1) != "orders export" {
 		t.Errorf("%q and %q", both.Noun(0), both.Noun(1))

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -27,7 +28,11 @@ type Part struct {
 // NewPart makes the part of a dataset, without internal columns: those whose names start
 // with __.
 func NewPart(p *Profile) *Part {
-	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, Words: NameWords(p.Name), Hints: Hints(p.Description), Rows: p.Rows, Key: -1, Parts: p.Parts}}
+	hints := p.Description
+	if p.DisplayName != "" {
+		hints = strings.Join(NameWords(p.Name), " ") + " " + hints
+	}
+	part := &Part{names: map[string]bool{}, table: Table{Name: p.Name, DisplayName: p.DisplayName, Words: NameWords(cmp.Or(p.DisplayName, p.Name)), Hints: Hints(hints), Rows: p.Rows, Key: -1, Parts: p.Parts}}
 	part.table.stems = Stems(part.table.Words)
 	seen := p.Rows
 	if p.Sampled > 0 {

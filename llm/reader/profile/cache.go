@@ -27,6 +27,7 @@ func KeyOf(d llm.Dataset) Key {
 	text := make([]byte, 0, 4096)
 	add := func(s string) { text = append(append(text, s...), 0) }
 	add(d.Name)
+	add(d.DisplayName)
 	add(d.Version)
 	add(d.Description)
 	for _, part := range d.Parts {

@@ -25,7 +25,7 @@ const (
 // Read reads the profile of a dataset.
 func Read(ctx context.Context, data llm.Data, d llm.Dataset) (*catalog.Profile, error) {
 	r := &reader{data: data, limit: catalog.ValueLimit(len(d.Columns)),
-		Profile: &catalog.Profile{Name: d.Name, Description: d.Description, Rows: d.Rows, Parts: d.Parts, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
+		Profile: &catalog.Profile{Name: d.Name, DisplayName: d.DisplayName, Description: d.Description, Rows: d.Rows, Parts: d.Parts, Columns: make([]catalog.ColumnProfile, len(d.Columns))}}
 	for i, c := range d.Columns {
 		r.Columns[i] = catalog.ColumnProfile{Name: c.Name, Type: c.Type, Description: c.Description}
 	}

@@ -96,6 +96,7 @@ export interface Metadata {
   columns: Column[];
   /** -1 if it is not known: in a list, where the reader sees some of the rows only. */
   rowCount: number;
+  displayName?: string;
   dataDescription?: string;
   schemaDefinition?: Record<string, string>;
   access: 'owner' | Role;
@@ -218,8 +219,8 @@ export const pathOf = (d: Dataset) => path`data/${d.owner}/${d.namespace}/${d.na
 
 export const metadataOf = async (d: Dataset) => (await call<{ metadata: Metadata }>('GET', pathOf(d))).metadata;
 
-export const define = (d: Dataset, dataDescription: string | null, schemaDefinition: Record<string, string> | null) =>
-  call<void>('PUT', `${pathOf(d)}/inferDefinition`, { dataDescription, schemaDefinition });
+export const define = (d: Dataset, definition: { displayName: string | null; dataDescription: string | null; schemaDefinition: Record<string, string> | null }) =>
+  call<void>('PUT', `${pathOf(d)}/inferDefinition`, definition);
 
 export const rename = (d: Dataset, name: string) =>
   send(new URL(`${pathOf(d)}/rename`, base), { method: 'POST', body: name, headers: { 'Content-Type': 'text/plain' } });

@@ -232,8 +232,10 @@ func TestPageShares(t *testing.T) {
 	})
 	bob.do(chromedp.Reload())
 	bob.press("Describe orders")
+	bob.write("#display-name", "Purchases")
 	bob.write("#description", "What was sold")
 	bob.press("Save")
+	bob.sees(".dataset .hint", "Purchases · ")
 	bob.sees(".dataset", "What was sold")
 
 	alice.closes()

@@ -113,6 +113,7 @@ type datasetView struct {
 	Metadata struct {
 		Columns          []domain.Column
 		RowCount         int64
+		DisplayName      *string
 		DataDescription  *string
 		SchemaDefinition map[string]string
 	}
@@ -174,7 +175,11 @@ func countRows(ctx context.Context, client *apiclient.Client, list []datasetEntr
 // print describes the dataset: what it is, how many rows, and its columns.
 func (v datasetView) print(w io.Writer) error {
 	d, m := v.Dataset, v.Metadata
-	fmt.Fprintf(w, "%s: %s, %s\n", console.Line(d.Owner+"/"+d.Namespace+"/"+d.Name), plural(int(m.RowCount), "row"), plural(len(m.Columns), "column"))
+	name := d.Owner + "/" + d.Namespace + "/" + d.Name
+	if m.DisplayName != nil {
+		name += " (" + *m.DisplayName + ")"
+	}
+	fmt.Fprintf(w, "%s: %s, %s\n", console.Line(name), plural(int(m.RowCount), "row"), plural(len(m.Columns), "column"))
 	if m.DataDescription != nil && *m.DataDescription != "" {
 		fmt.Fprintln(w, console.Text(*m.DataDescription))
 	}

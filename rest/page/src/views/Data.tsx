@@ -52,7 +52,7 @@ function DatasetCard({ dataset, onShare }: { dataset: Described; onShare: () => 
       <header>
         <div>
           <h2><a href={hrefOfDataset(dataset)}>{name}</a></h2>
-          <p class="hint">{metadata ? `${rowsWords(metadata.rowCount)} · ${columnsWords(metadata.columns.length)}` : 'Reading…'}</p>
+          <p class="hint">{metadata?.displayName && `${metadata.displayName} · `}{metadata ? `${rowsWords(metadata.rowCount)} · ${columnsWords(metadata.columns.length)}` : 'Reading…'}</p>
         </div>
         {mayEdit(metadata) && <IconButton icon="plus" label={`Add rows to ${name}`} onClick={() => (adding.value = { into: dataset })} />}
         {mayEdit(metadata) && <IconButton icon="edit" label={`Describe ${name}`} onClick={() => setOpen('edit')} />}
@@ -88,7 +88,8 @@ export function Columns({ dataset }: { dataset: Described }): VNode {
 }
 
 export function EditDialog({ dataset, onClose }: { dataset: Described; onClose: () => void }): VNode {
-  const { columns, dataDescription, schemaDefinition } = dataset.metadata!;
+  const { columns, displayName, dataDescription, schemaDefinition } = dataset.metadata!;
+  const [called, setCalled] = useState(displayName ?? '');
   const [description, setDescription] = useState(dataDescription ?? '');
   const [fields, setFields] = useState<Record<string, string>>(schemaDefinition ?? {});
   const { busy, problem, work } = useWork();
@@ -97,7 +98,7 @@ export function EditDialog({ dataset, onClose }: { dataset: Described; onClose: 
     event.preventDefault();
     void work(async () => {
       const described = Object.fromEntries(Object.entries(fields).filter(([, words]) => words.trim()));
-      await define(dataset, description.trim() || null, Object.keys(described).length ? described : null).catch((error) => whyNot(error, dataset));
+      await define(dataset, { displayName: called.trim() || null, dataDescription: description.trim() || null, schemaDefinition: Object.keys(described).length ? described : null }).catch((error) => whyNot(error, dataset));
       await readDatasets();
       onClose();
     });
@@ -106,6 +107,8 @@ export function EditDialog({ dataset, onClose }: { dataset: Described; onClose: 
     <Dialog title={`Describe ${dataset.name}`} onClose={onClose}>
       <form onSubmit={save}>
         <p class="hint">The agents read this when they write queries.</p>
+        <label for="display-name">What the rows are called in answers</label>
+        <input id="display-name" maxLength={100} placeholder="such as orders, or open tickets" value={called} onInput={(event) => setCalled(event.currentTarget.value)} />
         <label for="description">What the rows are</label>
         <textarea id="description" rows={3} maxLength={10000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} />
         {names.length > 0 && <h3>Columns</h3>}

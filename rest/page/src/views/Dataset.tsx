@@ -51,7 +51,7 @@ function Shown({ dataset }: { dataset: Described }): VNode {
       <header>
         <div>
           <h1>{dataset.name}</h1>
-          <p class="hint">{rowsWords(metadata.rowCount)} · {columnsWords(metadata.columns.length)}{mayEdit(metadata) ? '' : ' · you can read it'}</p>
+          <p class="hint">{metadata.displayName && `${metadata.displayName} · `}{rowsWords(metadata.rowCount)} · {columnsWords(metadata.columns.length)}{mayEdit(metadata) ? '' : ' · you can read it'}</p>
         </div>
         <div class="actions">
           <IconButton icon="download" label="Download" disabled={metadata.columns.length === 0} onClick={() => setOpen('download')} />
