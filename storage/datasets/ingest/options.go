@@ -76,6 +76,28 @@ func (r *run) wantedType(column string) string {
 	return typ
 }
 
+// know adds columns to those that the dataset and the tables so far have.
+func (r *run) know(columns []domain.Column) {
+	for _, c := range columns {
+		if name := domain.FoldColumn(c.Name); r.known[name] == "" && c.Type != typeNull {
+			r.known[name] = c.Type
+		}
+	}
+}
+
+// knownType returns the type of a column that the dataset or a table before has, "" without one.
+func (r *run) knownType(column string) string { return r.known[domain.FoldColumn(column)] }
+
+// knowsInner reports whether they have columns of the keys of a column's objects.
+func (r *run) knowsInner(column string) bool {
+	for name := range r.known {
+		if strings.HasPrefix(name, domain.FoldColumn(column)+".") {
+			return true
+		}
+	}
+	return false
+}
+
 // numberType returns the type of a column of numbers that the dataset has, "" without one.
 func (r *run) numberType(column string) string {
 	for _, c := range r.job.Have {
