@@ -23,3 +23,19 @@ func TestLists(t *testing.T) {
 		t.Errorf("groups are not values: %s", q.SQL)
 	}
 }
+
+// TestListColumns finds rows by the members of lists.
+func TestListColumns(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("tickets", "id INTEGER, subject VARCHAR, tags VARCHAR[], channel VARCHAR", `(1, 'Cannot log in', ['urgent', 'login'], 'email'), (2, 'Wrong amount', ['billing'], 'chat'),
+		(3, 'Refund', ['billing', 'urgent'], 'email'), (4, 'Slow page', [], 'phone'), (5, 'Crash', ['login', 'crash'], 'chat'), (6, 'Other', NULL, 'email')`)}
+	checkAnswers(t, d, datasets, map[string]string{
+		"How many tickets are tagged billing?":      `{"count":2}`,
+		"How many tickets have the tag urgent?":     `{"count":2}`,
+		"How many email tickets are tagged urgent?": `{"count":2}`,
+		"How many tickets are not tagged urgent?":   `{"count":4}`,
+		"How many tickets have no tags?":            `{"count":2}`,
+		"tickets with tag urgent":                   `{"id":1,"subject":"Cannot log in","tags":["urgent","login"],"channel":"email"};{"id":3,"subject":"Refund","tags":["billing","urgent"],"channel":"email"}`,
+	})
+}

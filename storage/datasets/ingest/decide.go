@@ -192,9 +192,9 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []cellFo
 	switch {
 	case seen.meets(kindCode.set()): // codes are texts
 	case c.text:
-		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, typeName(best.typ))
+		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, domain.TypeWord(best.typ))
 	default:
-		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, domain.TypeWord(best.typ))
 	}
 	return d
 }
