@@ -411,7 +411,7 @@ func (p *printer) compareBool(c Cond) string {
 // compareList prints the test whether a list has a value.
 func (p *printer) compareList(c Cond) string {
 	cells := c.Values[0].Cells[c.Left.Column]
-	if len(cells) == 0 || c.Op != "=" && c.Op != "!=" {
+	if len(cells) == 0 || c.Op != "=" && c.Op != "!=" || slices.Contains(p.members, c.Left.Column) {
 		return p.fail("a comparison with a list")
 	}
 	list := make([]string, len(cells))

@@ -99,11 +99,7 @@ func operationMet(name string, keywords map[string]bool) bool {
 // groupsLists reports whether a query groups by a column whose cells hold several values: the groups are not the values.
 func (q *Question) groupsLists(tokens []ir.Token) bool {
 	at := slices.IndexFunc(tokens, func(t ir.Token) bool { return t.Is("group") })
-	if at < 0 || at+1 == len(tokens) || tokens[at+1].Class != ir.ColumnRef {
-		return false
-	}
-	column := &q.Catalog.Columns[tokens[at+1].N]
-	return column.List || column.Separator != ""
+	return at >= 0 && at+1 < len(tokens) && tokens[at+1].Class == ir.ColumnRef && q.Catalog.Columns[tokens[at+1].N].Separator != ""
 }
 
 // usedItems marks the items of the input that a query uses, with the tables of its
