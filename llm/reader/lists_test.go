@@ -40,6 +40,7 @@ func TestListColumns(t *testing.T) {
 		"How many different tags are there?":                            `{"count":4}`,
 		"How many tickets have no tags?":                                `{"count":2}`,
 		"tickets with tag urgent":                                       `{"id":1,"subject":"Cannot log in","tags":["urgent","login"],"channel":"email"};{"id":3,"subject":"Refund","tags":["billing","urgent"],"channel":"email"}`,
-	})	items := []llm.Dataset{d.Table("items", "id INTEGER, colors VARCHAR[]", `(1, ['Red', 'blue']), (2, ['red']), (3, ['blue']), (4, NULL)`)}
+	})
+	items := []llm.Dataset{d.Table("items", "id INTEGER, colors VARCHAR[]", `(1, ['Red', 'blue']), (2, ['red']), (3, ['blue']), (4, NULL)`)}
 	checkAnswers(t, d, items, map[string]string{"How many items have the color red?": `{"count":2}`, "How many items do not have the color red?": `{"count":2}`})
 }

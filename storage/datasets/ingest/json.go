@@ -47,6 +47,8 @@ type jsonFile struct {
 	nulls []string
 	// run has the options and the columns of the dataset.
 	run *run
+	// whole is the key whose objects stay values, "" for none.
+	whole string
 	// out gets the rows as objects of the columns alone, whose values are at marks.
 	out   *bufio.Writer
 	marks []jsonMark
@@ -99,7 +101,7 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	defer file.Close()
 	f := &jsonFile{
 		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]*jsonColumn{}, folded: map[string]*jsonColumn{}, nulls: r.job.Options.NullValues,
-		run: r,
+		run: r, whole: in.Whole,
 	}
 	var reported int64
 	var last byte
@@ -120,7 +122,7 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	}
 	r.progress.checked(0, f.rows-reported)
 	t := &table{name: in.Name, rows: f.rows}
-	f.setColumns(in.Whole)
+	f.setColumns()
 	names, err := f.names(&t.report)
 	if err != nil {
 		return nil, err
@@ -380,12 +382,7 @@ func (f *jsonFile) spellsNull(raw []byte, kinds columnKinds) bool {
 }
 
 // decodeKey returns the name of a key as it stands in the text.
-func decodeKey(key string) string {
-	if strings.Contains(key, `\`) {
-		return string(jsonscan.Unquote([]byte(`"` + key + `"`)))
-	}
-	return key
-}
+func decodeKey(key string) string { return string(jsonscan.Unquote([]byte(`"` + key + `"`))) }
 
 // addKey adds the column of a key that was not seen in this spelling: a
 // column can be spelt with and without escapes.
@@ -428,7 +425,7 @@ func (f *jsonFile) newColumn(name string) *jsonColumn {
 	if typ, order := f.run.wantedDate(name); typ != "" {
 		c.cells = &columnCells{yearFirst: order == yearFirst}
 	}
-	c.whole = c.cells != nil || f.run.knownType(name) != ""
+	c.whole = c.cells != nil || name == f.whole || f.run.knownType(name) != ""
 	return c
 }
 

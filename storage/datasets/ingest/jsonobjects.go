@@ -71,13 +71,8 @@ func (f *jsonFile) keepWhole(c *jsonColumn) {
 	c.whole, c.inner, c.innerOrder = true, nil, nil
 }
 
-// setColumns sets the columns of the table. The objects of one key may have to stay whole.
-func (f *jsonFile) setColumns(whole string) {
-	for _, c := range f.keys {
-		if whole != "" && c.name == whole {
-			f.keepWhole(c)
-		}
-	}
+// setColumns sets the columns of the table. All objects stay whole if there would be too many.
+func (f *jsonFile) setColumns() {
 	f.addColumns(f.keys)
 	if len(f.columns) <= domain.MaxColumns && f.run.checkDecoded(f.name, float64(f.rows)*float64(len(f.columns))*valueBytes) == nil {
 		return
@@ -124,23 +119,14 @@ func (r *run) rewriteJSON(ctx context.Context, path string, f *jsonFile) (string
 	for i, c := range f.columns {
 		c.key = strconv.Itoa(i)
 	}
-	f.restart(f.keys)
 	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
-		again := &jsonFile{index: f.index, keys: f.keys, out: bufio.NewWriterSize(to, 1<<20)}
+		again := &jsonFile{index: f.index, rows: f.rows, out: bufio.NewWriterSize(to, 1<<20)} // columns remember rows
 		again.in = untilDone(ctx, from)
 		if err := again.check(); err != nil {
 			return err
 		}
 		return again.out.Flush()
 	})
-}
-
-// restart has no row seen.
-func (f *jsonFile) restart(columns []*jsonColumn) {
-	for _, c := range columns {
-		c.row = 0
-		f.restart(c.innerOrder)
-	}
 }
 
 // writeRow writes the columns of the row that was read on a line.
@@ -151,22 +137,18 @@ func (f *jsonFile) writeRow() error {
 		_ = f.out.WriteByte(separator) // the buffered writer keeps the error
 		separator = ','
 		_, _ = f.out.WriteString(`"` + mark.column.key + `":`)
-		value := row[mark.from:mark.to]
-		isNumber := value[0] == '-' || isDigit(value[0])
-		switch {
-		case isNumber && mark.column.quoted:
-			_ = f.out.WriteByte('"')
-			_, _ = f.out.Write(value)
-			_ = f.out.WriteByte('"')
-			continue
-		case value[0] == '{' || value[0] == '[':
-			for i, c := range value {
-				if c == '\n' || c == '\r' {
-					value[i] = ' ' // strings have none
-				}
+		value, quote := row[mark.from:mark.to], ""
+		if mark.column.quoted && (value[0] == '-' || isDigit(value[0])) {
+			quote = `"`
+		}
+		for i, c := range value {
+			if c == '\n' || c == '\r' {
+				value[i] = ' ' // it is between values
 			}
 		}
+		_, _ = f.out.WriteString(quote)
 		_, _ = f.out.Write(value)
+		_, _ = f.out.WriteString(quote)
 	}
 	if len(f.marks) == 0 {
 		_ = f.out.WriteByte(separator)
