@@ -167,13 +167,9 @@ func booleanFormats(groups []cellGroup, by conventions) (all []cellFormat) {
 		if !(yes && no || by.booleans && (yes || no)) {
 			continue
 		}
-		list := make([]string, len(b.yes))
-		for i, word := range b.yes {
-			list[i] = sqltext.Text(word)
-		}
 		r := cellFormat{typ: typeBoolean, from: b.yes[0] + "/" + b.no, fits: func(g cellGroup) bool { return isYes(g) || isNo(g) },
 			expr: func(cell, _ string) string {
-				return fmt.Sprintf("lower(trim(%s)) IN (%s)", cell, strings.Join(list, ", "))
+				return fmt.Sprintf("lower(trim(%s)) IN ('%s')", cell, strings.Join(b.yes, "', '"))
 			}}
 		if b.warns {
 			r.warning = fmt.Sprintf("%s is read as true and %s as false", strings.Join(b.yes, " or "), b.no)

@@ -326,12 +326,9 @@ func stringKind(raw []byte) kind {
 	return kindText
 }
 
-// maxWord is the size of the longest word for true or false: sí with an escape.
-const maxWord = len(`s\u00ed`)
-
-// stringWord detects words for true and false in strings.
+// stringWord detects words for true and false in strings. The longest is sí with an escape.
 func stringWord(raw []byte) (kind, form) {
-	if raw = bytes.Trim(raw, " "); len(raw) > maxWord || len(raw) == 0 {
+	if raw = bytes.Trim(raw, " "); len(raw) > len(`s\u00ed`) || len(raw) == 0 {
 		return kindText, 0
 	}
 	if bytes.IndexByte(raw, '\\') >= 0 {
