@@ -74,9 +74,19 @@ func ingestType(name string) (string, bool) {
 	return typ, ok
 }
 
-// TypeWord returns the name that options have for the type of a column; the type itself where
-// they have none.
+// TypeWord returns the name of the type of a column for people: the one that options have for it.
+// Without one, lists are lists of what they hold, and others are named by their type.
 func TypeWord(typ string) string {
+	if of, isList := strings.CutSuffix(typ, "[]"); isList {
+		word := TypeWord(of)
+		switch {
+		case strings.HasPrefix(word, "list of"):
+			word = strings.Replace(word, "list", "lists", 1)
+		case word == "object" || word != "text" && ingestTypes[word] == of:
+			word = strings.Replace(word+" ", " ", "s ", 1)
+		}
+		return "list of " + strings.TrimSuffix(word, " ")
+	}
 	switch typ {
 	case "VARCHAR":
 		return "text"
@@ -84,6 +94,9 @@ func TypeWord(typ string) string {
 		return "integer"
 	case "DOUBLE":
 		return "number"
+	}
+	if strings.HasPrefix(typ, "STRUCT(") && strings.HasSuffix(typ, ")") {
+		return "object"
 	}
 	if word := strings.ToLower(typ); knownType(word) {
 		return word

@@ -23,7 +23,15 @@ func TestTypeWord(t *testing.T) {
 			t.Errorf("%s becomes %s, %v", want, options.Types["a"], wrong)
 		}
 	}
-	for _, typ := range []string{"VARCHAR[]", `STRUCT("Name" VARCHAR)`, "HUGEINT"} {
+	for typ, want := range map[string]string{
+		"VARCHAR[]": "list of text", "BIGINT[]": "list of integers", "DOUBLE[]": "list of numbers", "BOOLEAN[]": "list of booleans", "DECIMAL(18,2)[]": "list of decimal(18,2)",
+		"TIMESTAMP WITH TIME ZONE[]": "list of timestamps with time zone", "VARCHAR[][]": "list of lists of text", `STRUCT("Name" VARCHAR)`: "object", "STRUCT(a VARCHAR[])[]": "list of objects",
+	} {
+		if got := domain.TypeWord(typ); got != want {
+			t.Errorf("%s is %q, want %q", typ, got, want)
+		}
+	}
+	for _, typ := range []string{"JSON", "MAP(VARCHAR, BIGINT)", "HUGEINT"} {
 		if got := domain.TypeWord(typ); got != typ {
 			t.Errorf("%s is %q", typ, got)
 		}

@@ -23,3 +23,24 @@ func TestLists(t *testing.T) {
 		t.Errorf("groups are not values: %s", q.SQL)
 	}
 }
+
+// TestListColumns finds rows by the members of lists.
+func TestListColumns(t *testing.T) {
+	t.Parallel()
+	d := ducktest.New(t)
+	datasets := []llm.Dataset{d.Table("tickets", "id INTEGER, subject VARCHAR, tags VARCHAR[], channel VARCHAR", `(1, 'Cannot log in', ['urgent', 'login'], 'email'), (2, 'Wrong amount', ['billing'], 'chat'),
+		(3, 'Refund', ['billing', 'urgent'], 'email'), (4, 'Slow page', [], 'phone'), (5, 'Crash', ['login', 'crash'], 'chat'), (6, 'Other', NULL, 'email')`)}
+	checkAnswers(t, d, datasets, map[string]string{
+		"How many tickets are tagged billing?":                          `{"count":2}`,
+		"How many tickets have the tag urgent?":                         `{"count":2}`,
+		"How many email tickets are tagged urgent?":                     `{"count":2}`,
+		"How many tickets are not tagged urgent?":                       `{"count":4}`,
+		"How many tickets per tag?":                                     `{"tags":"billing","count":2};{"tags":"crash","count":1};{"tags":"login","count":2};{"tags":"urgent","count":2}`,
+		"How many tickets are there for each tag in the channel email?": `{"tags":"billing","count":1};{"tags":"login","count":1};{"tags":"urgent","count":2}`,
+		"How many different tags are there?":                            `{"count":4}`,
+		"How many tickets have no tags?":                                `{"count":2}`,
+		"tickets with tag urgent":                                       `{"id":1,"subject":"Cannot log in","tags":["urgent","login"],"channel":"email"};{"id":3,"subject":"Refund","tags":["billing","urgent"],"channel":"email"}`,
+	})
+	items := []llm.Dataset{d.Table("items", "id INTEGER, colors VARCHAR[]", `(1, ['Red', 'blue']), (2, ['red']), (3, ['blue']), (4, NULL)`)}
+	checkAnswers(t, d, items, map[string]string{"How many items have the color red?": `{"count":2}`, "How many items do not have the color red?": `{"count":2}`})
+}

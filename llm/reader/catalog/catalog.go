@@ -17,7 +17,8 @@ const (
 	Bool
 	// Clock is a duration or a time of day, such as 7:24.
 	Clock
-	// Other is a list, a struct or bytes: it can be shown but not compared.
+	// Other is a list, a struct or bytes: it can be shown but not compared. A list of texts can be
+	// searched for a value.
 	Other
 )
 
@@ -41,7 +42,8 @@ type ColumnProfile struct {
 	Description string
 	// Type is the name of the DuckDB type.
 	Type string
-	// Values are distinct values as text, sorted; Complete says that there are no others.
+	// Values are distinct values as text, sorted, of lists those of the members; Complete says that
+	// there are no others.
 	Values   []string
 	Complete bool
 	// Distinct counts distinct values, Filled cells that are not NULL, in the rows that
@@ -94,6 +96,8 @@ type Column struct {
 	Unit string
 	// Separator separates the values in cells that hold several, such as "France, Spain"; "" where each holds one.
 	Separator string
+	// List says that the cells are lists of texts, whose members are the Values.
+	List bool
 	// Values are distinct ones, sorted; Complete says that they are all.
 	Values           []string
 	Complete         bool
@@ -145,6 +149,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 		Values: p.Values, Complete: p.Complete, Distinct: p.Distinct, Filled: p.Filled, Least: p.Least, Most: p.Most}
 	c.stems = Stems(c.Words)
 	c.Kind, c.Native, c.Integers = kindOfType(p.Type)
+	c.List = IsList(p.Type)
 	c.HasTime = c.Kind == Date && p.Type != "DATE"
 	if c.Kind == Text {
 		c.Kind, c.Integers = kindOfValues(p.Values)
@@ -165,7 +170,7 @@ func newColumn(p *ColumnProfile, rows int64) Column {
 		c.Unit = "second"
 	}
 	c.Missing = c.Filled > 0 && c.Filled < rows
-	c.Unique = c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
+	c.Unique = !c.List && c.Filled > 0 && c.Distinct == c.Filled && c.Filled >= rows
 	return c
 }
 

@@ -64,7 +64,7 @@ func newPartIndex(columns []Column) *partIndex {
 	x := &partIndex{columns: columns}
 	for i := range columns {
 		column := &columns[i]
-		if column.Kind == Number && column.Native || column.Kind == Date && column.Native || column.Kind == Other {
+		if column.Kind == Number && column.Native || column.Kind == Date && column.Native || column.Kind == Other && !column.List {
 			continue
 		}
 		for n, v := range column.Values {

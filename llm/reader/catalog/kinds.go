@@ -36,6 +36,9 @@ func Comparable(name string) bool {
 	return kind != Other
 }
 
+// IsList reports whether a DuckDB type is one of lists of texts.
+func IsList(name string) bool { return strings.ToUpper(name) == "VARCHAR[]" }
+
 // IsNumber reports whether a DuckDB type is one of numbers.
 func IsNumber(name string) bool {
 	kind, _, _ := kindOfType(name)
@@ -180,8 +183,8 @@ var falseTexts = map[string]bool{"false": true, "f": true, "no": true, "n": true
 // IsBoolean reports whether all values of a column mean true or false, independent of its
 // type.
 func (c *Column) IsBoolean() bool {
-	if c.Kind == Bool {
-		return true
+	if c.Kind == Bool || c.List {
+		return !c.List
 	}
 	yes := false
 	for _, v := range c.Values {

@@ -240,7 +240,7 @@ func (s *describer) equal(c Cond, v Value) string {
 	}
 	cells := v.Cells[c.Left.Column]
 	switch kind := s.cat.Columns[c.Left.Column].Kind; {
-	case len(cells) > 0 && (kind == catalog.Text || !s.cat.Columns[c.Left.Column].Native):
+	case len(cells) > 0 && (kind == catalog.Text || kind == catalog.Other || !s.cat.Columns[c.Left.Column].Native):
 		texts := make([]string, 0, maxDescribedCells)
 		for _, cell := range cells[:min(len(cells), maxDescribedCells)] {
 			texts = append(texts, quote(cell))

@@ -57,7 +57,7 @@ func isComparable(cat *catalog.Catalog, column int, v Value) bool {
 		_, number := catalog.ParseNumber(v.Text)
 		return len(v.Cells[column]) > 0 || v.Kind != TextValue && number && catalog.CanCompare(v.Unit, cat.Columns[column].Unit)
 	case catalog.Other:
-		return false
+		return cat.Columns[column].List && len(v.Cells[column]) > 0
 	}
 	return true
 }

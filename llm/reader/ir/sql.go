@@ -131,6 +131,8 @@ type printer struct {
 	deduped map[int]string
 	// numbered is the table with row numbers; -1 for none.
 	numbered int
+	// members are the columns of lists in place of which rows have a member each.
+	members []int
 	// counted is what count(*) counts the distinct values of; "" for rows.
 	counted string
 	// measured says that the selected values are compared: see expr.
@@ -188,6 +190,7 @@ func (p *printer) selectStatement(q *Query) string {
 		p.err = errors.Join(p.err, err)
 		return ""
 	}
+	p.listMembers(q)
 	where := p.where(q)
 	if p.err != nil {
 		return ""
@@ -334,10 +337,35 @@ func (p *printer) from() string {
 // table prints a table in FROM, with row numbers if the query needs them.
 func (p *printer) table(t int) string {
 	source := TableSource(p.cat, t)
+	for _, c := range p.members {
+		name := Ident(p.cat.Columns[c].Name)
+		source = "(SELECT * REPLACE (unnest(" + name + ") AS " + name + ") FROM " + source + ") AS " + Ident(p.cat.Tables[t].Name)
+	}
 	if t == p.numbered {
 		return "(SELECT *, row_number() OVER () AS " + p.rowNumber() + " FROM " + source + ") AS " + Ident(p.cat.Tables[t].Name)
 	}
 	return source
+}
+
+// listMembers has groups by lists, and different lists, be those of their members: rows have one
+// each then.
+func (p *printer) listMembers(q *Query) {
+	p.members = nil
+	keys := groupKeys(q)
+	if q.Distinct {
+		keys = slices.Concat(keys, q.Items)
+	}
+	if len(q.Items) == 1 && q.Items[0].Distinct && q.Items[0].Column >= 0 {
+		keys = append(slices.Clone(keys), Expr{Kind: "column", Column: q.Items[0].Column})
+	}
+	for _, e := range keys {
+		if e.Kind != "column" || !p.cat.Columns[e.Column].List || slices.Contains(p.members, e.Column) {
+			continue
+		}
+		if p.members = append(p.members, e.Column); len(p.members) > 1 || len(p.joins.tables) > 1 {
+			p.fail("groups by lists of one of several tables, or by several lists")
+		}
+	}
 }
 
 // numberRows adds row numbers to a table. Only one table can have them.

@@ -187,10 +187,13 @@ func (p *printer) cond(c Cond) string {
 	return p.compare(c)
 }
 
-// missing prints the test whether a value is absent. So is a text that is never a value, or that
+// missing prints the test whether a value is absent. So is an empty list, a text that is never a value, or that
 // is no number in a column of those.
 func (p *printer) missing(c Cond) string {
 	test := map[string]string{"isnull": " IS NULL", "notnull": " IS NOT NULL"}[c.Op]
+	if c.Left.Kind == "column" && c.Left.Op == "" && p.cat.Columns[c.Left.Column].List {
+		return "coalesce(len(" + p.ref(c.Left.Column) + "), 0)" + map[string]string{"isnull": " = 0", "notnull": " > 0"}[c.Op]
+	}
 	if c.Left.Kind != "column" || c.Left.Op != "" || p.cat.Columns[c.Left.Column].Native && p.cat.Columns[c.Left.Column].Kind != catalog.Text {
 		return p.expr(c.Left, false) + test
 	}
@@ -296,7 +299,7 @@ func (p *printer) compare(c Cond) string {
 	}
 	switch {
 	case column.Kind == catalog.Other:
-		return p.fail("a comparison with a list")
+		return p.compareList(c)
 	case column.Kind == catalog.Date && c.Values[0].From != "":
 		return p.compareDate(c)
 	case column.Kind == catalog.Date:
@@ -403,6 +406,26 @@ func (p *printer) compareBool(c Cond) string {
 		}
 	}
 	return p.fail("a column that does not say yes or no")
+}
+
+// compareList prints the test whether a list has a value.
+func (p *printer) compareList(c Cond) string {
+	cells := c.Values[0].Cells[c.Left.Column]
+	if len(cells) == 0 || c.Op != "=" && c.Op != "!=" || slices.Contains(p.members, c.Left.Column) {
+		return p.fail("a comparison with a list")
+	}
+	list := make([]string, len(cells))
+	for i, cell := range cells {
+		list[i] = Literal(cell)
+	}
+	test := "list_contains(" + p.ref(c.Left.Column) + ", " + list[0] + ")"
+	if len(list) > 1 {
+		test = "list_has_any(" + p.ref(c.Left.Column) + ", [" + strings.Join(list, ", ") + "])"
+	}
+	if c.Op == "!=" {
+		return "NOT coalesce(" + test + ", false)" // no list has no value
+	}
+	return test
 }
 
 // compareText prints a comparison of text, with the matching cells of the value if there

@@ -279,12 +279,12 @@ func (b *builder) columnItem(c int) Item {
 
 // cellSample returns some words of a column's values and their size class.
 func cellSample(c *catalog.Column) (words []string, bucket int) {
-	switch c.Kind {
-	case catalog.Date:
+	switch {
+	case c.Kind == catalog.Date:
 		return nil, 7
-	case catalog.Number:
+	case c.Kind == catalog.Number:
 		return nil, numberBucket(c)
-	case catalog.Clock, catalog.Bool, catalog.Other:
+	case c.Kind != catalog.Text && !c.List:
 		return nil, 0
 	}
 	step := max(1, len(c.Values)/5)

@@ -28,6 +28,8 @@ func (t *Token) setWord(lower string) {
 	t.Lower, t.Stem, t.Long = lower, catalog.Stem(lower), ""
 	if long := catalog.ExpandAbbreviation(lower); long != "" {
 		t.Long = catalog.Stem(long)
+	} else if n := len(t.Stem); n > 3 && t.Stem != lower && t.Stem[n-1] == t.Stem[n-2] && strings.IndexByte("bdgmnprt", t.Stem[n-1]) >= 0 {
+		t.Long = t.Stem[:n-1] // tagged and tag
 	}
 }
 

@@ -20,7 +20,8 @@ const (
 // Token is a word, a number or a sign of a question.
 type Token struct {
 	// Text is the token as it was written, Lower the folded text without 's, and Stem its
-	// stem. Long is the stem of the word that an abbreviation means; "" for other words.
+	// stem. Long is the stem of the word that an abbreviation means, and the stem of a word with a
+	// doubled letter without it; "" for other words.
 	Text, Lower, Stem, Long string
 	// Start and End are byte positions in the question. The words for a comparison sign
 	// have the position of the sign.

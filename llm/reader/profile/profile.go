@@ -69,7 +69,12 @@ func (r *reader) query(columns []catalog.ColumnProfile) string {
 	for i := range columns {
 		name := ir.Ident(columns[i].Name)
 		list = append(list, fmt.Sprintf("count(%s) AS f%d", name, i))
-		if catalog.Comparable(columns[i].Type) {
+		switch {
+		case catalog.IsList(columns[i].Type):
+			members := fmt.Sprintf("coalesce(list_distinct(flatten(list(%s))), [])", name)
+			list = append(list, fmt.Sprintf("len(%s) AS d%d", members, i),
+				fmt.Sprintf("list_slice(list_sort(list_transform(%s, lambda x: left(x, %d))), 1, %d) AS v%d", members, catalog.MaxValueLength, r.limit, i))
+		case catalog.Comparable(columns[i].Type):
 			list = append(list, fmt.Sprintf("count(DISTINCT %s) AS d%d", name, i),
 				fmt.Sprintf("list_slice(list_sort(list(DISTINCT left(CAST(%s AS VARCHAR), %d)) FILTER (WHERE %s IS NOT NULL)), 1, %d) AS v%d",
 					name, catalog.MaxValueLength, name, r.limit, i))
@@ -112,7 +117,7 @@ func (r *reader) decode(row json.RawMessage, columns []catalog.ColumnProfile) er
 			}
 			c.Values = append(make([]string, 0, len(values)), values...) // without room for more
 		}
-		c.Complete = r.Sampled == 0 && c.Distinct <= int64(r.limit) && catalog.Comparable(c.Type)
+		c.Complete = r.Sampled == 0 && c.Distinct <= int64(r.limit) && (catalog.Comparable(c.Type) || catalog.IsList(c.Type))
 	}
 	return nil
 }

@@ -34,10 +34,13 @@ func SearchValues(ctx context.Context, data llm.Data, cat *catalog.Catalog, phra
 		table := &cat.Tables[t]
 		var parts []string
 		for _, c := range table.Columns {
-			if column := &cat.Columns[c]; column.Kind == catalog.Text && !column.Complete && table.Rows <= lookUpRows {
-				name := ir.Ident(column.Name)
+			if column := &cat.Columns[c]; (column.Kind == catalog.Text || column.List) && !column.Complete && table.Rows <= lookUpRows {
+				name, source := ir.Ident(column.Name), ir.TableSource(cat, t)
+				if column.List {
+					source = fmt.Sprintf("(SELECT unnest(%[1]s) AS %[1]s FROM %[2]s)", name, source)
+				}
 				parts = append(parts, fmt.Sprintf("(SELECT DISTINCT %d AS c, %s AS v FROM %s WHERE %s ORDER BY v LIMIT %d)",
-					c, name, ir.TableSource(cat, t), phraseCondition(name, phrases), lookUpCells))
+					c, name, source, phraseCondition(name, phrases), lookUpCells))
 			}
 		}
 		if len(parts) == 0 {

@@ -7,6 +7,7 @@ import { lex } from './lex';
 import { datasetName, distinct, isUUID, shortened, shortName, tableName, uuid } from './names';
 import { safeLink } from './markdown';
 import { countQuery, rowsQuery } from './data/filter';
+import { typeWords } from './data/types';
 import { hrefOf, parse } from './place';
 import { fieldsOf, figureOf, nextSort, rangeWords, scores, shown, sorted } from './rows';
 import { plainAnswer, toRun, withoutTechnical } from './run';
@@ -132,6 +133,15 @@ describe('tables of answers', () => {
     expect(figureOf([{ revenue: 3, change_percent: 1.5 }])?.changes.map((field) => field.name)).toEqual(['change_percent']);
     expect(figureOf([{ difference: 3 }])?.value.name).toBe('difference');
     for (const rows of [[{ a: 1, b: 2 }], [{ order_id: 1 }], [{ name: 'Ada' }], [{ n: 1 }, { n: 2 }], []]) expect(figureOf(rows)).toBeUndefined();
+  });
+});
+
+describe('types', () => {
+  test('have names for people', () => {
+    for (const [type, words] of [['VARCHAR[]', 'list of text'], ['BIGINT[]', 'list of whole numbers'], ['DOUBLE[]', 'list of numbers'], ['BOOLEAN[]', 'list of yes and no'],
+      ['DATE[][]', 'list of lists of dates'], ['DECIMAL(18,2)[]', 'list of decimal(18,2)'], ['STRUCT(a BIGINT[])', 'object'], ['STRUCT(a BIGINT)[]', 'list of objects'], ['JSON', 'JSON']]) {
+      expect(typeWords(type!)).toBe(words);
+    }
   });
 });
 

@@ -57,6 +57,8 @@ func TestCells(t *testing.T) {
 		{name: "y and n", cells: "Y|n|N/A", typ: "BOOLEAN", from: "y/n", values: "true|false|~"},
 		{name: "t and f", cells: "t|F", typ: "BOOLEAN", from: "t/f", values: "true|false"},
 		{name: "one letter alone", cells: "F|F", typ: "VARCHAR", values: "F|F"},
+		{name: "no alone", cells: "NO|no", typ: "VARCHAR", values: "NO|no"},
+		{name: "words of two languages", cells: "ja|non", typ: "VARCHAR", values: "ja|non"},
 		{name: "sexes", cells: "M|F", typ: "VARCHAR", values: "M|F"},
 
 		{name: "month names", cells: "Nov 16, 2004|May 1, 2005|NOVEMBER 3, 2006", typ: "DATE", from: "mon d, y", values: "2004-11-16|2005-05-01|2006-11-03"},

@@ -13,6 +13,8 @@ import (
 type cellFormat struct {
 	typ        string
 	from, unit string
+	// warning says how the cells are read where that is a guess.
+	warning string
 	// ordered says that the order of day, month and year was chosen.
 	ordered bool
 	// fits reports whether the format fits a group of cells. A format of
@@ -35,6 +37,8 @@ type conventions struct {
 	forced bool
 	// times says that 9:30 is a time; it can be a duration.
 	times bool
+	// booleans says that yes and no are true and false, also without the other.
+	booleans bool
 }
 
 var (
@@ -122,11 +126,8 @@ func cellFormats(groups []cellGroup, by conventions) []cellFormat {
 			all = append(all, r)
 		}
 	}
-	for _, b := range booleans {
-		if seen.meets(b.yes) && (seen.meets(b.no) || b.yes == b.no) {
-			all = append(all, cellFormat{typ: typeBoolean, from: b.from, expr: readBoolean,
-				fits: func(g cellGroup) bool { return (b.yes | b.no).meets(g.kind.set()) }})
-		}
+	if seen.meets(kindWord.set()) {
+		all = append(all, booleanFormats(groups, by)...)
 	}
 	if seen.meets(numberKinds) {
 		all = append(all, numberFormats(groups, by)...)
@@ -139,18 +140,43 @@ func cellFormats(groups []cellGroup, by conventions) []cellFormat {
 
 func readTrimmed(cell, typ string) string { return fmt.Sprintf("CAST(trim(%s) AS %s)", cell, typ) }
 
-// booleans are the pairs of words for true and false.
-var booleans = []struct {
-	from    string
-	yes, no kindSet
-}{
-	{"yes/no", setOf(kindYesNo), setOf(kindYesNo)},
-	{"y/n", setOf(kindY), setOf(kindN)},
-	{"t/f", setOf(kindT), setOf(kindF)},
-}
+// booleanWords are words for true and false, and booleans their pairs of a language.
+var (
+	booleanWords = []string{"yes", "no", "y", "n", "t", "f", "ja", "nein", "oui", "non", "sí", "si"}
+	booleans     = []struct {
+		yes []string
+		no  string
+		// warns says that a column of the words may be something else to some readers.
+		warns bool
+	}{
+		{yes: []string{"yes"}, no: "no"},
+		{yes: []string{"y"}, no: "n"},
+		{yes: []string{"t"}, no: "f"},
+		{yes: []string{"ja"}, no: "nein", warns: true},
+		{yes: []string{"oui"}, no: "non", warns: true},
+		{yes: []string{"sí", "si"}, no: "no", warns: true},
+	}
+)
 
-func readBoolean(cell, _ string) string {
-	return fmt.Sprintf("lower(trim(%s)) IN ('yes', 'y', 't')", cell)
+// booleanFormats are those of the pairs of words of which both are there.
+func booleanFormats(groups []cellGroup, by conventions) (all []cellFormat) {
+	for _, b := range booleans {
+		isYes := func(g cellGroup) bool { return g.kind == kindWord && slices.Contains(b.yes, booleanWords[g.form]) }
+		isNo := func(g cellGroup) bool { return g.kind == kindWord && booleanWords[g.form] == b.no }
+		yes, no := slices.ContainsFunc(groups, isYes), slices.ContainsFunc(groups, isNo)
+		if !(yes && no || by.booleans && (yes || no)) {
+			continue
+		}
+		r := cellFormat{typ: typeBoolean, from: b.yes[0] + "/" + b.no, fits: func(g cellGroup) bool { return isYes(g) || isNo(g) },
+			expr: func(cell, _ string) string {
+				return fmt.Sprintf("lower(trim(%s)) IN ('%s')", cell, strings.Join(b.yes, "', '"))
+			}}
+		if b.warns {
+			r.warning = fmt.Sprintf("%s is read as true and %s as false", strings.Join(b.yes, " or "), b.no)
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // numberFormats are those of numbers with each unit that there is.

@@ -88,7 +88,11 @@ func (r *run) checkLines(ctx context.Context, f *source.Format, in source.Input)
 		}
 		in.Path, in.Head = path, bytes.ReplaceAll(in.Head, []byte{'\r'}, []byte{'\n'})
 	}
-	return checks[f](r, ctx, in)
+	t, err := checks[f](r, ctx, in)
+	if err == nil {
+		r.know(t.columns)
+	}
+	return t, err
 }
 
 // valueBytes is the least that a value takes.

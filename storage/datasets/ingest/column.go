@@ -59,8 +59,8 @@ func classifyCell(b []byte) (kind, form) {
 	if b[0] == '0' && countDigits(b) == len(b) {
 		return kindCode, 0
 	}
-	if k := classifyWord(b); k != kindText {
-		return k, 0
+	if k, f := classifyWord(b); k != kindText {
+		return k, f
 	}
 	if isDigit(b[0]) {
 		if k, f := classifyYearLast(b); k != kindText {
@@ -84,29 +84,18 @@ func isNaN(b []byte) bool {
 }
 
 // classifyWord detects missing values, and words for true and false.
-func classifyWord(b []byte) kind {
+func classifyWord(b []byte) (kind, form) {
 	if len(b) > 6 {
-		return kindText
+		return kindText, 0
 	}
-	switch word := strings.ToLower(string(b)); word {
-	case "yes", "no":
-		return kindYesNo
-	case "y":
-		return kindY
-	case "n":
-		return kindN
-	case "t":
-		return kindT
-	case "f":
-		return kindF
-	default:
-		for _, missing := range missingSpellings {
-			if word == missing {
-				return kindMissing
-			}
-		}
+	word := strings.ToLower(string(b))
+	if f := slices.Index(booleanWords, word); f >= 0 {
+		return kindWord, form(f)
 	}
-	return kindText
+	if slices.Contains(missingSpellings, word) {
+		return kindMissing, 0
+	}
+	return kindText, 0
 }
 
 const (

@@ -140,6 +140,7 @@ func (r *run) decideColumns(t *table, names []string, cells []columnCells, separ
 	decisions := make([]decision, len(names))
 	for i, name := range names {
 		typ, order := r.wantedDate(name)
+		by.booleans = r.knownType(name) == typeBoolean
 		d := decide(&cells[i], by)
 		if have := r.numberType(name); typ == "" && have != "" && by.ambiguous(cells[i].kinds()) {
 			if as, _, ok := decideAs(&cells[i], by, have); ok {

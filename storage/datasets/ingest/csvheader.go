@@ -289,7 +289,7 @@ func joinHeaderRows(top, bottom []string) []string {
 
 // valueKinds are sets of kinds that values of one column may have.
 var valueKinds = []kindSet{
-	numberKinds | kindBig.set(), setOf(kindCode, kindInt), setOf(kindBool), setOf(kindYesNo), setOf(kindY, kindN), setOf(kindT, kindF),
+	numberKinds | kindBig.set(), setOf(kindCode, kindInt), setOf(kindBool), setOf(kindWord),
 	setOf(kindDate, kindTimestamp, kindInstant, kindNamedMonth) | yearLastKinds, setOf(kindTime),
 }
 

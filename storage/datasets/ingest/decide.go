@@ -22,10 +22,9 @@ type decision struct {
 	spelled int64
 	// report says how the column was read; its name is not set.
 	report domain.ColumnReport
-	// warning says why a column is text that could be something else, if it can, or that its
-	// numbers are rounded, the first of them on a line.
-	warning string
-	line    int64
+	// line is that of the first number that is rounded. The warning says so, or why a column is
+	// text that could be something else, if it can.
+	line int64
 }
 
 // values are the groups of cells that have a value.
@@ -74,7 +73,7 @@ func decideAs(c *columnCells, by conventions, typ string) (d decision, line int6
 			}
 		}
 	}
-	by.decimal, by.times = by.decimalFor(c.kinds(), typ), typ == typeTime
+	by.decimal, by.times, by.booleans = by.decimalFor(c.kinds(), typ), typ == typeTime, true
 	all := slices.DeleteFunc(cellFormats(values, by), func(r cellFormat) bool { return !holds(typ, r.typ) })
 	if typ == typeBoolean {
 		// DuckDB refuses other numbers than these, which checkFit finds.
@@ -193,9 +192,9 @@ func decideText(c *columnCells, by conventions, values []cellGroup, all []cellFo
 	switch {
 	case seen.meets(kindCode.set()): // codes are texts
 	case c.text:
-		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, typeName(best.typ))
+		d.warning = fmt.Sprintf("the column is text: at least %d cells cannot be read as %s", misfits, domain.TypeWord(best.typ))
 	default:
-		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, typeName(best.typ))
+		d.warning = fmt.Sprintf("the column is text: %s of %d cannot be read as %s", source.Count(int(misfits), "cell"), misfits+fits, domain.TypeWord(best.typ))
 	}
 	return d
 }

@@ -32,7 +32,8 @@
 //
 // A column has the narrowest type that holds all its values. If none does, even
 // for a single value of millions, it is text. Digits that a number would not
-// preserve, such as 007, are text.
+// preserve, such as 007, are text. A key of nested objects of JSON is a column with a dot
+// between the keys, where all values of the outer ones are objects (jsonobjects.go).
 //
 // Columns have one of: BOOLEAN, BIGINT, DOUBLE, DECIMAL(p,s), VARCHAR, DATE,
 // TIME, TIMESTAMP, TIMESTAMP_NS, TIMESTAMP WITH TIME ZONE, BLOB, JSON, NULL, a

@@ -63,9 +63,9 @@ func TestAppend(t *testing.T) {
 		},
 		{
 			name:  "nested values",
-			first: `[{"a":{"x":1},"b":{"x":1},"c":5}]`, second: `[{"a":{"y":[2]},"b":"plain","c":[1,2]}]`,
+			first: `[{"a":[{"x":1}],"b":"plain","c":5}]`, second: `[{"a":[{"y":[2]}],"b":{"x":1},"c":[1,2]}]`,
 			types: "a JSON, b VARCHAR, c VARCHAR",
-			rows:  `{"a":{"x":1},"b":"{\"x\":1}","c":"5"}` + "\n" + `{"a":{"y":[2]},"b":"plain","c":"[1,2]"}`,
+			rows:  `{"a":[{"x":1}],"b":"plain","c":"5"}` + "\n" + `{"a":[{"y":[2]}],"b":"{\"x\":1}","c":"[1,2]"}`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -131,13 +131,13 @@ func TestAppendRefused(t *testing.T) {
 func TestAppendParquet(t *testing.T) {
 	t.Parallel()
 	l := setup(t)
-	first := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.json", `[{"a":{"x":1},"b":1.5,"c":7,"d":"x"}]`)}})
+	first := l.mustRun(ingest.Job{Sources: []ingest.Source{l.file("x.json", `[{"a":[{"x":1}],"b":1.5,"c":7,"d":"x"}]`)}})
 	second := l.mustRun(ingest.Job{Have: first.Columns, Sources: []ingest.Source{
 		l.parquet("y.parquet", `SELECT {'k': [1]} AS a, 1.25::DECIMAL(10,2) AS b, 0.01::DECIMAL(18,2) AS c, [1, 2] AS d`)}})
 	if got, want := types(second.Columns), "a JSON, b DOUBLE, c DECIMAL(21,2), d VARCHAR"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	want := `{"a":{"x":1},"b":1.5,"c":7.00,"d":"x"}` + "\n" + `{"a":{"k":[1]},"b":1.25,"c":0.01,"d":"[1,2]"}`
+	want := `{"a":[{"x":1}],"b":1.5,"c":7.00,"d":"x"}` + "\n" + `{"a":{"k":[1]},"b":1.25,"c":0.01,"d":"[1,2]"}`
 	if got := l.rows(second.Columns, first, second); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -138,6 +138,8 @@ type run struct {
 	job      Job
 	files    source.Reader
 	progress meter
+	// known are the types of the columns of the dataset and of the tables so far, by folded name.
+	known map[string]string
 	// uploaded is the size of the sources up to the one in work, decoded the size of
 	// the values of those before it.
 	uploaded, decoded int64
@@ -146,7 +148,9 @@ type run struct {
 func newRun(db *sql.DB, job Job, work string) *run {
 	job.MaxFileBytes = cmp.Or(job.MaxFileBytes, defaultMaxFileBytes)
 	files := source.Reader{Dir: work, Options: job.Options, MaxUnpacked: cmp.Or(job.MaxUnpacked, defaultMaxUnpacked)}
-	return &run{db: db, job: job, files: files}
+	r := &run{db: db, job: job, files: files, known: map[string]string{}}
+	r.know(job.Have)
+	return r
 }
 
 // start measures the sources.

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/domain"
+	"parley/internal/jsonscan"
 	"parley/internal/sqltext"
 	"parley/storage/datasets/ingest/source"
 )
@@ -33,31 +34,51 @@ type jsonFile struct {
 	rows  int64
 	// rowLine is the line on which the row starts.
 	rowLine int64
-	columns []jsonColumn
-	// index finds columns by their keys as they stand in the text, folded by
-	// their names.
-	index, folded map[string]int
+	// keys are the columns of the rows' keys. Columns are those of the table, in which objects are
+	// replaced by the columns of their keys.
+	keys, columns []*jsonColumn
+	// index finds keys as they stand in the text, folded by their names.
+	index, folded map[string]*jsonColumn
+	// inner is how many columns of keys of objects there are.
+	inner int
 	// keyBytes is the size of all keys.
 	keyBytes int
 	// nulls are spellings of a missing value that an option gives.
 	nulls []string
-	// wanted returns the type and the order of dates that an option gives a column, "" without.
-	wanted func(column string) (typ, order string)
-	// out gets the rows with quotes at marks, which are the ends of numbers in the row, if
-	// quoted names their columns.
-	out    *bufio.Writer
-	quoted []bool
-	marks  []int
+	// run has the options and the columns of the dataset.
+	run *run
+	// whole is the key whose objects stay values, "" for none.
+	whole string
+	// out gets the rows as objects of the columns alone, whose values are at marks.
+	out   *bufio.Writer
+	marks []jsonMark
+}
+
+// jsonMark is where a value of a column is in the row.
+type jsonMark struct {
+	column   *jsonColumn
+	from, to int
 }
 
 type jsonColumn struct {
 	columnKinds
-	// name is the key.
+	// name is the key. One in an object has the keys of the objects around it in front.
 	name string
+	// key is the column's key in the file that DuckDB reads. Quoted says that its numbers are
+	// texts there.
+	key    string
+	quoted bool
 	// nulled says that a value spells a missing one.
 	nulled bool
-	// row is the last row that had the column, filled how many had a value in it.
-	row, filled int64
+	// row is the last row that had the column, filled how many had a value in it, and objects how
+	// many of these are objects.
+	row, filled, objects int64
+	// inner are the columns of the keys of the objects, by decoded key and in order.
+	inner      map[string]*jsonColumn
+	innerOrder []*jsonColumn
+	// whole says that objects are values of the column, tooMany that they have too many keys for
+	// columns.
+	whole, tooMany bool
 	// seen are the kinds of the values.
 	seen columnCells
 	// cells are the values as cells of CSV, nil unless an option gives the column a type;
@@ -79,8 +100,8 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	}
 	defer file.Close()
 	f := &jsonFile{
-		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]int{}, folded: map[string]int{}, nulls: r.job.Options.NullValues,
-		wanted: r.wantedDate,
+		name: in.Name, anonymous: r.job.Rows != "", lines: true, index: map[string]*jsonColumn{}, folded: map[string]*jsonColumn{}, nulls: r.job.Options.NullValues,
+		run: r, whole: in.Whole,
 	}
 	var reported int64
 	var last byte
@@ -101,15 +122,20 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	}
 	r.progress.checked(0, f.rows-reported)
 	t := &table{name: in.Name, rows: f.rows}
+	f.setColumns()
 	names, err := f.names(&t.report)
 	if err != nil {
 		return nil, err
 	}
-	for i := range f.columns {
-		typ := r.jsonType(f, t, i, names[i])
+	for i, c := range f.columns {
+		typ := r.jsonType(c, t, names[i])
 		t.columns = append(t.columns, domain.Column{Name: names[i], Type: typ})
-		t.report.Columns = append(t.report.Columns, domain.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - f.columns[i].filled})
-		if f.columns[i].cells == nil {
+		report := domain.ColumnReport{Name: names[i], Type: typ, Missing: f.rows - c.filled}
+		if c.converted != nil {
+			report.From = c.converted.from
+		}
+		t.report.Columns = append(t.report.Columns, report)
+		if c.cells == nil {
 			f.noteMisfits(t, i)
 		}
 	}
@@ -123,9 +149,9 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	case f.lines:
 		form = "newline_delimited"
 	}
-	if quoted := f.quotedColumns(t); slices.Contains(quoted, true) {
-		form = "unstructured"
-		in.Path, err = r.quoteNumbers(ctx, in.Path, quoted)
+	if f.mustRewrite(t) {
+		form = "newline_delimited"
+		in.Path, err = r.rewriteJSON(ctx, in.Path, f)
 	} else if form == "newline_delimited" && last != '\n' {
 		in.Path, err = r.endLine(ctx, in.Path)
 	}
@@ -139,14 +165,18 @@ func (r *run) checkJSON(ctx context.Context, in source.Input) (*table, error) {
 	return t, t.measure(in.Path)
 }
 
-// names returns the names of the columns: the keys, changed as the fields of a header are in a
-// file.
-func (f *jsonFile) names(report *domain.IngestReport) (names []string, err error) {
-	for _, c := range f.columns {
-		names = append(names, c.name)
+// names returns the names of the columns, which are the keys, changed as the fields of a header are.
+func (f *jsonFile) names(report *domain.IngestReport) ([]string, error) {
+	keys := make([]string, len(f.columns))
+	for i, c := range f.columns {
+		keys[i] = c.name
 	}
-	if !f.anonymous {
-		names, report.Warnings, err = columnNames(f.name, names)
+	names, warnings, err := columnNames(f.name, keys)
+	report.Warnings = warnings
+	for i, c := range f.columns {
+		if c.tooMany && err == nil {
+			report.Warnings = append(report.Warnings, domain.IngestWarning{Column: names[i], Message: "the objects of the column have too many different keys for columns, and stay JSON"})
+		}
 	}
 	return names, err
 }
@@ -155,7 +185,7 @@ func (f *jsonFile) names(report *domain.IngestReport) (names []string, err error
 func (f *jsonFile) read(path, form string, want []string) (from string, exprs []string) {
 	keys, types := make([]domain.Column, len(f.columns)), slices.Clone(want)
 	for i, c := range f.columns {
-		if keys[i].Name = c.name; c.nulled || c.converted != nil || c.exact {
+		if keys[i].Name = cmp.Or(c.key, c.name); c.nulled || c.converted != nil || c.exact {
 			types[i] = typeVarchar
 		}
 	}
@@ -289,30 +319,52 @@ func (f *jsonFile) row(c byte) error {
 
 // member reads the value of a key.
 func (f *jsonFile) member(key []byte) error {
-	i, known := f.index[string(key)]
+	c, known := f.index[string(key)]
 	if !known {
 		var err error
-		if i, err = f.addColumn(string(key)); err != nil {
+		if c, err = f.addKey(string(key)); err != nil {
 			return err
 		}
 	}
-	if f.columns[i].row == f.rows+1 {
-		return f.wrong("it has the key " + quote(f.columns[i].name) + " twice")
+	if c.row == f.rows+1 {
+		return f.wrong("it has the key " + quote(c.name) + " twice")
 	}
-	f.columns[i].row = f.rows + 1
-	if _, err := f.peek(); err != nil {
+	c.row = f.rows + 1
+	return f.columnValue(c, 2)
+}
+
+// columnValue reads a value of a column, at a depth in the row.
+func (f *jsonFile) columnValue(c *jsonColumn, depth int) error {
+	first, err := f.peek()
+	if err != nil {
 		return err
 	}
 	from := f.pos - f.start
-	kinds, err := f.value(2)
+	if first == '{' && f.out != nil && !c.whole {
+		return f.innerObject(c, depth)
+	}
+	var kinds columnKinds
+	if first == '{' && !c.whole {
+		kinds.values, err = kindNested.set(), f.innerObject(c, depth)
+	} else {
+		kinds, err = f.value(depth)
+	}
 	if err == nil && len(f.nulls) > 0 && f.spellsNull(f.buf[f.start+from:f.pos], kinds) {
-		kinds, f.columns[i].nulled = columnKinds{}, true
+		kinds, c.nulled = columnKinds{}, true
 	}
-	if kinds.values != 0 && err == nil {
-		f.addValue(&f.columns[i], i, from, kinds)
+	switch {
+	case kinds.values == 0 || err != nil:
+	case f.out != nil && c.key != "":
+		f.marks = append(f.marks, jsonMark{c, from, f.pos - f.start})
+	case f.out != nil:
+	default:
+		if first == '{' {
+			c.objects++
+		}
+		f.addValue(c, from, kinds)
 	}
-	f.columns[i].values |= kinds.values
-	f.columns[i].elements |= kinds.elements
+	c.values |= kinds.values
+	c.elements |= kinds.elements
 	return err
 }
 
@@ -329,46 +381,52 @@ func (f *jsonFile) spellsNull(raw []byte, kinds columnKinds) bool {
 	return slices.Contains(f.nulls, text)
 }
 
-// addColumn adds the column of a key that was not seen in this spelling: a
+// decodeKey returns the name of a key as it stands in the text.
+func decodeKey(key string) string { return string(jsonscan.Unquote([]byte(`"` + key + `"`))) }
+
+// addKey adds the column of a key that was not seen in this spelling: a
 // column can be spelt with and without escapes.
-func (f *jsonFile) addColumn(key string) (int, error) {
-	name := key
-	if strings.Contains(key, `\`) {
-		if err := json.Unmarshal([]byte(`"`+key+`"`), &name); err != nil {
-			return 0, fmt.Errorf("decode key: %w", err)
-		}
-	}
+func (f *jsonFile) addKey(key string) (*jsonColumn, error) {
+	name := decodeKey(key)
 	if name == "" {
-		return 0, f.wrong("it has an empty key")
+		return nil, f.wrong("it has an empty key")
 	}
 	if !utf8.ValidString(key) {
-		return 0, notUTF8(f.where())
+		return nil, notUTF8(f.where())
 	}
 	if f.anonymous {
 		if err := checkColumnName(f.where(), name); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	// The keys together are limited as a header is.
 	if f.keyBytes += len(name); f.keyBytes > source.MaxValue {
-		return 0, f.wrong(fmt.Sprintf("the keys of the rows are longer than %d bytes together", source.MaxValue))
+		return nil, f.wrong(fmt.Sprintf("the keys of the rows are longer than %d bytes together", source.MaxValue))
 	}
-	i, taken := f.folded[domain.FoldColumn(name)]
+	c, taken := f.folded[domain.FoldColumn(name)]
 	switch {
-	case taken && f.columns[i].name != name:
-		return 0, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(f.columns[i].name), quote(name)))
-	case !taken && len(f.columns) == domain.MaxColumns:
-		return 0, f.wrong(fmt.Sprintf("the rows have more than %d different keys", domain.MaxColumns))
+	case taken && c.name != name:
+		return nil, f.wrong(fmt.Sprintf("the keys %s and %s differ only in case, and would be one column; rename one of them", quote(c.name), quote(name)))
+	case !taken && len(f.keys) == domain.MaxColumns:
+		return nil, f.wrong(fmt.Sprintf("the rows have more than %d different keys", domain.MaxColumns))
 	case !taken:
-		i = len(f.columns)
-		f.folded[domain.FoldColumn(name)] = i
-		f.columns = append(f.columns, jsonColumn{name: name})
-		if typ, order := f.wanted(name); typ != "" {
-			f.columns[i].cells = &columnCells{yearFirst: order == yearFirst}
-		}
+		c = f.newColumn(name)
+		f.folded[domain.FoldColumn(name)] = c
+		f.keys = append(f.keys, c)
 	}
-	f.index[key] = i
-	return i, nil
+	f.index[key] = c
+	return c, nil
+}
+
+// newColumn makes a column. Objects stay whole where an option gives them a type, or the dataset
+// or a table before has a column of them.
+func (f *jsonFile) newColumn(name string) *jsonColumn {
+	c := &jsonColumn{name: name}
+	if typ, order := f.run.wantedDate(name); typ != "" {
+		c.cells = &columnCells{yearFirst: order == yearFirst}
+	}
+	c.whole = c.cells != nil || name == f.whole || f.run.knownType(name) != ""
+	return c
 }
 
 // where names the row that is being read.
@@ -452,7 +510,7 @@ func (r *run) convertJSON(ctx context.Context, f *jsonFile, t *table) error {
 	}
 	by, converted := conventionsOf(cells), false
 	for i := range f.columns {
-		c := &f.columns[i]
+		c := f.columns[i]
 		if c.cells == nil {
 			continue
 		}
@@ -500,10 +558,14 @@ func (d *decision) sqlJSON(value string, nulls []string, typ string) string {
 }
 
 // addValue counts a value of the row, which starts at an offset and ends at pos.
-func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) {
+func (f *jsonFile) addValue(c *jsonColumn, from int, kinds columnKinds) {
 	raw := f.buf[f.start+from : f.pos]
 	c.filled++
-	c.seen.add(kind(bits.TrailingZeros32(uint32(kinds.values))), 0, f.rowNumber())
+	k, word := kind(bits.TrailingZeros32(uint32(kinds.values))), form(0)
+	if k == kindWord {
+		_, word = stringWord(raw[1 : len(raw)-1])
+	}
+	c.seen.add(k, word, f.rowNumber())
 	if c.cells != nil {
 		f.addCell(c.cells, raw)
 	}
@@ -511,16 +573,22 @@ func (f *jsonFile) addValue(c *jsonColumn, column, from int, kinds columnKinds) 
 		return
 	}
 	c.digits.add(raw)
-	if f.out != nil && f.quoted[column] {
-		f.marks = append(f.marks, from, f.pos-f.start)
-	}
 }
 
 // jsonType returns the type of a column. Numbers that a double does not hold are decimals, as
-// in CSV, and so are those for a column of decimals that the dataset has.
-func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
-	c := &f.columns[column]
+// in CSV, and so are those for a column of decimals that the dataset has. Words for true and
+// false are booleans as in CSV, too.
+func (r *run) jsonType(c *jsonColumn, t *table, name string) string {
 	typ := c.typ()
+	if c.values == kindWord.set() && c.cells == nil {
+		d := decide(&c.seen, conventions{booleans: r.knownType(name) == typeBoolean})
+		if d.warning != "" {
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: name, Message: d.warning})
+		}
+		if d.typ == typeBoolean {
+			c.converted, typ = &d, d.typ
+		}
+	}
 	isExact := typ == typeExact || typ == typeDouble && c.cells == nil && decimalPattern.MatchString(r.numberType(name))
 	switch {
 	case !isExact:
@@ -535,42 +603,6 @@ func (r *run) jsonType(f *jsonFile, t *table, column int, name string) string {
 	}
 	c.exact = typ != typeDouble
 	return typ
-}
-
-// quotedColumns says of which columns DuckDB has to read numbers as texts: it reads those of
-// JSON as doubles, also where it makes texts of them.
-func (f *jsonFile) quotedColumns(t *table) []bool {
-	quoted := make([]bool, len(f.columns))
-	for i, c := range f.columns {
-		quoted[i] = c.exact || c.values.meets(kindExact.set()) && t.columns[i].Type != typeDouble
-	}
-	return quoted
-}
-
-// quoteNumbers writes the rows of a file with the numbers of some columns in quotes.
-func (r *run) quoteNumbers(ctx context.Context, path string, quoted []bool) (string, error) {
-	return r.files.RewriteTemp(path, func(from io.Reader, to io.Writer) error {
-		f := &jsonFile{index: map[string]int{}, folded: map[string]int{}, quoted: quoted, out: bufio.NewWriterSize(to, 1<<20),
-			wanted: func(string) (string, string) { return "", "" }}
-		f.in = untilDone(ctx, from)
-		if err := f.check(); err != nil {
-			return err
-		}
-		return f.out.Flush()
-	})
-}
-
-// writeRow writes the row that was read, with quotes at its marks.
-func (f *jsonFile) writeRow() error {
-	row, at := f.buf[f.start:f.pos], 0
-	for _, mark := range f.marks {
-		_, _ = f.out.Write(row[at:mark]) // the buffered writer keeps the error
-		_ = f.out.WriteByte('"')
-		at = mark
-	}
-	f.marks = f.marks[:0]
-	_, _ = f.out.Write(row[at:])
-	return f.out.WriteByte('\n')
 }
 
 // endLine writes a file with an end of its last line: without it, DuckDB may give the last

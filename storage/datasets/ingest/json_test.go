@@ -37,10 +37,10 @@ func TestJSON(t *testing.T) {
 		{
 			name:    "nested",
 			content: `[{"l":[1,2,null],"f":[1,2.5],"s":["a",1],"o":{"x":{"y":[1]}},"e":[],"ll":[[1],[]],"m":{"k":1}},{"l":[],"f":null,"s":[],"o":{"z":1},"e":[],"ll":[{"a":1}],"m":[1]},{"m":7}]`,
-			types:   "l BIGINT[], f DOUBLE[], s VARCHAR[], o JSON, e JSON, ll JSON, m VARCHAR",
-			rows: `{"l":[1,2,null],"f":[1.0,2.5],"s":["a","1"],"o":{"x":{"y":[1]}},"e":[],"ll":[[1],[]],"m":"{\"k\":1}"}
-{"l":[],"f":null,"s":[],"o":{"z":1},"e":[],"ll":[{"a":1}],"m":"[1]"}
-{"l":null,"f":null,"s":null,"o":null,"e":null,"ll":null,"m":"7"}`,
+			types:   "l BIGINT[], f DOUBLE[], s VARCHAR[], o.x.y BIGINT[], o.z BIGINT, e JSON, ll JSON, m VARCHAR",
+			rows: `{"l":[1,2,null],"f":[1.0,2.5],"s":["a","1"],"o.x.y":[1],"o.z":null,"e":[],"ll":[[1],[]],"m":"{\"k\":1}"}
+{"l":[],"f":null,"s":[],"o.x.y":null,"o.z":1,"e":[],"ll":[{"a":1}],"m":"[1]"}
+{"l":null,"f":null,"s":null,"o.x.y":null,"o.z":null,"e":null,"ll":null,"m":"7"}`,
 		},
 		{
 			name:    "nothing but null",
@@ -148,12 +148,12 @@ func TestNullValuesOfJSON(t *testing.T) {
 {"a":-999,"b":null,"c":"--","d":[-999],"e":-999,"g":null,"h":5,"i":["-"]}`)},
 		Options: domain.IngestOptions{NullValues: []string{"-", "-999"}},
 	})
-	if got, want := types(result.Columns), "a BIGINT, b DATE, c VARCHAR, d BIGINT[], e JSON, g NULL, h DECIMAL(38,0), i VARCHAR[]"; got != want {
+	if got, want := types(result.Columns), "a BIGINT, b DATE, c VARCHAR, d BIGINT[], e.f BIGINT, g NULL, h DECIMAL(38,0), i VARCHAR[]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got, want := l.rows(result.Columns, result), `{"a":1,"b":"2024-01-02","c":"x","d":[1,2],"e":{"f":1},"g":null,"h":12345678901234567890,"i":null}
-{"a":null,"b":null,"c":null,"d":null,"e":null,"g":null,"h":null,"i":["-999"]}
-{"a":null,"b":null,"c":"--","d":[-999],"e":null,"g":null,"h":5,"i":["-"]}`; got != want {
+	if got, want := l.rows(result.Columns, result), `{"a":1,"b":"2024-01-02","c":"x","d":[1,2],"e.f":1,"g":null,"h":12345678901234567890,"i":null}
+{"a":null,"b":null,"c":null,"d":null,"e.f":null,"g":null,"h":null,"i":["-999"]}
+{"a":null,"b":null,"c":"--","d":[-999],"e.f":null,"g":null,"h":5,"i":["-"]}`; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := result.Report.Columns[0].Missing; got != 2 {

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"parley/internal/jsonscan"
 	"parley/storage/datasets/ingest/source"
 )
 
@@ -310,15 +312,30 @@ func unicodeEscape(b []byte) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// stringKind detects dates and times in strings. Numbers in strings are text: who
+// stringKind detects dates, times, and words for true and false in strings. Numbers in strings are text: who
 // wrote JSON could have written numbers.
 func stringKind(raw []byte) kind {
 	if len(raw) < 5 || len(raw) > 40 || !isDigit(raw[0]) || !isDigit(raw[len(raw)-1]) && raw[len(raw)-1] != 'Z' {
-		return kindText
+		k, _ := stringWord(raw)
+		return k
 	}
 	switch k := classify(raw); k {
 	case kindDate, kindTime, kindTimestamp, kindInstant:
 		return k
 	}
 	return kindText
+}
+
+// stringWord detects words for true and false in strings. The longest is sí with an escape.
+func stringWord(raw []byte) (kind, form) {
+	if raw = bytes.Trim(raw, " "); len(raw) > len(`s\u00ed`) || len(raw) == 0 {
+		return kindText, 0
+	}
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		raw = jsonscan.Unquote([]byte(`"` + string(raw) + `"`))
+	}
+	if k, f := classifyWord(raw); k == kindWord {
+		return k, f
+	}
+	return kindText, 0
 }

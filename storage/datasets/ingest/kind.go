@@ -49,12 +49,9 @@ const (
 	kindDecimalComma
 	kindPointGroups
 	kindSpaceGroups
-	// Words for true and false. A letter alone is one only beside its opposite.
-	kindYesNo
-	kindY
-	kindN
-	kindT
-	kindF
+	// kindWord is a word for true or false, which it is only beside its opposite. Its form is
+	// its index in booleanWords.
+	kindWord
 	// Dates with the year last: the day is first, the month is first, or both
 	// orders are possible.
 	kindDayFirst

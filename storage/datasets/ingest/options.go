@@ -30,22 +30,9 @@ func checkOptions(o domain.IngestOptions) error {
 	return nil
 }
 
-// typeName returns the name of a type in options.
-func typeName(typ string) string {
-	switch typ {
-	case typeVarchar:
-		return "text"
-	case typeBigint:
-		return "integer"
-	case typeDouble:
-		return "number"
-	}
-	return strings.ToLower(typ)
-}
-
 // misfit says that a cell is not of a type, and what such a cell looks like.
 func misfit(typ, order string) string {
-	name, example := typeName(typ), ""
+	name, example := domain.TypeWord(typ), ""
 	if order != "" {
 		name += ":" + order
 	}
@@ -74,6 +61,28 @@ func misfit(typ, order string) string {
 func (r *run) wantedType(column string) string {
 	typ, _ := r.wantedDate(column)
 	return typ
+}
+
+// know adds columns to those that the dataset and the tables so far have.
+func (r *run) know(columns []domain.Column) {
+	for _, c := range columns {
+		if name := domain.FoldColumn(c.Name); r.known[name] == "" && c.Type != typeNull {
+			r.known[name] = c.Type
+		}
+	}
+}
+
+// knownType returns the type of a column that the dataset or a table before has, "" without one.
+func (r *run) knownType(column string) string { return r.known[domain.FoldColumn(column)] }
+
+// knowsInner reports whether they have columns of the keys of a column's objects.
+func (r *run) knowsInner(column string) bool {
+	for name := range r.known {
+		if strings.HasPrefix(name, domain.FoldColumn(column)+".") {
+			return true
+		}
+	}
+	return false
 }
 
 // numberType returns the type of a column of numbers that the dataset has, "" without one.
@@ -115,7 +124,7 @@ func (r *run) checkTypes(tables []*table) error {
 				continue
 			}
 			if both, ok := unite(typ, c.Type); !ok || both != typ {
-				return refuse("%s: column %s holds %s, which cannot be read as %s; leave out the type of the column", t.name, quote(c.Name), describe(c.Type), typeName(typ))
+				return refuse("%s: column %s holds %s, which cannot be read as %s; leave out the type of the column", t.name, quote(c.Name), describe(c.Type), domain.TypeWord(typ))
 			}
 			c.Type = typ
 		}
@@ -231,13 +240,13 @@ func (r *run) checkFit(ctx context.Context, t *table) error {
 			return ctx.Err()
 		}
 		if err != nil && strings.Contains(err.Error(), "Conversion Error") {
-			return refuse("%s: a number of column %s does not fit %s; give the column another type, such as number or text", t.name, quote(c.Name), typeName(c.Type))
+			return refuse("%s: a number of column %s does not fit %s; give the column another type, such as number or text", t.name, quote(c.Name), domain.TypeWord(c.Type))
 		}
 		if err != nil {
 			return fmt.Errorf("check numbers: %w", err)
 		}
 		if rounded > 0 {
-			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: c.Name, Message: source.Count(int(rounded), "number") + " rounded to " + typeName(wanted)})
+			t.report.Warnings = append(t.report.Warnings, domain.IngestWarning{Column: c.Name, Message: source.Count(int(rounded), "number") + " rounded to " + domain.TypeWord(wanted)})
 		}
 	}
 	return nil
@@ -313,7 +322,7 @@ func mixedTypes(tables []*table, at []map[string]int, column string) []domain.In
 		case first == "":
 			first, name = t.columns[i].Type, t.name
 		case first != t.columns[i].Type:
-			return []domain.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", typeName(first), name, typeName(t.columns[i].Type), t.name)}}
+			return []domain.IngestWarning{{Column: column, Message: fmt.Sprintf("the column is text: it is %s in %s and %s in %s", domain.TypeWord(first), name, domain.TypeWord(t.columns[i].Type), t.name)}}
 		}
 	}
 	return nil

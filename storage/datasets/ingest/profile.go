@@ -30,6 +30,8 @@ const (
 	longText = 4096
 	// alikeDistinct is how many different texts are compared without their case and blanks.
 	alikeDistinct = 5000
+	// maxMembers is how many members the lists of a column may have to be counted in their place.
+	maxMembers = 5_000_000
 	// wideColumns is from how many columns on a few of them are first copied to a file of
 	// their own: each query that reads a file looks at all of its columns.
 	wideColumns = 200
@@ -58,7 +60,7 @@ func Profile(ctx context.Context, db *sql.DB, files []File, columns []domain.Col
 		if len(columns) > wideColumns {
 			run = p.copied
 		}
-		if err := run(chunk); err != nil {
+		if err := errors.Join(run(chunk), p.members(chunk)); err != nil {
 			return domain.Profile{}, fmt.Errorf("profile columns: %w", err)
 		}
 	}
@@ -92,6 +94,30 @@ func (p profiler) columns(columns []domain.ColumnProfile) error {
 		}
 	}
 	return errors.Join(errs[:]...)
+}
+
+// members counts the members of lists of texts in place of the lists.
+func (p profiler) members(columns []domain.ColumnProfile) error {
+	for i, c := range columns {
+		if c.Type != typeVarchar+"[]" {
+			continue
+		}
+		x, inner := sqltext.Name(c.Name), p
+		inner.from = fmt.Sprintf(" FROM (SELECT unnest(%s) AS %s%s)", x, x, p.from)
+		err := p.db.QueryRowContext(p.ctx, fmt.Sprintf("SELECT CAST(coalesce(sum(len(%s)), 0) AS BIGINT)%s", x, p.from)).Scan(&inner.profile.Rows)
+		if err != nil {
+			return err
+		}
+		if inner.profile.Rows > maxMembers {
+			continue
+		}
+		of := []domain.ColumnProfile{{Name: c.Name, Type: typeVarchar, Sketch: make(domain.Sketch, domain.SketchSize)}}
+		if err := inner.columns(of); err != nil {
+			return err
+		}
+		columns[i].Distinct, columns[i].Top, columns[i].Sketch = of[0].Distinct, of[0].Top, of[0].Sketch
+	}
+	return nil
 }
 
 func (p profiler) steps(columns []domain.ColumnProfile, steps ...func([]domain.ColumnProfile) error) error {

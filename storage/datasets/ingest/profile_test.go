@@ -224,3 +224,23 @@ func TestProfileLengths(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestProfileOfLists counts the members of lists of texts, in few rows and in many.
+func TestProfileOfLists(t *testing.T) {
+	t.Parallel()
+	for _, rows := range []int{100, 3000} {
+		l := setup(t)
+		result := l.mustRun(ingest.Job{Sources: []ingest.Source{l.parquet("x.parquet", fmt.Sprintf(
+			`SELECT i AS id, CASE WHEN i %% 4 > 0 THEN ['all', 'tag ' || (i %% 2), NULL] END AS tags, CAST([] AS VARCHAR[]) AS empty, [i] AS numbers FROM range(%d) t(i)`, rows))}})
+		p := l.profile(result)
+		tags, empty := p.Columns[1], p.Columns[2]
+		quarter := int64(rows / 4)
+		want := []domain.ValueCount{{Value: "all", Count: 3 * quarter}, {Value: "tag 1", Count: 2 * quarter}, {Value: "tag 0", Count: quarter}}
+		if tags.Type != "VARCHAR[]" || tags.Missing != quarter || tags.Distinct != 3 || !slices.Equal(tags.Top, want) || tags.Min != nil || tags.Length != nil {
+			t.Errorf("%d rows: tags are %+v", rows, tags)
+		}
+		if empty.Missing != 0 || empty.Distinct != 0 || len(empty.Top) > 0 {
+			t.Errorf("%d rows: empty lists are %+v", rows, empty)
+		}
+	}
+}

@@ -172,7 +172,11 @@ func TestJSONRoundTrip(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			for _, c := range result.Columns {
-				want := rows[n][c.Name]
+				var want any = rows[n]
+				for _, key := range strings.Split(c.Name, ".") {
+					object, _ := want.(map[string]any)
+					want = object[key]
+				}
 				g := got[c.Name]
 				text, isText := want.(string)
 				if isText && c.Type != "VARCHAR" {

@@ -53,7 +53,7 @@ func evolve(have []domain.Column, tables []*table) ([]domain.Column, error) {
 func retyped(have, columns []domain.Column) (warnings []domain.IngestWarning) {
 	for i, before := range have {
 		if now := columns[i].Type; before.Type != now && before.Type != typeNull && before.Type != typeEmptyList {
-			warnings = append(warnings, domain.IngestWarning{Column: before.Name, Message: fmt.Sprintf("the column is %s from now on, in all rows; it was %s", typeName(now), typeName(before.Type))})
+			warnings = append(warnings, domain.IngestWarning{Column: before.Name, Message: fmt.Sprintf("the column is %s from now on, in all rows; it was %s", domain.TypeWord(now), domain.TypeWord(before.Type))})
 		}
 	}
 	return warnings

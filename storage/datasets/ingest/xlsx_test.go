@@ -158,7 +158,7 @@ func TestWorkbookLayout(t *testing.T) {
 		{"merged cells", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"land", "city"}, []any{"NO", "Oslo"}, []any{nil, "Bergen"}, []any{"DE", "Bonn"})
 			must(f.MergeCell("Sheet1", "A2", "A3"))
-		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, "the column is text: 1 cell of 3 cannot be read as boolean"},
+		}, "land VARCHAR, city VARCHAR", `{"land":"NO","city":"Oslo"}` + "\n" + `{"land":"NO","city":"Bergen"}` + "\n" + `{"land":"DE","city":"Bonn"}`, ""},
 		{"groups of columns", domain.IngestOptions{}, func(f *excelize.File) {
 			sheet(f, "Sheet1", []any{"name", "2023", nil, "2024", nil}, []any{nil, "Q1", "Q2", "Q1", "Q2"}, []any{"a", 1, 2, 3, 4}, []any{"b", 5, 6, 7, 8})
 			must(f.MergeCell("Sheet1", "A1", "A2"), f.MergeCell("Sheet1", "B1", "C1"), f.MergeCell("Sheet1", "D1", "E1"))

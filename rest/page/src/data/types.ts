@@ -2,11 +2,22 @@
 
 const plain: Record<string, string> = {
   VARCHAR: 'text', BIGINT: 'whole number', INTEGER: 'whole number', HUGEINT: 'whole number', DOUBLE: 'number', BOOLEAN: 'yes or no',
-  DATE: 'date', TIME: 'time of day', TIMESTAMP: 'date and time', 'TIMESTAMP WITH TIME ZONE': 'date and time with zone', BLOB: 'bytes',
+  JSON: 'JSON', DATE: 'date', TIME: 'time of day', TIMESTAMP: 'date and time', 'TIMESTAMP WITH TIME ZONE': 'date and time with zone', BLOB: 'bytes',
 };
 
 /** typeWords says in plain words what a type is. */
-export const typeWords = (type: string): string => plain[type.toUpperCase()] ?? type.toLowerCase();
+export function typeWords(type: string): string {
+  if (type.endsWith('[]')) {
+    const words = typeWords(type.slice(0, -2));
+    return `list of ${plurals[words] ?? words.replace(/^list\b/, 'lists')}`;
+  }
+  return type.startsWith('STRUCT(') ? 'object' : (plain[type.toUpperCase()] ?? type.toLowerCase());
+}
+
+const plurals: Record<string, string> = {
+  'whole number': 'whole numbers', number: 'numbers', 'yes or no': 'yes and no', date: 'dates', 'time of day': 'times of day', 'date and time': 'dates and times',
+  'date and time with zone': 'dates and times with zone', object: 'objects',
+};
 
 const names: Record<string, string> = { VARCHAR: 'text', BIGINT: 'integer', DOUBLE: 'number' };
 

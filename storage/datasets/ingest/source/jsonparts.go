@@ -237,7 +237,7 @@ func (j *jsonParts) addPart(key string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return j.found.add(j.in.Name, Part{Name: key, Format: JSONLines, In: Input{Path: path}})
+	return j.found.add(j.in.Name, Part{Name: key, Format: JSONLines, In: Input{Path: path, Whole: j.geometry}})
 }
 
 func (j *jsonParts) skip(key string) {

@@ -59,6 +59,8 @@ type Input struct {
 	HeaderGuessed bool
 	// Forms are the formats of cells that gave the columns their units; it may be nil.
 	Forms []string
+	// Whole is the key of JSON whose objects are values, not columns; "" for none.
+	Whole string
 }
 
 // Open decodes a file and decides its format.
