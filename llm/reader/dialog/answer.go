@@ -57,7 +57,7 @@ func answerStep(s llm.Step, n int, numbers locale.Numbers) string {
 		return r.overview() + cite
 	case holdsPassages(s.Rows.Columns):
 		columns, rows := rowTexts(s.Rows, jsonText)
-		return passagesAnswer(columns, rows, cite)
+		return passagesAnswer(s.Instruction, columns, rows, cite)
 	case r.rows == 1:
 		return r.sentence() + ". " + cite
 	}
@@ -264,37 +264,4 @@ func holdsPassages(columns []string) bool {
 		}
 	}
 	return found == 3
-}
-
-// passagesAnswer quotes the best passages.
-func passagesAnswer(columns []string, rows [][]string, cite string) string {
-	at := map[string]int{}
-	for i, c := range columns {
-		at[c] = i
-	}
-	var b strings.Builder
-	if len(rows) == 1 {
-		b.WriteString("This passage matches best: " + cite)
-	} else {
-		b.WriteString("These passages match best: " + cite)
-	}
-	for i, row := range rows {
-		if i == maxPassages {
-			break
-		}
-		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s, passage %s",
-			blockquote(row[at["text"]]), escapeCell(row[at["document"]]), escapeCell(row[at["passage"]]))
-	}
-	return b.String()
-}
-
-// blockquote returns a passage on one line, with its heading, if any, in bold.
-func blockquote(text string) string {
-	marks := len(text) - len(strings.TrimLeft(text, "#"))
-	heading, rest, _ := strings.Cut(text[marks:], "\n")
-	heading = strings.TrimSpace(heading)
-	if marks == 0 || heading == "" {
-		return escapeMarkdown(text, maxPassage)
-	}
-	return strings.TrimSpace("**" + escapeCell(heading) + "** " + escapeMarkdown(strings.TrimSpace(rest), maxPassage))
 }

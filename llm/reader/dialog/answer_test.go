@@ -129,6 +129,12 @@ func TestAnswer(t *testing.T) {
 		{"a count", llm.Step{Reasoning: "Read as: number of orders, in 2024.", Rows: rowsOf([]string{"count"}, `{"count": 5195}`)}, "The number of orders is **5,195**. [step 1]"},
 		{"passages", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark."}`)},
 			"This passage matches best: [step 1]\n\n> Dogs bark.\n>\n> — a.md, passage 2"},
+		{"the sentence that answers", llm.Step{Instruction: "How long can I return seeds?", Rows: rowsOf([]string{"document", "passage", "text"},
+			`{"document": "pay.md", "passage": 1, "text": "# Payment\n\nPay within 30 days. Seeds are paid at once."}`,
+			`{"document": "back.md", "passage": 3, "text": "# Returns\n\nSign in first. You can return *seeds* within 4.5 days. Mr. Fox helps.\n\nSeeds grow."}`)},
+			"This sentence answers best: [step 1]\n\n> Sign in first. **You can return \\*seeds\\* within 4.5 days.** Mr. Fox helps.\n>\n> — back.md, passage 3\n\nSee also pay.md, passage 1."},
+		{"no sentence that answers", llm.Step{Instruction: "Who repairs bikes?", Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark at people on bikes."}`)},
+			"This passage matches best: [step 1]\n\n> Dogs bark at people on bikes.\n>\n> — a.md, passage 2"},
 		{"a passage with a heading", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 1, "text": "## Dogs\n\nThey *bark*."}`)},
 			"This passage matches best: [step 1]\n\n> **Dogs** They \\*bark\\*.\n>\n> — a.md, passage 1"},
 	}
