@@ -9,6 +9,7 @@ import (
 
 	"parley/cmd/parley/e2e/helpers/ducktest"
 	"parley/llm"
+	"parley/llm/reader"
 	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
 )
@@ -120,6 +121,35 @@ func TestFiguresAreNotInPassages(t *testing.T) {
 				t.Errorf("%s: %s", question, got)
 			}
 		}
+	}
+}
+
+// Passages are found by what they mean, if they have other words than the question.
+func TestPassagesByMeaning(t *testing.T) {
+	t.Parallel()
+	d, rows, passages := rental(t)
+	for question, want := range map[string]string{
+		"What can I do against the noise when I slow down?": "brakes.md", "Do I get my money back after rain?": "deposit.md", "How much air do the wheels need?": "tyres.md",
+		"Who is the king of Spain?": "",
+	} {
+		q, err := reader.New().WriteQuery(t.Context(), llm.QueryTask{Task: llm.Task{Question: question, Datasets: passages[:1], Data: d}, Instruction: question})
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s: %+v", question, q)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", question, err)
+		}
+		result, err := d.Query(t.Context(), q.SQL)
+		if err != nil || len(result.Rows) == 0 || !strings.Contains(string(result.Rows[0]), want) {
+			t.Errorf("%s: %s, %v: %s", question, q.SQL, err, result.Rows)
+		}
+	}
+	// A question for figures is none of text.
+	if q, err := reader.New().WriteQuery(t.Context(), llm.QueryTask{Task: llm.Task{Question: "How many complaints were there?", Datasets: append(rows, passages...), Data: d}, Instruction: "How many complaints were there?"}); err == nil && strings.Contains(q.SQL, "passage") {
+		t.Errorf("a figure is read from passages: %s", q.SQL)
 	}
 }
 

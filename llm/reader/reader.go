@@ -21,6 +21,7 @@ import (
 	"parley/internal/lru"
 	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/dialog"
 	"parley/llm/reader/link"
 	"parley/llm/reader/net"
 	"parley/llm/reader/profile"
@@ -31,6 +32,22 @@ var weights []byte
 
 // load reads the weights on first use.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
+
+//go:embed meanings.bin
+var meaningWeights []byte
+
+// loadMeanings reads the encoder of texts on first use.
+var loadMeanings = sync.OnceValue(func() *net.Meanings {
+	n, err := load()
+	if err != nil {
+		panic(err) // a test loads both files
+	}
+	m, err := net.LoadMeanings(meaningWeights, n)
+	if err != nil {
+		panic(err)
+	}
+	return m
+})
 
 // Approximate memory limits of the caches.
 const (
@@ -58,6 +75,18 @@ func New() *Reader {
 		names:  lru.New[profile.Key, *names](nameBytes),
 		recent: lru.New[[sha256.Size]byte, readResult](recentBytes),
 		slots:  fair.New(fair.Config{Slots: runtime.GOMAXPROCS(0), SlotsPerUser: runtime.GOMAXPROCS(0)}),
+	}
+}
+
+// meanings returns the vectors of texts, in the slots of the network.
+func (r *Reader) meanings(ctx context.Context) dialog.Meanings {
+	return func(texts []string) ([][]float32, error) {
+		release, err := r.slots.Take(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return loadMeanings().Vectors(texts), nil
 	}
 }
 

@@ -3,6 +3,8 @@ package dialog_test
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"strings"
 	"testing"
 
@@ -128,20 +130,20 @@ func TestAnswer(t *testing.T) {
 		{"years are no thousands", llm.Step{Rows: rowsOf([]string{"year", "order_id"}, `{"year": 2025, "order_id": 12345}`)}, "The year is **2025** and the order id is **12345**. [step 1]"},
 		{"a count", llm.Step{Reasoning: "Read as: number of orders, in 2024.", Rows: rowsOf([]string{"count"}, `{"count": 5195}`)}, "The number of orders is **5,195**. [step 1]"},
 		{"passages", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark."}`)},
-			"This passage matches best: [step 1]\n\n> Dogs bark.\n>\n> — a.md, passage 2"},
-		{"the sentence that answers", llm.Step{Instruction: "How long can I return seeds?", Rows: rowsOf([]string{"document", "passage", "text"},
+			"No sentence surely answers that. This is nearest: [step 1]\n\n> **Dogs bark.**\n>\n> — a.md, passage 2"},
+		{"the sentence that answers", llm.Step{Instruction: "Within how many days can you return seeds?", Rows: rowsOf([]string{"document", "passage", "text"},
 			`{"document": "pay.md", "passage": 1, "text": "# Payment\n\nPay within 30 days. Seeds are paid at once."}`,
 			`{"document": "back.md", "passage": 3, "text": "# Returns\n\nSign in first. You can return *seeds* within 4.5 days. Mr. Fox helps.\n\nSeeds grow."}`)},
 			"This sentence answers best: [step 1]\n\n> Sign in first. **You can return \\*seeds\\* within 4.5 days.** Mr. Fox helps.\n>\n> — back.md, passage 3\n\nSee also pay.md, passage 1."},
-		{"no sentence that answers", llm.Step{Instruction: "Who repairs bikes?", Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark at people on bikes."}`)},
-			"This passage matches best: [step 1]\n\n> Dogs bark at people on bikes.\n>\n> — a.md, passage 2"},
+		{"no sentence that answers", llm.Step{Instruction: "Who repairs bikes in town?", Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 2, "text": "Dogs bark at people on bikes."}`)},
+			"No sentence surely answers that. This is nearest: [step 1]\n\n> **Dogs bark at people on bikes.**\n>\n> — a.md, passage 2"},
 		{"a passage with a heading", llm.Step{Rows: rowsOf([]string{"document", "passage", "text"}, `{"document": "a.md", "passage": 1, "text": "## Dogs\n\nThey *bark*."}`)},
-			"This passage matches best: [step 1]\n\n> **Dogs** They \\*bark\\*.\n>\n> — a.md, passage 1"},
+			"No sentence surely answers that. This is nearest: [step 1]\n\n> **They \\*bark\\*.**\n>\n> — a.md, passage 1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(""), nil).Markdown; got != test.want {
+			if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, commonWords, locale.NumbersOf(""), nil).Markdown; got != test.want {
 				t.Errorf("got %q", got)
 			}
 		})
@@ -167,7 +169,7 @@ func TestAnswerLocales(t *testing.T) {
 		{"de", row, "The year is **2025**, the order id is **12345**, the latitude is **47,5** and the weight is **1.234,5**. [step 1]"},
 		{"de", llm.Step{Rows: many(1000, true)}, "There are more than 1.000 names, such as **N0**, **N1** and **N2**. [step 1]"},
 	} {
-		if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, locale.NumbersOf(test.locale), nil).Markdown; got != test.want {
+		if got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{test.step}}, commonWords, locale.NumbersOf(test.locale), nil).Markdown; got != test.want {
 			t.Errorf("%s: got %q", test.locale, got)
 		}
 	}
@@ -178,14 +180,29 @@ func TestAnswerOfSeveralSteps(t *testing.T) {
 	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{
 		{Instruction: "How many dogs are there?", Rows: rowsOf([]string{"count"}, `{"count": 3}`)},
 		{Instruction: "Who owns <Rex>?", Failure: "Not understood: “owns”."},
-	}}, locale.NumbersOf(""), nil).Markdown
+	}}, commonWords, locale.NumbersOf(""), nil).Markdown
 	const want = "How many dogs are there? The count is **3**. [step 1]\n\n“Who owns &lt;Rex&gt;?” could not be answered: Not understood: “owns”. [step 2]"
 	if got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := dialog.Answer(llm.AnswerTask{}, locale.NumbersOf(""), nil).Markdown; got == "" {
+	if got := dialog.Answer(llm.AnswerTask{}, commonWords, locale.NumbersOf(""), nil).Markdown; got == "" {
 		t.Error("no answer to no steps")
 	}
+}
+
+// commonWords are meanings by which texts are near that have words in common.
+func commonWords(texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = make([]float32, 1<<10)
+		words := strings.Fields(strings.ToLower(strings.Trim(text, "?.")))
+		for _, w := range words {
+			hash := fnv.New32a()
+			_, _ = hash.Write([]byte(strings.Trim(w, ".?*")))
+			vectors[i][hash.Sum32()%(1<<10)] = float32(1 / math.Sqrt(float64(len(words))))
+		}
+	}
+	return vectors, nil
 }
 
 func TestAnswerLimits(t *testing.T) {
@@ -194,7 +211,7 @@ func TestAnswerLimits(t *testing.T) {
 	for i := range 1000 {
 		lines = append(lines, fmt.Sprintf(`{"a": %d, "b": %q}`, i, strings.Repeat("x", 5000)))
 	}
-	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}, locale.NumbersOf(""), nil).Markdown
+	got := dialog.Answer(llm.AnswerTask{Steps: []llm.Step{{Rows: rowsOf([]string{"a", "b"}, lines...)}}}, commonWords, locale.NumbersOf(""), nil).Markdown
 	if len(got) > 1000 || !strings.Contains(got, "has the highest a: **999**") {
 		t.Errorf("%d bytes: %.100s", len(got), got)
 	}

@@ -1,174 +1,196 @@
 package dialog
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
+	"parley/llm"
 	"parley/llm/reader/catalog"
+	"parley/llm/reader/ir"
 	"parley/llm/reader/link"
-	"parley/llm/reader/vectors"
 )
 
 const (
-	// maxSentences limits the sentences that are compared with a question.
-	maxSentences = 200
-	// leastAnswer is the least score of a sentence that is shown as the answer.
-	leastAnswer = 0.5
-	// leastSimilar is the least similarity of vectors for words that mean nearly the same.
-	leastSimilar = 0.5
-	// maxAround limits what is quoted beside the answer, in bytes.
-	maxAround = 400
+	// maxCandidates limits the passages whose meanings are compared with a question: those that have most
+	// of its words.
+	maxCandidates = 64
+	// maxSentences limits the sentences of these.
+	maxSentences = 400
+	// sureAnswer is the least likeness of a sentence that is shown alone, or where the words of a question are
+	// not in the passages. leastAnswer is that where there are passages alone to ask about.
+	sureAnswer  = 0.5
+	leastAnswer = 0.3
+	// maxAround limits what is quoted beside a sentence, on each side, in bytes.
+	maxAround = 300
 )
+
+// Meanings returns a vector for each text; those of texts of a similar meaning have a large product.
+type Meanings func(texts []string) ([][]float32, error)
 
 // sentence is a sentence of a passage.
 type sentence struct {
 	row int
-	// paragraph are the bytes of the text that it stands in, without a heading, and from and to its
-	// own in these.
+	// paragraph is the text that it stands in, without a heading, and from and to its bytes in it.
 	paragraph string
 	from, to  int
-	words     []link.Token
-	// subject are the words of the document's name and of the headings, before those of the sentence
-	// before.
-	subject, before []link.Token
-	score           float64
+	// subject has the name of the document and the headings.
+	subject string
+	// likeness says how near its meaning is to that of the question, up to 1.
+	likeness float32
 }
 
 var (
 	headingLine = regexp.MustCompile(`(?m)^#{1,6}[ \t]+(.*)$`)
-	blankLines  = regexp.MustCompile(`\n[ \t]*\n|\n(?:[-*•]|[0-9]+[.)])[ \t]`)
-	// sentenceEnd matches the end of a sentence, before the next.
+	emphasis    = strings.NewReplacer("**", "", "__", "")
+	// paragraphEnd matches between paragraphs, and between items of a list.
+	paragraphEnd = regexp.MustCompile(`\n[ \t]*\n|\n(?:[-*•]|[0-9]+[.)])[ \t]`)
+	// sentenceEnd matches the end of a sentence and the beginning of the next.
 	sentenceEnd = regexp.MustCompile(`[.!?]["”')]*\s+[\p{Lu}\p{Nd}"“(]`)
-	// numberAsked matches questions whose answer has a number, or a date or time.
-	numberAsked = regexp.MustCompile(`(?i)\b(?:how (?:long|many|much|often|old|soon|fast|far|late|early|big|large|high|heavy)|when|what time|until|cost|costs|price|fee|percent|percentage|rate|temperature|deadline|number of|at what)\b`)
-	hasNumber   = regexp.MustCompile(`(?i)[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|once|twice|free|daily|weekly|monthly|yearly|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b`)
 )
 
-// passagesAnswer quotes the sentence that answers a question best, in bold within its paragraph, and
-// names the other passages; or else the best passages.
-func passagesAnswer(question string, columns []string, rows [][]string, cite string) string {
-	at := map[string]int{}
-	for i, c := range columns {
-		at[c] = i
+// SearchByMeaning finds the passages with the sentences nearest to a question, in the dataset that [Search]
+// finds. If the question has no reading, it looks in the dataset whose description fits best, too. ok is
+// false if none is near.
+func SearchByMeaning(ctx context.Context, data llm.Data, meanings Meanings, tokens []link.Token, rows, passages []llm.Dataset, hasReading bool) (q llm.Query, ok bool, err error) {
+	q, ok, err = Search(ctx, data, tokens, rows, passages)
+	if err != nil || ok && q.Search == nil || len(passages) == 0 || data == nil {
+		return q, ok, err
 	}
-	source := func(row []string) string {
-		return escapeCell(row[at["document"]]) + ", passage " + escapeCell(row[at["passage"]])
+	s := newSearcher(tokens, rows)
+	s.data = data
+	switch {
+	case ok:
+		return s.nearestPassages(ctx, meanings, q.Search.Dataset, 0)
+	case len(rows) == 0:
+		return s.nearestPassages(ctx, meanings, s.mostRelevant(passages)[0].Name, leastAnswer)
+	case hasReading || len(s.stems) == 0 || s.asksForAggregate() || s.asksForRows():
+		return q, false, nil
 	}
-	if best := bestSentence(question, rows, at["document"], at["text"]); best != nil {
-		text := fmt.Sprintf("This sentence answers best: %s\n\n> %s\n>\n> — %s", cite, best.quote(), source(rows[best.row]))
-		var others []string
-		for i, row := range rows {
-			if i != best.row && len(others) < maxPassages-1 {
-				others = append(others, source(row))
-			}
+	return s.nearestPassages(ctx, meanings, s.mostRelevant(passages)[0].Name, sureAnswer)
+}
+
+// nearestPassages returns the query for the passages whose sentences are nearest to the question, if one is
+// near enough.
+func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, dataset string, least float32) (q llm.Query, ok bool, err error) {
+	found := []string{"0"}
+	for _, p := range s.stems {
+		found = append(found, fmt.Sprintf("CAST(%s OR %s AS INTEGER)", matchCondition("text", p), matchCondition("document", p)))
+	}
+	from := `SELECT "document", "passage", "text" FROM ` + ir.Ident(dataset)
+	rows, err := s.query(ctx, fmt.Sprintf("%s ORDER BY %s DESC, document, passage LIMIT %d", from, strings.Join(found, " + "), maxCandidates))
+	if err != nil || len(rows) == 0 {
+		return q, false, err
+	}
+	var conditions, order []string
+	seen := map[int]bool{}
+	nearest, err := nearestSentences(meanings, questionText(s.tokens), rows, 0, 2)
+	if err != nil || len(nearest) == 0 || nearest[0].likeness < least {
+		return q, false, err
+	}
+	for _, s := range nearest {
+		if row := rows[s.row]; !seen[s.row] && len(seen) < searchLimit {
+			seen[s.row] = true
+			condition := "document = " + ir.Literal(row[0]) + " AND CAST(passage AS VARCHAR) = " + ir.Literal(row[1])
+			conditions = append(conditions, "("+condition+")")
+			order = append(order, fmt.Sprintf("WHEN %s THEN %d", condition, len(seen)))
 		}
-		if len(others) > 0 {
-			text += "\n\nSee also " + enumerate(others) + "."
+	}
+	return llm.Query{
+		SQL:       fmt.Sprintf("%s WHERE %s ORDER BY CASE %s END", from, strings.Join(conditions, " OR "), strings.Join(order, " ")),
+		Reasoning: "Read as a question of text: the passages of " + dataset + " that are nearest to it.",
+	}, true, nil
+}
+
+// questionText returns the words of a question.
+func questionText(tokens []link.Token) string {
+	words := make([]string, len(tokens))
+	for i, t := range tokens {
+		words[i] = t.Text
+	}
+	return strings.Join(words, " ")
+}
+
+// passagesAnswer quotes the sentence that is nearest to a question, in bold within its paragraph, and
+// names the other passages. If that is not sure, it quotes up to three.
+func passagesAnswer(meanings Meanings, question string, columns []string, rows [][]string, cite string) string {
+	document, passage, text := slices.Index(columns, "document"), slices.Index(columns, "passage"), slices.Index(columns, "text")
+	source := func(row int) string {
+		return escapeCell(rows[row][document]) + ", passage " + escapeCell(rows[row][passage])
+	}
+	var best []*sentence
+	nearest, _ := nearestSentences(meanings, question, rows, document, text) // the run has ended otherwise
+	for _, s := range nearest {
+		if !slices.ContainsFunc(best, func(b *sentence) bool { return b.row == s.row }) {
+			best = append(best, s)
 		}
-		return text
+	}
+	if len(best) == 0 {
+		return "The passages have no sentences. " + cite
+	}
+	shown, intro := best[:min(len(best), maxPassages)], "No sentence surely answers that. These are nearest: "
+	switch {
+	case best[0].likeness >= sureAnswer:
+		shown, intro = best[:1], "This sentence answers best: "
+	case len(best) == 1:
+		intro = "No sentence surely answers that. This is nearest: "
 	}
 	var b strings.Builder
-	if len(rows) == 1 {
-		b.WriteString("This passage matches best: " + cite)
-	} else {
-		b.WriteString("These passages match best: " + cite)
+	b.WriteString(intro + cite)
+	for _, s := range shown {
+		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s", s.quote(), source(s.row))
 	}
-	for i, row := range rows[:min(len(rows), maxPassages)] {
-		fmt.Fprintf(&b, "\n\n> %s\n>\n> — %s", blockquote(row[at["text"]]), source(rows[i]))
+	var others []string
+	for _, s := range best[len(shown):min(len(best), maxPassages)] {
+		others = append(others, source(s.row))
+	}
+	if len(others) > 0 {
+		b.WriteString("\n\nSee also " + enumerate(others) + ".")
 	}
 	return b.String()
 }
 
-// bestSentence returns the sentence of some passages that answers a question best; nil if none has
-// enough of its words.
-func bestSentence(question string, rows [][]string, document, text int) *sentence {
-	var asked []link.Token
-	tokens := wordsOf(link.Tokenize(question))
-	for i, t := range tokens {
-		if !isStopWord(tokens, i) && !slices.ContainsFunc(asked, func(a link.Token) bool { return a.Stem == t.Stem }) {
-			asked = append(asked, t)
-		}
-	}
-	if len(asked) == 0 {
-		return nil
-	}
-	var all []*sentence
+// nearestSentences returns the sentences of passages, those first whose meaning is nearest to that of
+// a question: with and without what the document and the headings say.
+func nearestSentences(meanings Meanings, question string, rows [][]string, document, text int) (all []*sentence, err error) {
 	for i, row := range rows {
 		all = append(all, sentencesOf(i, row[document], row[text])...)
 	}
 	all = all[:min(len(all), maxSentences)]
-	total, weights := 0.0, make([]float64, len(asked))
-	for i, a := range asked {
-		found := 0
-		for _, s := range all {
-			if has(s.words, a) == 1 {
-				found++
-			}
-		}
-		weights[i] = math.Sqrt(math.Log(1 + float64(len(all))/float64(1+found)))
-		total += weights[i]
-	}
-	var best *sentence
-	number := numberAsked.MatchString(question)
+	texts := []string{question}
 	for _, s := range all {
-		for i, a := range asked {
-			subject := has(s.subject, a)
-			s.score += weights[i] / total * (max(has(s.words, a), 0.7*subject, 0.5*has(s.before, a)) + 0.3*subject)
-		}
-		if number {
-			if !hasNumber.MatchString(s.paragraph[s.from:s.to]) {
-				s.score -= 0.3
-			} else {
-				s.score += 0.1
-			}
-		}
-		if best == nil || s.score > best.score {
-			best = s
+		words := s.paragraph[s.from:s.to]
+		texts = append(texts, words, s.subject+" "+words)
+	}
+	vectors, err := meanings(texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range all {
+		for k, x := range vectors[0] {
+			s.likeness += x * (vectors[2*i+1][k] + vectors[2*i+2][k]) / 2
 		}
 	}
-	if best == nil || best.score < leastAnswer {
-		return nil
-	}
-	return best
-}
-
-// has returns how surely some words have one: 1 for a form of it, less for one of a similar meaning.
-func has(words []link.Token, asked link.Token) float64 {
-	most := float32(0)
-	vec := vectors.Load()
-	number := vec.Number(asked.Lower)
-	for _, w := range words {
-		if w.Stem == asked.Stem {
-			return 1
-		}
-		if number >= 0 && len(w.Lower) > 2 && !catalog.StopWords[w.Lower] {
-			most = max(most, vec.Cosine(number, vec.Number(w.Lower)))
-		}
-	}
-	if most < leastSimilar {
-		return 0
-	}
-	return float64(most)
+	slices.SortStableFunc(all, func(a, b *sentence) int { return cmp.Compare(b.likeness, a.likeness) })
+	return all, nil
 }
 
 // sentencesOf splits a passage into its sentences.
 func sentencesOf(row int, document, text string) (all []*sentence) {
-	subject := wordsOf(link.Tokenize(strings.Join(catalog.NameWords(strings.TrimSuffix(document, ".md")), " ")))
+	subject := strings.Join(catalog.NameWords(document), " ")
 	for _, heading := range headingLine.FindAllStringSubmatch(text, 3) {
-		subject = append(subject, wordsOf(link.Tokenize(heading[1]))...)
+		subject += " " + heading[1]
 	}
-	text = headingLine.ReplaceAllString(text, "\n\n")
-	for _, paragraph := range blankLines.Split(text, -1) {
-		paragraph = strings.Join(strings.Fields(paragraph), " ")
+	for _, paragraph := range paragraphEnd.Split(headingLine.ReplaceAllString(text, "\n\n"), -1) {
+		paragraph = strings.Join(strings.Fields(emphasis.Replace(paragraph)), " ")
 		from := 0
-		var before []link.Token
 		add := func(to int) {
-			if words := wordsOf(link.Tokenize(paragraph[from:to])); len(words) > 2 {
-				all = append(all, &sentence{row: row, paragraph: paragraph, from: from, to: to, words: words, subject: subject, before: before})
-				before = words
+			if words := paragraph[from:to]; strings.Contains(words, " ") && strings.ContainsFunc(words, unicode.IsLower) { // a heading has capitals alone
+				all = append(all, &sentence{row: row, paragraph: paragraph, from: from, to: to, subject: subject})
 			}
 		}
 		for _, end := range sentenceEnd.FindAllStringIndex(paragraph, -1) {
@@ -188,15 +210,4 @@ func (s *sentence) quote() string {
 		before = "…" + before[cut+max(strings.IndexByte(before[cut:], ' '), 0):]
 	}
 	return strings.TrimSpace(escapeMarkdown(before, 2*maxAround) + " **" + escapeMarkdown(s.paragraph[s.from:s.to], maxPassage) + "** " + escapeMarkdown(after, maxAround))
-}
-
-// blockquote returns a passage on one line, with its heading, if any, in bold.
-func blockquote(text string) string {
-	marks := len(text) - len(strings.TrimLeft(text, "#"))
-	heading, rest, _ := strings.Cut(text[marks:], "\n")
-	heading = strings.TrimSpace(heading)
-	if marks == 0 || heading == "" {
-		return escapeMarkdown(text, maxPassage)
-	}
-	return strings.TrimSpace("**" + escapeCell(heading) + "** " + escapeMarkdown(strings.TrimSpace(rest), maxPassage))
 }

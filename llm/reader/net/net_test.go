@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"runtime"
 	"slices"
@@ -257,7 +258,7 @@ func TestInt8(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"tensors":[{"name":"a.weight","shape":[2,3],"type":"int8"},{"name":"a.bias","shape":[2]}]}`), &n.header); err != nil {
 		t.Fatal(err)
 	}
-	tensors, err := n.tensors([]byte{0, 0, 0, 0x3f, 0, 0, 0, 0xc0, 127, 0x81, 0, 3, 0xff, 0x80, 0, 0, 0, 0})
+	tensors, err := n.readTensors([]byte{0, 0, 0, 0x3f, 0, 0, 0, 0xc0, 127, 0x81, 0, 3, 0xff, 0x80, 0, 0, 0, 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,5 +305,42 @@ func TestDecodeWithoutNumbers(t *testing.T) {
 		if !ir.Valid(c.Tokens) {
 			t.Errorf("not a query: %s", ir.Text(c.Tokens))
 		}
+	}
+}
+
+// TestMeanings compares texts with the weights of the program.
+func TestMeanings(t *testing.T) {
+	t.Parallel()
+	file := func(name string) []byte {
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	n, err := Load(file("weights.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := LoadMeanings(file("meanings.bin"), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := func(a, b string) (product float32) {
+		vectors := m.Vectors([]string{a, b, a})
+		for i, x := range vectors[0] {
+			product += x * vectors[1][i]
+		}
+		if !slices.Equal(vectors[0], vectors[2]) {
+			t.Errorf("%q has two meanings", a)
+		}
+		return product
+	}
+	if same, other := near("How do I get my money back?", "Refunds are paid within a week."), near("How do I get my money back?", "The tent is made of cotton."); same < 0.4 || other > 0.2 {
+		t.Errorf("a refund: %f, and a tent: %f", same, other)
+	}
+	near("", strings.Repeat("long ", 1000))
+	if _, err := LoadMeanings(file("meanings.bin")[:1000], n); err == nil {
+		t.Error("half a file is read")
 	}
 }

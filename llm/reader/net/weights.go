@@ -91,26 +91,15 @@ type Net struct {
 // header, and each tensor of its list as float16, or as a float32 for each row, its scale,
 // and int8. All numbers are little endian. The network refers to the file, which must not change.
 func Load(file []byte) (*Net, error) {
-	if len(file) < 8 || string(file[:4]) != "PRLR" {
-		return nil, errors.New("not a file of weights")
-	}
-	length := int(binary.LittleEndian.Uint32(file[4:]))
-	if length > maxHeader || length > len(file)-8 {
-		return nil, errors.New("the head of the weights is too long")
-	}
 	n := &Net{}
-	if err := json.Unmarshal(file[8:8+length], &n.header); err != nil {
-		return nil, fmt.Errorf("read the head of the weights: %w", err)
+	tensors, err := n.read(file)
+	if err != nil {
+		return nil, err
 	}
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	var err error
 	if n.pieces, err = pieces.New(n.Pieces); err != nil {
-		return nil, err
-	}
-	tensors, err := n.tensors(file[8+length:])
-	if err != nil {
 		return nil, err
 	}
 	n.used = math.MaxUint64
@@ -122,6 +111,21 @@ func Load(file []byte) (*Net, error) {
 		return nil, l.err
 	}
 	return n, nil
+}
+
+// read reads a file of weights.
+func (h *header) read(file []byte) (map[string]tensor, error) {
+	if len(file) < 8 || string(file[:4]) != "PRLR" {
+		return nil, errors.New("not a file of weights")
+	}
+	length := int(binary.LittleEndian.Uint32(file[4:]))
+	if length > maxHeader || length > len(file)-8 {
+		return nil, errors.New("the head of the weights is too long")
+	}
+	if err := json.Unmarshal(file[8:8+length], h); err != nil {
+		return nil, fmt.Errorf("read the head of the weights: %w", err)
+	}
+	return h.readTensors(file[8+length:])
 }
 
 // check compares the header with the language and the inputs of this program. Weights may
@@ -152,9 +156,9 @@ type tensor struct {
 	data   []byte
 }
 
-func (n *Net) tensors(data []byte) (map[string]tensor, error) {
-	all := make(map[string]tensor, len(n.Tensors))
-	for _, h := range n.Tensors {
+func (h *header) readTensors(data []byte) (map[string]tensor, error) {
+	all := make(map[string]tensor, len(h.Tensors))
+	for _, h := range h.Tensors {
 		size := 1
 		for _, d := range h.Shape {
 			if d <= 0 || d > maxNumbers/size {

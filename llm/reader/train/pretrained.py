@@ -4,7 +4,8 @@
 
 MODEL is the folder with model.fp16.safetensors and tokenizer.json of all-MiniLM-L6-v2.
 OUT gets pieces.txt, the word pieces of Latin letters, digits and signs, and
-pretrained.npz, the weights: matrices as int8 with a scale for each row.
+pretrained.npz, the weights: matrices as int8 with a scale for each row. It also gets
+meanings.bin, the layers as the program reads them; their pieces are those of weights.bin.
 """
 import hashlib
 import json
@@ -62,4 +63,14 @@ os.makedirs(out, exist_ok=True)
 with open(os.path.join(out, "pieces.txt"), "w") as f:
     f.write("\n".join(pieces) + "\n")
 np.savez(os.path.join(out, "pretrained.npz"), **found)
+about, data = [], []
+for name in [n for n in found if not n.endswith(".scale") and n != "piece.weight"]:
+    about.append(dict(name="language." + name, shape=list(found[name].shape)))
+    if name + ".scale" in found:
+        about[-1]["type"] = "int8"
+        data.append(found[name + ".scale"].tobytes())
+    data.append(found[name].tobytes())
+text = json.dumps(dict(language=dict(d=384, heads=12, layers=6), tensors=about)).encode()
+with open(os.path.join(out, "meanings.bin"), "wb") as f:
+    f.write(b"PRLR" + struct.pack("<I", len(text)) + text + b"".join(data))
 print(len(pieces), "pieces,", os.path.getsize(os.path.join(out, "pretrained.npz")), "bytes")

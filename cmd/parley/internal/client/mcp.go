@@ -9,39 +9,70 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"parley/cmd/parley/internal/apiclient"
 	"parley/cmd/parley/internal/command"
 	"parley/cmd/parley/internal/datadir"
+	"parley/cmd/parley/internal/serve"
 )
 
 // MCP is `parley mcp`.
 type MCP struct {
 	Install string `env:"-" default:"none" enum:"none,claude,cursor,vscode" placeholder:"CLIENT" help:"Print the configuration for a client instead: claude, cursor or vscode. It has your token."`
 	Write   bool   `env:"-" help:"With --install, write the configuration to the client's file."`
+	Data    string `env:"-" placeholder:"DIR" help:"Serve this data folder in place of calling a server."`
+	User    string `env:"-" placeholder:"NAME" help:"The user, with --data (by default, your name on this machine)."`
 	connectionSettings
+	serve.ModelSettings
 }
+
+// localTokenLife is how long a client can run with a data folder.
+const localTokenLife = 365 * 24 * time.Hour
 
 // Run forwards messages between a client, at standard input and output, and the server, up to the
 // end of standard input.
-func (m *MCP) Run(ctx context.Context, env command.Env) error {
+func (m *MCP) Run(ctx context.Context, env command.Env) (err error) {
 	c := env.NewChecker()
 	if m.Write && m.Install == "none" {
 		c.Refuse("write", "needs --install")
 	}
-	client, err := m.connect(c)
+	m.User = cmp.Or(m.User, serve.LocalUser())
+	var client *apiclient.Client
+	if m.Data == "" {
+		client, err = m.connect(c)
+	} else {
+		err = c.Err()
+	}
 	switch {
 	case err != nil:
 		return err
 	case m.Install != "none":
 		return m.install(env, m.Write)
+	case m.Data != "":
+		server, err := serve.Local(m.ModelSettings)
+		if err != nil {
+			return err
+		}
+		server.Listen, server.Data, server.LogLevel = "127.0.0.1:0", m.Data, slog.LevelWarn
+		running, err := server.Start(ctx, command.Env{Stdout: env.Stderr, Stderr: env.Stderr}) // messages alone are written to standard output
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, running.Stop()) }()
+		token, err := serve.LocalToken(m.Data, m.User, localTokenLife)
+		if err != nil {
+			return err
+		}
+		client = apiclient.New(running.URL, token, connections)
 	}
 	b := &bridge{client: client, out: env.Stdout}
 	ended := make(chan error, 1)
@@ -169,11 +200,20 @@ func (m *MCP) install(env command.Env, write bool) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	settings := map[string]string{"PARLEY_SERVER": m.Server}
-	if token := strings.TrimSpace(m.Token); token != "" { // a login is renewed
-		settings["PARLEY_TOKEN"] = token
+	settings, args := map[string]string{}, []string{"mcp"}
+	if m.Data != "" {
+		folder, err := filepath.Abs(m.Data)
+		if err != nil {
+			return fmt.Errorf("find the data folder: %w", err)
+		}
+		args = append(args, "--data", folder, "--user", m.User)
+	} else {
+		settings["PARLEY_SERVER"] = m.Server
+		if token := strings.TrimSpace(m.Token); token != "" { // a login is renewed
+			settings["PARLEY_TOKEN"] = token
+		}
 	}
-	server := map[string]any{"command": program, "args": []string{"mcp"}, "env": settings}
+	server := map[string]any{"command": program, "args": args, "env": settings}
 	member := "mcpServers"
 	if m.Install == "vscode" {
 		member, server["type"] = "servers", "stdio"

@@ -91,7 +91,7 @@ func (e *Command) Run(ctx context.Context, env command.Env) (err error) {
 			return startErr
 		}
 		defer func() { err = errors.Join(err, own.close()) }()
-		server, token = own.url, own.token
+		server, token = own.URL, own.token
 	}
 	m := measurement{
 		pairs: pairs, parallel: parallel, suite: suite, results: results, env: env, report: eval.Report{Failures: e.Failures},

@@ -20,10 +20,8 @@ const (
 
 // scratch is a server in this process with its own folder and port.
 type scratch struct {
-	url, token string
-	dir        string
-	stop       context.CancelFunc
-	done       chan error
+	*serve.Running
+	token, dir string
 }
 
 // startScratch starts a server with these models.
@@ -32,24 +30,14 @@ func startScratch(ctx context.Context, env command.Env, models serve.ModelSettin
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
 	}
+	s := &scratch{dir: dir}
 	server, err := serve.Local(models)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if err == nil {
+		server.Listen, server.Data, server.LogLevel, server.Ingestions = "127.0.0.1:0", dir, slog.LevelError, max(parallel, 2)
+		s.Running, err = server.Start(ctx, env)
 	}
-	server.Listen, server.Data, server.LogLevel, server.Ingestions = "127.0.0.1:0", dir, slog.LevelError, max(parallel, 2)
-	// An interruption ends the questions first, and then the server.
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &scratch{dir: dir, stop: stop, done: make(chan error, 1)}
-	url := make(chan string, 1)
-	go func() {
-		defer close(url)
-		s.done <- server.Serve(life, env, serve.Options{Ready: func(_ context.Context, at string) error {
-			url <- at
-			return nil
-		}})
-	}()
-	if s.url = <-url; s.url == "" {
-		return nil, fmt.Errorf("start a scratch server: %w", s.close())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a scratch server: %w", err), os.RemoveAll(dir))
 	}
 	if s.token, err = serve.LocalToken(dir, scratchUser, scratchLife); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -58,7 +46,4 @@ func startScratch(ctx context.Context, env command.Env, models serve.ModelSettin
 }
 
 // close stops the server and removes its folder.
-func (s *scratch) close() error {
-	s.stop()
-	return errors.Join(<-s.done, os.RemoveAll(s.dir))
-}
+func (s *scratch) close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir)) }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"os/user"
 	"time"
@@ -25,6 +26,37 @@ func Local(models ModelSettings) (*Command, error) {
 	}
 	server.ModelSettings, server.traceSettings, server.DrainTimeout = models, traceSettings{}, time.Second
 	return server, nil
+}
+
+// Running is a server in this process.
+type Running struct {
+	URL  string
+	stop context.CancelFunc
+	done chan error
+}
+
+// Start starts the server, beyond the end of the context too: what uses it ends first.
+func (s *Command) Start(ctx context.Context, env command.Env) (*Running, error) {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r := &Running{stop: stop, done: make(chan error, 1)}
+	url := make(chan string, 1)
+	go func() {
+		defer close(url)
+		r.done <- s.Serve(life, env, Options{Ready: func(_ context.Context, at string) error {
+			url <- at
+			return nil
+		}})
+	}()
+	if r.URL = <-url; r.URL == "" {
+		return nil, r.Stop()
+	}
+	return r, nil
+}
+
+// Stop stops the server.
+func (r *Running) Stop() error {
+	r.stop()
+	return <-r.done
 }
 
 // LocalUser returns the name of the user of this process, "" if it is no username.
