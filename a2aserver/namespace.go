@@ -82,7 +82,10 @@ func (s *agentService) infer(ctx context.Context, question *domain.Question, fil
 		return found, err
 	}
 	if named {
-		return cfg.NamedNamespace(ctx, question.Caller, address, readable)
+		found, err = cfg.NamedNamespace(ctx, question.Caller, address, readable)
+		if err != nil || found != (domain.NamespaceRef{}) || !question.NeverAsk || files {
+			return found, err
+		}
 	}
 	return cfg.BestNamespace(ctx, question.Caller, question.Text, readable)
 }

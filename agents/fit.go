@@ -43,7 +43,8 @@ type fitted struct {
 // Named returns the namespace of a question whose text names one, as [domain.FindAddress] found
 // it among the readable ones: this one, or another whose data has the name too, as that of a dataset or a
 // column or as a value, and fits the rest of the question at least as well. It compares the first
-// maxFitNamespaces.
+// maxFitNamespaces. It is zero if the name is that of somebody else's namespace, and one of the caller's own
+// fits the rest: anybody may share a namespace that is called 2024 or total.
 func (n *Namespaces) Named(ctx context.Context, caller domain.Caller, address domain.Address, readable []domain.NamespaceRef) (domain.NamespaceRef, error) {
 	if address.Leading {
 		return address.Namespace, nil
@@ -66,6 +67,10 @@ func (n *Namespaces) Named(ctx context.Context, caller domain.Caller, address do
 		if has {
 			found = f
 		}
+	}
+	isOwn := func(f fitted) bool { return f.ref.Owner == caller.Username }
+	if !isOwn(found) && slices.ContainsFunc(all, func(f fitted) bool { return isOwn(f) && f.best > 0 }) {
+		return domain.NamespaceRef{}, nil
 	}
 	return found.ref, nil
 }

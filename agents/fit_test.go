@@ -120,6 +120,15 @@ func TestNamespacesOfOthers(t *testing.T) {
 	if got, err := n.Best(t.Context(), me, "How many orders are there?", readable); err != nil || got != mine {
 		t.Errorf("without a name: %v, %v", got, err)
 	}
+	period := domain.NamespaceRef{Owner: "mal", Name: "2024"}
+	data[period] = dataset(period, "id", "amount")
+	readable = append(readable, period)
+	for question, want := range map[string]domain.NamespaceRef{"How many orders are there in 2024?": {}, "in 2024: how many orders are there?": period, "How many xyzzies are there in 2024?": period} {
+		address, ok := domain.FindAddress(me, question, readable)
+		if got, err := n.Named(t.Context(), me, address, readable); !ok || err != nil || got != want {
+			t.Errorf("%s %v, %v", question, got, err)
+		}
+	}
 	for _, question := range []string{"How many amounts are in orders?", "How many xyzzies are in orders?"} {
 		address, ok := domain.FindAddress(me, question, readable)
 		if got, err := n.Named(t.Context(), me, address, readable); !ok || err != nil || got != mine {

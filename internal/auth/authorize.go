@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"parley/internal/domain"
 )
@@ -148,6 +149,8 @@ func checkRedirect(text string) (problem string) {
 		return "must be an address"
 	case u.Fragment != "" || strings.Contains(text, "#") || u.User != nil:
 		return "must have no fragment and no user"
+	case strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }):
+		return "must have ASCII characters alone: other letters in the name of a host are written as xn--"
 	case !validPort(u.Port()):
 		return "must have a port up to 65535"
 	case u.Scheme == "https" && u.Hostname() != "":

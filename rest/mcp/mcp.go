@@ -16,6 +16,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -148,10 +149,27 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, body []byte) erro
 	if json.Unmarshal(body, &message) != nil { // the SDK's errors name Go types
 		return domain.Errorf(domain.ErrInvalid, "params and their arguments must be objects, and name, uri and cursor texts")
 	}
+	isNull := func(_ string, value json.RawMessage) bool { return string(value) == "null" }
+	if given := len(message.Params.Arguments); given > 0 {
+		// Models write null for what they leave out.
+		if maps.DeleteFunc(message.Params.Arguments, isNull); len(message.Params.Arguments) < given {
+			body = withArguments(body, message.Params.Arguments)
+		}
+	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.handler.ServeHTTP(w, r)
 	return nil
+}
+
+// withArguments returns a message, an object with params that are one, with other arguments.
+func withArguments(message []byte, arguments map[string]json.RawMessage) []byte {
+	var whole, params map[string]json.RawMessage
+	_, _ = json.Unmarshal(message, &whole), json.Unmarshal(whole["params"], &params)
+	params["arguments"], _ = json.Marshal(arguments) // all of it was read
+	whole["params"], _ = json.Marshal(params)
+	changed, _ := json.Marshal(whole)
+	return changed
 }
 
 // requestOf returns the context of the HTTP request of a call, limited to a time, and its caller. The

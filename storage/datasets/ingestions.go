@@ -168,8 +168,8 @@ func (d *Datasets) ingest(ctx context.Context, job domain.IngestionJob, short bo
 		ingestion: &domain.IngestionEnd{ID: job.ID, Lease: job.Lease}, short: short,
 	}
 	err = d.addWithLease(ctx, job, &a)
-	if err != nil && errors.Is(context.Cause(ctx), errLong) {
-		err = errLong
+	if err != nil && (errors.Is(context.Cause(ctx), errLong) || short && unavailable(err)) {
+		err = errLong // an outage ends a short one before its time, if no more attempt fits in
 	}
 	return err
 }

@@ -237,7 +237,7 @@ func TestCodeUsedTwice(t *testing.T) {
 func TestAuthorizationRefused(t *testing.T) {
 	t.Parallel()
 	s := e2etest.ServeShop(t, nil)
-	for _, redirect := range []string{"http://example.com/", "javascript:alert(1)", "data:text/html,x", "https://a@b.example/", "https://a.example/#x", "/relative", "http://127.0.0.1:99999/", "file:///etc/passwd", "http://127.0.0.1.example.com/", "https:", "java\nscript:x"} {
+	for _, redirect := range []string{"http://example.com/", "javascript:alert(1)", "data:text/html,x", "https://a@b.example/", "https://a.example/#x", "/relative", "http://127.0.0.1:99999/", "https://claude.ai⁄login.evil.example/", "https://аpple.com/", "file:///etc/passwd", "http://127.0.0.1.example.com/", "https:", "java\nscript:x"} {
 		if a := register(t, s.Process, redirect); a.id != "" {
 			t.Errorf("%q was registered", redirect)
 		}

@@ -363,6 +363,8 @@ func TestMCPRefusals(t *testing.T) {
 			append([]string{"Mcp-Method", "subscriptions/listen"}, newest...), http.StatusNotFound, "-32601"},
 		{"an unknown method", s.Token, `{"jsonrpc":"2.0","id":1,"method":"x/y","params":{` + meta + `}}`, append([]string{"Mcp-Method", "x/y"}, newest...), http.StatusNotFound, "x/y"},
 		{"an unknown tool", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{}}}`, accept, http.StatusOK, "unknown tool"},
+		{"a null argument", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_sql","arguments":{"namespace":"shop","query":"SELECT 7 AS n","limit":null}}}`, accept, http.StatusOK, `"status":"completed"`},
+		{"a null that is needed", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_sql","arguments":{"namespace":"shop","query":null}}}`, accept, http.StatusOK, `missing properties`},
 		{"an unknown argument", s.Token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_sql","arguments":{"namespace":"shop","query":"SELECT 1","caller":"bob"}}}`, accept, http.StatusOK, `"isError":true`},
 		{"a notification", s.Token, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, accept, http.StatusAccepted, ""},
 		{"a response", s.Token, `{"jsonrpc":"2.0","id":1,"result":{}}`, accept, http.StatusAccepted, ""},
