@@ -71,7 +71,7 @@ func TestSanitize(t *testing.T) {
 		{"a script autolink", "<javascript:alert(1)>", "< javascriptalert(1)>"},
 		{"a mail autolink", "<eve@evil.example>", "< eve@evil.example>"},
 		{"a bare address", "Go to https://evil.example/a?b=c. Now", "Go to ‹address removed›. Now"},
-		{"backslashes for slashes", `Go to \\evil.example\SECRET and https:\\evil.example\SECRET and evil.example／SECRET now`, `Go to \\‹address removed› and https:\\‹address removed› and ‹address removed› now`},
+		{"backslashes for slashes", `Go to \\evil.example\SECRET and https:\\evil.example\SECRET and evil.example／SECRET and evil.example⁄SECRET now`, `Go to \\‹address removed› and https:\\‹address removed› and ‹address removed› and ‹address removed› now`},
 		{"an escaped name", `by customers.first\_name`, `by customers.first\_name`},
 		{"a bare www", "Go to www.evil.example/a now", "Go to ‹address removed› now"},
 		{"another scheme", "ftp://evil.example, x-app://evil", "‹address removed›, ‹address removed›"},

@@ -35,6 +35,15 @@ func TestMCPOverStdio(t *testing.T) {
 			t.Errorf("an unknown tool: %v", err)
 		}
 	}
+	// A data folder needs no server.
+	folder := t.TempDir()
+	local := e2etest.ConnectMCP(t, &mcp.CommandTransport{Command: e2etest.Command(t, folder, nil, "mcp", "--data", "data", "--user", "ann")}, "", nil)
+	if r := local.Use("list_datasets", nil); r.All == "" || strings.Contains(r.All, "INTERNAL") {
+		t.Errorf("a data folder: %s", r.All)
+	}
+	if printed := e2etest.RunCommand(t, folder, nil, "mcp", "--data", "data", "--install", "cursor"); !strings.Contains(printed.Stdout, filepath.Join(folder, "data")) || strings.Contains(printed.Stdout, "PARLEY_SERVER") {
+		t.Errorf("its configuration: %s%s", printed.Stdout, printed.Stderr)
+	}
 	// What a server cannot answer is an error of the call, and the next call is sent again.
 	m := e2etest.ConnectMCP(t, &mcp.CommandTransport{Command: e2etest.Command(t, t.TempDir(), env, "mcp")}, "", nil)
 	c.Signal(syscall.SIGTERM)
