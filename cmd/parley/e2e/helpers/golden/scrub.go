@@ -11,6 +11,7 @@ var (
 	timePattern = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 	msPattern   = regexp.MustCompile(`("(?:createdAt|updatedAt)\\*"\s*:\s*)\d{13}\b`)
 	hostPattern = regexp.MustCompile(`\b(?:127(?:\.\d{1,3}){3}|localhost):\d{1,5}\b|\[::1\]:\d{1,5}\b`)
+	hashPattern = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 	// No word boundaries: ids may have a prefix, such as run_.
 	uuidPattern = regexp.MustCompile(`(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 )
@@ -23,6 +24,7 @@ var (
 //   - epoch milliseconds in the JSON fields createdAt and updatedAt by <ms>; a
 //     number of another length, such as one of seconds, stays
 //   - JSON Web Tokens by <jwt>
+//   - hashes, SHA-256 in hexadecimal digits, by <hash>
 //   - loopback addresses with a port by <host>
 //
 // It does not change its argument.
@@ -31,6 +33,7 @@ func Scrub(text []byte) []byte {
 	text = jwtPattern.ReplaceAll(text, []byte("<jwt>"))
 	text = timePattern.ReplaceAll(text, []byte("<time>"))
 	text = msPattern.ReplaceAll(text, []byte("${1}<ms>"))
+	text = hashPattern.ReplaceAll(text, []byte("<hash>"))
 	text = hostPattern.ReplaceAll(text, []byte("<host>"))
 	names := map[string]string{}
 	return uuidPattern.ReplaceAllFunc(text, func(uuid []byte) []byte {
