@@ -109,7 +109,7 @@ func (w *Run) Answer(ctx context.Context, steps []llm.Step) (string, error) {
 	return text, nil
 }
 
-// Unanswered says why there is no answer, and what data there is.
+// Unanswered says why there is no answer, without links of names in the data, and what data there is.
 func (w *Run) Unanswered(reason string) string {
-	return strings.TrimSpace(sentence(clean(reason, maxReasoning)) + " " + DatasetsText(w.task.Datasets))
+	return strings.TrimSpace(llm.Plain(sentence(clean(reason, maxReasoning))) + " " + DatasetsText(w.task.Datasets))
 }

@@ -68,7 +68,7 @@ const (
 
 // afterHost is a port, or the beginning of a path, a query or a fragment that is more than
 // the end of a sentence. A backslash, which can escape a mark, begins a path before a letter or digit.
-var afterHost = `\\*[` + hostDots + `]?\\*(?::[0-9]|\\[\pL\pN][^\s<]{3}|:?\\*[/\x{FF0F}\x{2044}?#](?:[^\s<]{4}|[^\s<]{0,3}[^\s<` + regexp.QuoteMeta(marks) + `]))`
+var afterHost = `\\*[` + hostDots + `]?\\*(?::[0-9]|\\[\pL\pN][^\s<]|:?\\*[/\x{FF0F}\x{2044}\x{2215}?#](?:[^\s<]{4}|[^\s<]{0,3}[^\s<` + regexp.QuoteMeta(marks) + `]))`
 
 // Plain removes links, images, addresses and HTML from Markdown.
 func Plain(text string) string { return links{}.sanitize(text) }

@@ -208,9 +208,11 @@ func (s *Server) runAgain(ctx context.Context, caller domain.Caller, step receip
 	}
 	check := stepCheck{Same: hash == step.RowsHash, RowCount: len(result.Rows)}
 	var changed []string
+	unknown := false
 	for _, source := range step.Datasets {
 		at := slices.IndexFunc(result.Sources, func(now domain.Source) bool { return now.Dataset == source.Dataset })
 		known := source.Version != 0 && at >= 0 && result.Sources[at].Version != 0 // not to who sees only some rows
+		unknown = unknown || !known
 		if at < 0 || known && result.Sources[at] != source {
 			changed = append(changed, source.Dataset)
 		}
@@ -220,6 +222,8 @@ func (s *Server) runAgain(ctx context.Context, caller domain.Caller, step receip
 		check.Reason = "The data has changed since: " + strings.Join(changed, ", ") + "."
 	case !check.Same && step.Truncated:
 		check.Reason = "The result was cut off, so others of its rows can come first."
+	case !check.Same && unknown:
+		check.Reason = "The rows are not the same: the data has changed since, or you see other rows than who asked."
 	case !check.Same:
 		check.Reason = "The data is the same, and the rows are not: you may see other rows than who asked."
 	}

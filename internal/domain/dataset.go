@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // MaxDisplayName is the most characters of what people call the rows of a dataset.
@@ -77,8 +78,8 @@ func (d Definition) Check() []FieldError {
 	var wrong []FieldError
 	if d.DisplayName != nil {
 		problem := CheckText(*d.DisplayName, MaxDisplayName)
-		if problem == "" && (strings.TrimSpace(*d.DisplayName) == "" || strings.ContainsAny(*d.DisplayName, "\r\n\t`")) {
-			problem = "must be words on one line"
+		if problem == "" && (strings.TrimSpace(*d.DisplayName) == "" || strings.ContainsFunc(*d.DisplayName, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, invisible...) || r == '`' })) {
+			problem = "must be visible words on one line"
 		}
 		if problem != "" {
 			wrong = append(wrong, FieldError{"displayName", problem})

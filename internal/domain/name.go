@@ -120,6 +120,8 @@ func CheckUsername(name string) string {
 	switch {
 	case name == Self:
 		return "must not be 'self', which stands for the acting user"
+	case name == ".", name == "..":
+		return "must not be '.' or '..', which no address can have"
 	case strings.HasPrefix(name, GroupPrefix):
 		return "must not begin with 'group:', which stands for a group of users"
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r == '/' }):

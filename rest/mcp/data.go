@@ -75,6 +75,13 @@ func (s *Server) listDatasets(ctx context.Context, caller domain.Caller, _ *sdk.
 	if err != nil {
 		return nil, out, err
 	}
+	isOthers := func(d domain.Dataset) int {
+		if d.Owner == caller.Username {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(all, func(a, b domain.Dataset) int { return isOthers(a) - isOthers(b) }) // those of others take no room from one's own
 	out.Truncated = len(all) > maxListed
 	described := map[domain.NamespaceRef][]domain.Dataset{}
 	var text strings.Builder

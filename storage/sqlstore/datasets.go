@@ -261,6 +261,9 @@ func (s *Store) Profile(ctx context.Context, caller domain.Caller, ref domain.Da
 		return domain.DatasetProfile{}, wrap("read profile", err)
 	}
 	found := domain.DatasetProfile{Version: row.Version, RowCount: row.RowCount}
+	if row.RowCount < 0 {
+		found.Version = 0 // which would grow with rows that the caller does not see
+	}
 	if row.Profile.value != nil && row.RowCount < 0 {
 		for _, c := range row.Profile.value.Columns {
 			found.Columns = append(found.Columns, domain.ColumnProfile{Name: c.Name, Type: c.Type, Unit: c.Unit})

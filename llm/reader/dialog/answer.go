@@ -31,7 +31,11 @@ func Answer(task llm.AnswerTask, meanings Meanings, numbers locale.Numbers, exam
 	for i, s := range task.Steps {
 		text := answerStep(s, i+1, meanings, numbers)
 		if s.Failure == "" && isOverview(s.Rows.Columns) {
-			text += canAsk(examples())
+			var escaped []string
+			for _, example := range examples() {
+				escaped = append(escaped, escapeMarkdown(example, maxPassage))
+			}
+			text += canAsk(escaped)
 		}
 		if len(task.Steps) > 1 && s.Failure == "" && s.Instruction != "" {
 			text = escapeCell(s.Instruction) + " " + text

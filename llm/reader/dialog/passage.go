@@ -81,12 +81,12 @@ func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, datas
 	for _, p := range s.stems {
 		found = append(found, fmt.Sprintf("CAST(%s OR %s AS INTEGER)", matchCondition("text", p), matchCondition("document", p)))
 	}
-	from := `SELECT "document", "passage", "text" FROM ` + ir.Ident(dataset)
-	rows, err := s.query(ctx, fmt.Sprintf("%s ORDER BY %s DESC, document, passage LIMIT %d", from, strings.Join(found, " + "), maxCandidates))
+	const columns = `SELECT "document", "passage", "text"`
+	rows, err := s.query(ctx, fmt.Sprintf("%s FROM %s ORDER BY %s DESC, document, passage LIMIT %d", columns, ir.Ident(dataset), strings.Join(found, " + "), maxCandidates))
 	if err != nil || len(rows) == 0 {
 		return q, false, err
 	}
-	var conditions, order []string
+	var conditions, scores []string
 	seen := map[int]bool{}
 	nearest, err := nearestSentences(meanings, questionText(s.tokens), rows, 0, 2)
 	if err != nil || len(nearest) == 0 || nearest[0].likeness < least {
@@ -97,11 +97,11 @@ func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, datas
 			seen[s.row] = true
 			condition := "document = " + ir.Literal(row[0]) + " AND CAST(passage AS VARCHAR) = " + ir.Literal(row[1])
 			conditions = append(conditions, "("+condition+")")
-			order = append(order, fmt.Sprintf("WHEN %s THEN %d", condition, len(seen)))
+			scores = append(scores, fmt.Sprintf("WHEN %s THEN %.3f", condition, max(s.likeness, 0.001)))
 		}
 	}
 	return llm.Query{
-		SQL:       fmt.Sprintf("%s WHERE %s ORDER BY CASE %s END", from, strings.Join(conditions, " OR "), strings.Join(order, " ")),
+		SQL:       fmt.Sprintf(`%s, CASE %s END AS "__score" FROM %s WHERE %s ORDER BY "__score" DESC`, columns, strings.Join(scores, " "), ir.Ident(dataset), strings.Join(conditions, " OR ")),
 		Reasoning: "Read as a question of text: the passages of " + dataset + " that are nearest to it.",
 	}, true, nil
 }

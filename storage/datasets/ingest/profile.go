@@ -30,8 +30,8 @@ const (
 	longText = 4096
 	// alikeDistinct is how many different texts are compared without their case and blanks.
 	alikeDistinct = 5000
-	// maxMembers is how many members the lists of a column may have to be counted in their place.
-	maxMembers = 5_000_000
+	// MaxMembers is how many members the lists of a column may have to be counted in their place.
+	MaxMembers = 5_000_000
 	// wideColumns is from how many columns on a few of them are first copied to a file of
 	// their own: each query that reads a file looks at all of its columns.
 	wideColumns = 200
@@ -108,7 +108,7 @@ func (p profiler) members(columns []domain.ColumnProfile) error {
 		if err != nil {
 			return err
 		}
-		if inner.profile.Rows > maxMembers {
+		if inner.profile.Rows > MaxMembers {
 			continue
 		}
 		of := []domain.ColumnProfile{{Name: c.Name, Type: typeVarchar, Sketch: make(domain.Sketch, domain.SketchSize)}}

@@ -412,6 +412,10 @@ func checkProfile(made ingest.Result) error {
 
 func checkColumnProfile(c domain.ColumnProfile, rows int64) error {
 	isCount := func(n int64) bool { return n >= 0 && n <= rows }
+	isValueCount := isCount
+	if strings.HasSuffix(c.Type, "[]") { // of members of lists
+		isValueCount = func(n int64) bool { return n >= 0 && n <= max(rows, ingest.MaxMembers) }
+	}
 	texts := []string{c.Unit}
 	for _, text := range []*string{c.Min, c.Max} {
 		if text != nil {
@@ -420,7 +424,7 @@ func checkColumnProfile(c domain.ColumnProfile, rows int64) error {
 	}
 	for _, v := range c.Top {
 		texts = append(texts, v.Value)
-		if !isCount(v.Count) {
+		if !isValueCount(v.Count) {
 			return fmt.Errorf("the count %d", v.Count)
 		}
 	}
@@ -445,7 +449,7 @@ func checkColumnProfile(c domain.ColumnProfile, rows int64) error {
 		}
 	}
 	switch {
-	case !isCount(c.Missing), !isCount(c.Distinct), len(c.Top) > domain.MaxTop:
+	case !isCount(c.Missing), !isValueCount(c.Distinct), len(c.Top) > domain.MaxTop:
 		return fmt.Errorf("%d missing, %d different, %d counted", c.Missing, c.Distinct, len(c.Top))
 	case len(c.Sketch) != 0 && len(c.Sketch) != domain.SketchSize:
 		return fmt.Errorf("a sketch of %d bytes", len(c.Sketch))

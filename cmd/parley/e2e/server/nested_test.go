@@ -35,6 +35,10 @@ func TestNestedJSON(t *testing.T) {
 	if !strings.Contains(ingestions, "ja is read as true and nein as false") {
 		t.Errorf("no warning in %s", ingestions)
 	}
+	// Lists can have more members than there are rows, twice in a row too.
+	if status := s.Ask("POST", "/ingest/office/labels", e2etest.Object{"data": []e2etest.Object{{"t": []string{"a", "b", "b", "b"}}}}, nil); status != http.StatusOK {
+		t.Errorf("one row with many members: %d", status)
+	}
 	for _, test := range []struct{ field, text, want string }{
 		{"query", `SELECT id FROM tickets WHERE list_contains(tags, 'urgent') AND "requester.country" = 'Germany' AND id > 1`, `"data":[{"id":3,`},
 		{"naturalLanguageQuery", "How many tickets are tagged urgent?", `"data":[{"count":2,`},

@@ -76,7 +76,7 @@ func TestReceipt(t *testing.T) {
 	if status := c.Ask("POST", "/permissions/datasets/alice/shop/orders/rules", e2etest.Object{"username": "bob", "condition": "city = 'Berlin'"}, nil); status != http.StatusOK {
 		t.Fatalf("rule: %d", status)
 	}
-	want("by bob who sees less", verify(bob), e2etest.ExitFailed, "differs", "you may see other rows")
+	want("by bob who sees less", verify(bob), e2etest.ExitFailed, "differs", "you see other rows")
 	var answer struct{ RunID string }
 	bob.Ask("POST", "/query/autorag", e2etest.Object{"username": "alice", "namespace": "shop", "query": "How many orders are there?", "agent": "nl2ql"}, &answer)
 	var limited json.RawMessage

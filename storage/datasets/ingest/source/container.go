@@ -16,6 +16,8 @@ import (
 const (
 	// maxParts is how many parts a container may have.
 	maxParts = 1000
+	// maxPartName limits the name of a part, in bytes, so that a number can be added.
+	maxPartName = 1000
 	// MaxNamed is how many names a message lists.
 	MaxNamed = 20
 )
@@ -221,6 +223,9 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 func (c *Container) add(file string, p Part) error {
 	if len(c.parts) == maxParts {
 		return refuse("%s holds more than %d tables, the limit", file, maxParts)
+	}
+	if len(p.Name) > maxPartName {
+		return refuse("%s holds a table whose name has more than %d bytes, the limit", file, maxPartName)
 	}
 	p.Name = c.names.Unique(cmp.Or(strings.TrimSpace(p.Name), "table"), " ")
 	if p.In.Name == "" {
