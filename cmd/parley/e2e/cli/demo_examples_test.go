@@ -42,6 +42,16 @@ func extendedCard(t *testing.T, p *e2etest.Process, token, agent string) (texts 
 	return card.Result.Skills[0].Examples, named
 }
 
+// awaitExamples is extendedCard when it has examples: a card waits for them a moment only.
+func awaitExamples(t *testing.T, p *e2etest.Process, token, agent string) (texts []string, named []example) {
+	t.Helper()
+	e2etest.Eventually(t, func() bool {
+		texts, named = extendedCard(t, p, token, agent)
+		return len(texts) > 0
+	})
+	return texts, named
+}
+
 // checkAnswered asks a question, with members of the message besides its text, and wants an
 // answer.
 func checkAnswered(t *testing.T, p *e2etest.Process, token, agent, question, members string) {
@@ -72,7 +82,7 @@ func TestDemoExamples(t *testing.T) {
 	for user, token := range map[string]string{"alice": d.tokenIn(d.page), "bob": d.tokenIn(d.bob)} {
 		var namespaces []string
 		for _, agent := range []string{"nl2ql", "assistant"} {
-			texts, named := extendedCard(t, d.Process, token, agent)
+			texts, named := awaitExamples(t, d.Process, token, agent)
 			if len(texts) < 2 || len(named) < len(texts) {
 				t.Errorf("%s, %s: %d texts, %d with namespaces", user, agent, len(texts), len(named))
 			}
@@ -110,7 +120,7 @@ func TestExamplesOfOddData(t *testing.T) {
 		c.Ask(http.MethodPost, "/ingest/odd/"+strings.ReplaceAll(name, "ü", "%C3%BC"), e2etest.Object{"data": rows}, nil)
 	}
 	for _, agent := range []string{"nl2ql", "assistant"} {
-		texts, named := extendedCard(t, p, c.Token, agent)
+		texts, named := awaitExamples(t, p, c.Token, agent)
 		if len(texts) == 0 || len(texts) > 5 {
 			t.Errorf("%s has %d examples", agent, len(texts))
 		}
