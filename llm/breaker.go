@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"parley/internal/lru"
 )
 
 // errBreakerOpen says that the circuit breaker is open.
@@ -23,6 +25,30 @@ const (
 	callFailed
 	callCanceled
 )
+
+// breakers are circuit breakers, one for each user: what somebody asks may take too long each time, and
+// stops nobody else.
+type breakers struct {
+	once sync.Once
+	all  *lru.Cache[string, *breaker]
+	mu   sync.Mutex
+}
+
+// maxBreakers limits the users whose failures are remembered.
+const maxBreakers = 10_000
+
+// of returns the breaker of a user.
+func (b *breakers) of(user string) *breaker {
+	b.once.Do(func() { b.all = lru.New[string, *breaker](maxBreakers) })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	found, ok := b.all.Get(user)
+	if !ok {
+		found = &breaker{}
+		b.all.Put(user, found, 1)
+	}
+	return found
+}
 
 // breaker is a circuit breaker: after several consecutive failures it refuses calls for a
 // while, then allows one at a time until one succeeds.

@@ -62,3 +62,22 @@ func TestBreaker(t *testing.T) {
 		}
 	})
 }
+
+// One user's failures stop nobody else.
+func TestBreakersOfUsers(t *testing.T) {
+	t.Parallel()
+	var b breakers
+	for range openAfter {
+		record, err := b.of("ann").allow()
+		if err != nil {
+			t.Fatal(err)
+		}
+		record(callFailed)
+	}
+	if _, err := b.of("ann").allow(); err == nil {
+		t.Error("ann is not stopped")
+	}
+	if _, err := b.of("bob").allow(); err != nil {
+		t.Errorf("bob is stopped: %v", err)
+	}
+}

@@ -23,14 +23,14 @@ const (
 	maxBackoff = 20 * time.Second
 )
 
-// caller calls a model with a limit of concurrent calls, a timeout, retries and a circuit
-// breaker.
+// caller calls a model with a limit of concurrent calls, a timeout, retries and circuit
+// breakers.
 type caller struct {
-	model   *Model
-	timeout time.Duration
-	slots   *fair.Queue
-	breaker breaker
-	retry   retry.Policy
+	model    *Model
+	timeout  time.Duration
+	slots    *fair.Queue
+	breakers breakers
+	retry    retry.Policy
 }
 
 // reply is the answer of a model.
@@ -58,7 +58,7 @@ func (c *caller) attempt(ctx context.Context, want callOptions, messages []llms.
 		return reply{}, fmt.Errorf("wait for model %s: %w", c.model, ctx.Err())
 	}
 	defer release()
-	record, err := c.breaker.allow()
+	record, err := c.breakers.of(fair.User(ctx)).allow()
 	if err != nil {
 		return reply{}, fmt.Errorf("ask model %s: %w", c.model, err)
 	}
