@@ -184,7 +184,7 @@ func (d *Datasets) QueryDatasets(ctx context.Context, caller domain.Caller, in d
 }
 
 // NamedDatasets returns the ids of the datasets of a namespace that a text names, by their
-// name or by a column that those in except do not have. Those in except are left out.
+// name, a word of it, their display name or a column that those in except do not have. Those in except are left out.
 func (d *Datasets) NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error) {
 	datasets, err := d.datasets(ctx, caller, domain.DataScope{Namespace: in})
 	if err != nil {
@@ -198,9 +198,24 @@ func (d *Datasets) NamedDatasets(ctx context.Context, caller domain.Caller, in d
 		}
 	}
 	text = spaced(text)
+	// Answers call rows by a part of the dataset's name, or as its owner does.
+	parts := func(data domain.DatasetData) []string {
+		name := data.Name
+		if data.Definition.DisplayName != nil {
+			name += " " + *data.Definition.DisplayName
+		}
+		return slices.DeleteFunc(words.Of(name), func(part string) bool { return len(part) < 3 })
+	}
+	for _, data := range datasets {
+		for _, part := range parts(data) {
+			known[spaced(part)] = known[spaced(part)] || slices.Contains(except, data.ID)
+		}
+	}
 	var named []string
 	for _, data := range datasets {
-		isNamed := strings.Contains(text, spaced(data.Name)) || slices.ContainsFunc(data.Columns, func(column domain.Column) bool {
+		isNamed := strings.Contains(text, spaced(data.Name)) || slices.ContainsFunc(parts(data), func(part string) bool {
+			return !known[spaced(part)] && strings.Contains(text, spaced(part))
+		}) || slices.ContainsFunc(data.Columns, func(column domain.Column) bool {
 			name := spaced(column.Name)
 			return !known[name] && strings.Contains(text, name)
 		})

@@ -269,6 +269,9 @@ func TestIsolation(t *testing.T) {
 
 		for _, agent := range []string{"nl2ql", "assistant"} {
 			card := rpcAttempt("", "GetExtendedAgentCard", `{}`)
+			e2etest.Eventually(t, func() bool { // examples that are not there at once come later
+				return strings.Contains(try(card, bob, map[string]string{"agent": agent}), "bob/mine") && strings.Contains(try(card, restricted, map[string]string{"agent": agent}), "alice/mine")
+			})
 			if got := try(card, bob, map[string]string{"agent": agent}); strings.Contains(got, "alice") || !strings.Contains(got, "bob/mine") {
 				t.Errorf("bob's card of %s: %s", agent, got)
 			}
