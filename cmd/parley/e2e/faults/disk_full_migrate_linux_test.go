@@ -108,7 +108,7 @@ func TestDiskFullMigrating(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		d := smallDisk(t, "64m")
+		d := smallDisk(t, "96m")
 		data := filepath.Join(d.dir, "data")
 		if err := os.Mkdir(data, 0o700); err != nil {
 			t.Fatal(err)
