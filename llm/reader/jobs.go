@@ -37,7 +37,7 @@ func (r *Reader) Answer(ctx context.Context, task llm.AnswerTask) (llm.Answer, e
 		found, _ := r.exampleQuestions(ctx, task.Task, "") // without them the overview is right too
 		return found
 	}
-	return dialog.Answer(task, r.meanings(ctx), locale.NumbersFor(ctx), examples), ctx.Err()
+	return dialog.Answer(task, r.embed(ctx), locale.NumbersFor(ctx), examples), ctx.Err()
 }
 
 // Describe implements [llm.Describer] from the sample alone.

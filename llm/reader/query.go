@@ -112,7 +112,7 @@ func (r *Reader) writeQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 		return result.withTies(ctx, result.query(question, isAnswer))
 	}
 	if len(task.Failed) == 0 {
-		if q, ok, err := dialog.SearchByMeaning(ctx, task.Data, r.meanings(ctx), tokens, rows, passages, isAnswer); ok || err != nil {
+		if q, ok, err := dialog.SearchByMeaning(ctx, task.Data, r.embed(ctx), tokens, rows, passages, isAnswer); ok || err != nil {
 			return q, err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	_ "embed"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"parley/internal/fair"
@@ -33,16 +34,16 @@ var weights []byte
 // load reads the weights on first use.
 var load = sync.OnceValues(func() (*net.Net, error) { return net.Load(weights) })
 
-//go:embed meanings.bin
-var meaningWeights []byte
+//go:embed embedder.bin
+var embedderWeights []byte
 
-// loadMeanings reads the encoder of texts on first use.
-var loadMeanings = sync.OnceValue(func() *net.Meanings {
+// loadEmbedder reads the embedder on first use.
+var loadEmbedder = sync.OnceValue(func() *net.Embedder {
 	n, err := load()
 	if err != nil {
 		panic(err) // a test loads both files
 	}
-	m, err := net.LoadMeanings(meaningWeights, n)
+	m, err := net.LoadEmbedder(embedderWeights, n)
 	if err != nil {
 		panic(err)
 	}
@@ -78,15 +79,21 @@ func New() *Reader {
 	}
 }
 
-// meanings returns the vectors of texts, in the slots of the network.
-func (r *Reader) meanings(ctx context.Context) dialog.Meanings {
-	return func(texts []string) ([][]float32, error) {
-		release, err := r.slots.Take(ctx)
-		if err != nil {
-			return nil, err
+// maxEmbedded is how many texts take a slot of the network at a time: other questions have their turn between.
+const maxEmbedded = 32
+
+// embed returns the embeddings of texts, in the slots of the network.
+func (r *Reader) embed(ctx context.Context) dialog.Embed {
+	return func(texts []string) (vectors [][]float32, err error) {
+		for some := range slices.Chunk(texts, maxEmbedded) {
+			release, err := r.slots.Take(ctx)
+			if err != nil {
+				return nil, err
+			}
+			vectors = append(vectors, loadEmbedder().Embed(some)...)
+			release()
 		}
-		defer release()
-		return loadMeanings().Vectors(texts), nil
+		return vectors, nil
 	}
 }
 

@@ -183,8 +183,11 @@ var falseTexts = map[string]bool{"false": true, "f": true, "no": true, "n": true
 // IsBoolean reports whether all values of a column mean true or false, independent of its
 // type.
 func (c *Column) IsBoolean() bool {
-	if c.Kind == Bool || c.List {
-		return !c.List
+	switch {
+	case c.List:
+		return false
+	case c.Kind == Bool:
+		return true
 	}
 	yes := false
 	for _, v := range c.Values {

@@ -13,9 +13,9 @@ var genericTableWords = WordSet("data dataset table sheet file csv xlsx json exp
 // maxNounWords limits the words of a name that people would say; longer ones are of files.
 const maxNounWords = 3
 
-// Noun returns the words for the rows of a table: those that its owner has given, or the name without words such as export; employees
-// for emp, and for the table of a file with a long name and the key employee_id; "" if nothing names
-// them. Names that differ only in such words stay as they are.
+// Noun returns the words for the rows of a table: those that its owner has given, or the name without
+// words such as export; employees for emp, and for the table of a file with a long name and the key
+// employee_id; "" if nothing names them. Names that differ only in such words stay as they are.
 func (c *Catalog) Noun(t int) string {
 	noun := c.noun(t)
 	for other := range c.Tables {

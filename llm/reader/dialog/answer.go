@@ -26,10 +26,10 @@ const (
 // stand beside the answer. Each part cites its step as [step N]. Texts of the data are escaped, so that none becomes
 // a link, an image or HTML. Numbers have the separators of the reader. An overview ends with
 // examples of questions.
-func Answer(task llm.AnswerTask, meanings Meanings, numbers locale.Numbers, examples func() []string) llm.Answer {
+func Answer(task llm.AnswerTask, embed Embed, numbers locale.Numbers, examples func() []string) llm.Answer {
 	var parts []string
 	for i, s := range task.Steps {
-		text := answerStep(s, i+1, meanings, numbers)
+		text := answerStep(s, i+1, embed, numbers)
 		if s.Failure == "" && isOverview(s.Rows.Columns) {
 			var escaped []string
 			for _, example := range examples() {
@@ -48,7 +48,7 @@ func Answer(task llm.AnswerTask, meanings Meanings, numbers locale.Numbers, exam
 	return llm.Answer{Markdown: strings.Join(parts, "\n\n")}
 }
 
-func answerStep(s llm.Step, n int, meanings Meanings, numbers locale.Numbers) string {
+func answerStep(s llm.Step, n int, embed Embed, numbers locale.Numbers) string {
 	cite := fmt.Sprintf("[step %d]", n)
 	if s.Failure != "" {
 		return fmt.Sprintf("“%s” could not be answered: %s %s", escapeCell(s.Instruction), escapeMarkdown(s.Failure, maxPassage), cite)
@@ -61,7 +61,7 @@ func answerStep(s llm.Step, n int, meanings Meanings, numbers locale.Numbers) st
 		return r.overview() + cite
 	case holdsPassages(s.Rows.Columns):
 		columns, rows := rowTexts(s.Rows, jsonText)
-		return passagesAnswer(meanings, s.Instruction, columns, rows, cite)
+		return passagesAnswer(embed, s.Instruction, columns, rows, cite)
 	case r.rows == 1:
 		return r.sentence() + ". " + cite
 	}

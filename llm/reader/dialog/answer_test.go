@@ -190,7 +190,7 @@ func TestAnswerOfSeveralSteps(t *testing.T) {
 	}
 }
 
-// commonWords are meanings by which texts are near that have words in common.
+// commonWords embeds texts so that those are near that have words in common.
 func commonWords(texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// maxCandidates limits the passages whose meanings are compared with a question: those that have most
+	// maxCandidates limits the passages whose sentences are compared with a question: those that have most
 	// of its words.
 	maxCandidates = 64
 	// maxSentences limits the sentences of these.
 	maxSentences = 400
-	// sureAnswer is the least likeness of a sentence that is shown alone, or where the words of a question are
+	// sureAnswer is the least similarity of a sentence that is shown alone, or where the words of a question are
 	// not in the passages. leastAnswer is that where there are passages alone to ask about.
 	sureAnswer  = 0.5
 	leastAnswer = 0.3
@@ -29,8 +29,8 @@ const (
 	maxAround = 300
 )
 
-// Meanings returns a vector for each text; those of texts of a similar meaning have a large product.
-type Meanings func(texts []string) ([][]float32, error)
+// Embed returns a vector for each text; those of texts of a similar meaning have a large product.
+type Embed func(texts []string) ([][]float32, error)
 
 // sentence is a sentence of a passage.
 type sentence struct {
@@ -40,8 +40,8 @@ type sentence struct {
 	from, to  int
 	// subject has the name of the document and the headings.
 	subject string
-	// likeness says how near its meaning is to that of the question, up to 1.
-	likeness float32
+	// similarity says how near its meaning is to that of the question, up to 1.
+	similarity float32
 }
 
 var (
@@ -56,7 +56,7 @@ var (
 // SearchByMeaning finds the passages with the sentences nearest to a question, in the dataset that [Search]
 // finds. If the question has no reading, it looks in the dataset whose description fits best, too. ok is
 // false if none is near.
-func SearchByMeaning(ctx context.Context, data llm.Data, meanings Meanings, tokens []link.Token, rows, passages []llm.Dataset, hasReading bool) (q llm.Query, ok bool, err error) {
+func SearchByMeaning(ctx context.Context, data llm.Data, embed Embed, tokens []link.Token, rows, passages []llm.Dataset, hasReading bool) (q llm.Query, ok bool, err error) {
 	q, ok, err = Search(ctx, data, tokens, rows, passages)
 	if err != nil || ok && q.Search == nil || len(passages) == 0 || data == nil {
 		return q, ok, err
@@ -65,18 +65,18 @@ func SearchByMeaning(ctx context.Context, data llm.Data, meanings Meanings, toke
 	s.data = data
 	switch {
 	case ok:
-		return s.nearestPassages(ctx, meanings, q.Search.Dataset, 0)
+		return s.nearestPassages(ctx, embed, q.Search.Dataset, 0)
 	case len(rows) == 0:
-		return s.nearestPassages(ctx, meanings, s.mostRelevant(passages)[0].Name, leastAnswer)
+		return s.nearestPassages(ctx, embed, s.mostRelevant(passages)[0].Name, leastAnswer)
 	case hasReading || len(s.stems) == 0 || s.asksForAggregate() || s.asksForRows():
 		return q, false, nil
 	}
-	return s.nearestPassages(ctx, meanings, s.mostRelevant(passages)[0].Name, sureAnswer)
+	return s.nearestPassages(ctx, embed, s.mostRelevant(passages)[0].Name, sureAnswer)
 }
 
 // nearestPassages returns the query for the passages whose sentences are nearest to the question, if one is
 // near enough.
-func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, dataset string, least float32) (q llm.Query, ok bool, err error) {
+func (s *searcher) nearestPassages(ctx context.Context, embed Embed, dataset string, least float32) (q llm.Query, ok bool, err error) {
 	found := []string{"0"}
 	for _, p := range s.stems {
 		found = append(found, fmt.Sprintf("CAST(%s OR %s AS INTEGER)", matchCondition("text", p), matchCondition("document", p)))
@@ -88,8 +88,8 @@ func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, datas
 	}
 	var conditions, scores []string
 	seen := map[int]bool{}
-	nearest, err := nearestSentences(meanings, questionText(s.tokens), rows, 0, 2)
-	if err != nil || len(nearest) == 0 || nearest[0].likeness < least {
+	nearest, err := nearestSentences(embed, questionText(s.tokens), rows, 0, 2)
+	if err != nil || len(nearest) == 0 || nearest[0].similarity < least {
 		return q, false, err
 	}
 	for _, s := range nearest {
@@ -97,7 +97,7 @@ func (s *searcher) nearestPassages(ctx context.Context, meanings Meanings, datas
 			seen[s.row] = true
 			condition := "document = " + ir.Literal(row[0]) + " AND CAST(passage AS VARCHAR) = " + ir.Literal(row[1])
 			conditions = append(conditions, "("+condition+")")
-			scores = append(scores, fmt.Sprintf("WHEN %s THEN %.3f", condition, max(s.likeness, 0.001)))
+			scores = append(scores, fmt.Sprintf("WHEN %s THEN %.3f", condition, max(s.similarity, 0.001)))
 		}
 	}
 	return llm.Query{
@@ -117,13 +117,13 @@ func questionText(tokens []link.Token) string {
 
 // passagesAnswer quotes the sentence that is nearest to a question, in bold within its paragraph, and
 // names the other passages. If that is not sure, it quotes up to three.
-func passagesAnswer(meanings Meanings, question string, columns []string, rows [][]string, cite string) string {
+func passagesAnswer(embed Embed, question string, columns []string, rows [][]string, cite string) string {
 	document, passage, text := slices.Index(columns, "document"), slices.Index(columns, "passage"), slices.Index(columns, "text")
 	source := func(row int) string {
 		return escapeCell(rows[row][document]) + ", passage " + escapeCell(rows[row][passage])
 	}
 	var best []*sentence
-	nearest, _ := nearestSentences(meanings, question, rows, document, text) // the run has ended otherwise
+	nearest, _ := nearestSentences(embed, question, rows, document, text) // the run has ended otherwise
 	for _, s := range nearest {
 		if !slices.ContainsFunc(best, func(b *sentence) bool { return b.row == s.row }) {
 			best = append(best, s)
@@ -134,7 +134,7 @@ func passagesAnswer(meanings Meanings, question string, columns []string, rows [
 	}
 	shown, intro := best[:min(len(best), maxPassages)], "No sentence surely answers that. These are nearest: "
 	switch {
-	case best[0].likeness >= sureAnswer:
+	case best[0].similarity >= sureAnswer:
 		shown, intro = best[:1], "This sentence answers best: "
 	case len(best) == 1:
 		intro = "No sentence surely answers that. This is nearest: "
@@ -156,7 +156,7 @@ func passagesAnswer(meanings Meanings, question string, columns []string, rows [
 
 // nearestSentences returns the sentences of passages, those first whose meaning is nearest to that of
 // a question: with and without what the document and the headings say.
-func nearestSentences(meanings Meanings, question string, rows [][]string, document, text int) (all []*sentence, err error) {
+func nearestSentences(embed Embed, question string, rows [][]string, document, text int) (all []*sentence, err error) {
 	for i, row := range rows {
 		all = append(all, sentencesOf(i, row[document], row[text])...)
 	}
@@ -166,16 +166,16 @@ func nearestSentences(meanings Meanings, question string, rows [][]string, docum
 		words := s.paragraph[s.from:s.to]
 		texts = append(texts, words, s.subject+" "+words)
 	}
-	vectors, err := meanings(texts)
+	vectors, err := embed(texts)
 	if err != nil {
 		return nil, err
 	}
 	for i, s := range all {
 		for k, x := range vectors[0] {
-			s.likeness += x * (vectors[2*i+1][k] + vectors[2*i+2][k]) / 2
+			s.similarity += x * (vectors[2*i+1][k] + vectors[2*i+2][k]) / 2
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *sentence) int { return cmp.Compare(b.likeness, a.likeness) })
+	slices.SortStableFunc(all, func(a, b *sentence) int { return cmp.Compare(b.similarity, a.similarity) })
 	return all, nil
 }
 

@@ -308,8 +308,8 @@ func TestDecodeWithoutNumbers(t *testing.T) {
 	}
 }
 
-// TestMeanings compares texts with the weights of the program.
-func TestMeanings(t *testing.T) {
+// TestEmbedder compares texts with the weights of the program.
+func TestEmbedder(t *testing.T) {
 	t.Parallel()
 	file := func(name string) []byte {
 		text, err := os.ReadFile("../" + name)
@@ -322,17 +322,17 @@ func TestMeanings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := LoadMeanings(file("meanings.bin"), n)
+	m, err := LoadEmbedder(file("embedder.bin"), n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near := func(a, b string) (product float32) {
-		vectors := m.Vectors([]string{a, b, a})
+		vectors := m.Embed([]string{a, b, a})
 		for i, x := range vectors[0] {
 			product += x * vectors[1][i]
 		}
 		if !slices.Equal(vectors[0], vectors[2]) {
-			t.Errorf("%q has two meanings", a)
+			t.Errorf("%q has two vectors", a)
 		}
 		return product
 	}
@@ -340,7 +340,7 @@ func TestMeanings(t *testing.T) {
 		t.Errorf("a refund: %f, and a tent: %f", same, other)
 	}
 	near("", strings.Repeat("long ", 1000))
-	if _, err := LoadMeanings(file("meanings.bin")[:1000], n); err == nil {
+	if _, err := LoadEmbedder(file("embedder.bin")[:1000], n); err == nil {
 		t.Error("half a file is read")
 	}
 }

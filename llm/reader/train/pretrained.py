@@ -5,7 +5,7 @@
 MODEL is the folder with model.fp16.safetensors and tokenizer.json of all-MiniLM-L6-v2.
 OUT gets pieces.txt, the word pieces of Latin letters, digits and signs, and
 pretrained.npz, the weights: matrices as int8 with a scale for each row. It also gets
-meanings.bin, the layers as the program reads them; their pieces are those of weights.bin.
+embedder.bin, the layers as the program reads them; their pieces are those of weights.bin.
 """
 import hashlib
 import json
@@ -71,6 +71,6 @@ for name in [n for n in found if not n.endswith(".scale") and n != "piece.weight
         data.append(found[name + ".scale"].tobytes())
     data.append(found[name].tobytes())
 text = json.dumps(dict(language=dict(d=384, heads=12, layers=6), tensors=about)).encode()
-with open(os.path.join(out, "meanings.bin"), "wb") as f:
+with open(os.path.join(out, "embedder.bin"), "wb") as f:
     f.write(b"PRLR" + struct.pack("<I", len(text)) + text + b"".join(data))
 print(len(pieces), "pieces,", os.path.getsize(os.path.join(out, "pretrained.npz")), "bytes")

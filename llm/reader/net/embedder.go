@@ -7,12 +7,12 @@ import (
 	"parley/llm/reader/pieces"
 )
 
-// maxMeaning limits the pieces of a text whose meaning is compared.
-const maxMeaning = 64
+// maxEmbedding limits the pieces of a text that count.
+const maxEmbedding = 64
 
-// Meanings is the pretrained encoder as it was before it was trained to read questions: it puts
+// Embedder is the pretrained encoder as it was before it was trained to read questions: it puts
 // texts of a similar meaning near each other. It is safe for concurrent use.
-type Meanings struct {
+type Embedder struct {
 	pieces   *pieces.Vocabulary
 	language *language
 	// known has the vectors of texts.
@@ -22,9 +22,9 @@ type Meanings struct {
 // knownBytes limits the vectors that are remembered.
 const knownBytes = 16 << 20
 
-// LoadMeanings reads a file like that of [Load], without the vectors of pieces: these are those of the
+// LoadEmbedder reads a file like that of [Load], without the vectors of pieces: these are those of the
 // network.
-func LoadMeanings(file []byte, n *Net) (*Meanings, error) {
+func LoadEmbedder(file []byte, n *Net) (*Embedder, error) {
 	var h header
 	tensors, err := h.read(file)
 	if err == nil {
@@ -35,19 +35,19 @@ func LoadMeanings(file []byte, n *Net) (*Meanings, error) {
 	}
 	tensors["language.piece.weight"] = *n.language.piece
 	l := &loader{tensors: tensors}
-	return &Meanings{n.pieces, l.language(h.Language, len(n.Pieces)), lru.New[string, []float32](knownBytes)}, l.err
+	return &Embedder{n.pieces, l.language(h.Language, len(n.Pieces)), lru.New[string, []float32](knownBytes)}, l.err
 }
 
-// Vectors returns a vector for each text, of length 1: those of texts of a similar meaning have a large
+// Embed returns a vector for each text, of length 1: those of texts of a similar meaning have a large
 // product.
-func (m *Meanings) Vectors(texts []string) [][]float32 {
+func (m *Embedder) Embed(texts []string) [][]float32 {
 	vectors := make([][]float32, len(texts))
 	var fresh []int
 	var sequences [][]int32
 	for i, text := range texts {
 		if vectors[i], _ = m.known.Get(text); vectors[i] == nil {
 			fresh = append(fresh, i)
-			sequences = append(sequences, append(m.pieces.Append([]int32{pieces.Begin}, text, maxMeaning-2), pieces.End))
+			sequences = append(sequences, append(m.pieces.Append([]int32{pieces.Begin}, text, maxEmbedding-2), pieces.End))
 		}
 	}
 	for at, rows := range m.language.encode(sequences) {
