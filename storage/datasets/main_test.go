@@ -193,7 +193,7 @@ func (s *setup) rows(t testing.TB, sql string) string {
 // writer is the DuckDB that writes the files of all tests, one at a time.
 var (
 	writer = sync.OnceValues(func() (*engine.Engine, error) {
-		return engine.Open(sandbox.OpenRequest{Memory: 1 << 30, Threads: 1, Exposed: true})
+		return engine.Open(sandbox.OpenRequest{Memory: 3 << 30, Threads: 1, Exposed: true})
 	})
 	writerLock sync.Mutex
 )

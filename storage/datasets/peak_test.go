@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"parley/cmd/parley/e2e/helpers/fulltest"
 	"parley/internal/domain"
@@ -24,7 +25,7 @@ import (
 	"parley/storage/datasets/sandbox"
 )
 
-// peakReport is what a process that ingests one file says at its end.
+// peakReport is what a process that ingests one file, or runs one query, says at its end.
 type peakReport struct {
 	// Peak is the most memory that its worker had, in bytes.
 	Peak int64
@@ -38,20 +39,20 @@ type peakJob struct {
 	Path, Sheet string
 	// Programs is the folder of compiled programs.
 	Programs string
+	// Query is run on Table instead.
+	Query string
+	Table sandbox.Table
 }
 
-// peak ingests the file of a job. It runs in a process of its own, whose memory is small: the
-// kernel counts that of the process that starts a worker for the worker too.
+// peak ingests the file of a job, or runs its query. It runs in a process of its own, whose memory is
+// small: the kernel counts that of the process that starts a worker for the worker too.
 func peak(argument string) {
 	var job peakJob
 	if err := json.Unmarshal([]byte(argument), &job); err != nil {
 		panic(err)
 	}
-	ingester := NewIngester(IngesterConfig{})
-	ingester.programs.Store(&job.Programs)
-	var report peakReport
-	made, err := ingester.Ingest(context.Background(), Admission{User: "alice"}, ingest.Job{
-		Sources: []ingest.Source{{Path: job.Path, Name: filepath.Base(job.Path)}}, OutDir: job.Path + "-out", Options: domain.IngestOptions{Sheet: job.Sheet}})
+	rows, err := job.run()
+	report := peakReport{Rows: rows}
 	var refusal *domain.Error
 	switch {
 	case errors.As(err, &refusal) && errors.Is(err, domain.ErrInvalid):
@@ -59,7 +60,6 @@ func peak(argument string) {
 	case err != nil:
 		report.Failed = err.Error()
 	}
-	report.Rows = made.Rows
 	var workers syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &workers); err != nil {
 		panic(err)
@@ -68,6 +68,23 @@ func peak(argument string) {
 	if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
 		panic(err)
 	}
+}
+
+func (j peakJob) run() (rows int64, err error) {
+	if j.Query != "" {
+		pool, err := NewPool(PoolConfig{})
+		if err != nil {
+			return 0, err
+		}
+		defer pool.Close()
+		result, err := pool.Query(context.Background(), Query{SQL: j.Query, Tables: []Table{j.Table}, Timeout: time.Minute})
+		return int64(len(result.Rows)), err
+	}
+	ingester := NewIngester(IngesterConfig{})
+	ingester.programs.Store(&j.Programs)
+	made, err := ingester.Ingest(context.Background(), Admission{User: "alice"}, ingest.Job{
+		Sources: []ingest.Source{{Path: j.Path, Name: filepath.Base(j.Path)}}, OutDir: j.Path + "-out", Options: domain.IngestOptions{Sheet: j.Sheet}})
+	return made.Rows, err
 }
 
 // memoryIntensiveFile is a small file that takes much memory to read.
@@ -218,6 +235,53 @@ func pdfOf(content, more string) string {
 		"5 0 obj\n<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>\nendobj\n%strailer\n<< /Root 1 0 R >>\n", len(content), content, more)
 }
 
+// report runs the job in a process of its own.
+func (j peakJob) report(t *testing.T) (report peakReport) {
+	t.Helper()
+	job, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), sandbox.Executable(), "peak", string(job)).Output()
+	if err == nil {
+		err = json.Unmarshal(out, &report)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Logf("%d MiB, %d rows, %s", report.Peak>>20, report.Rows, report.Refused)
+	return report
+}
+
+// A query worker never has more memory than documented, also for long texts, of which DuckDB does not
+// count all. The query is run, or refused with the reason.
+func TestQueryPeakMemory(t *testing.T) {
+	fulltest.Only(t)
+	t.Parallel()
+	if runtime.GOOS != "linux" || sandbox.RaceEnabled {
+		t.Skip("only Linux limits the memory of workers, without the race detector")
+	}
+	const text = "repeat(chr(97 + CAST(i % 26 AS INTEGER)), 1000000)"
+	tables := map[string]Table{
+		"few":  parquetTable(t, t.TempDir(), "few", "SELECT i, "+text+" AS s FROM range(1000) r(i)"),
+		"many": parquetTable(t, t.TempDir(), "many", "SELECT i, i || "+text+" AS s FROM range(400) r(i)"),
+	}
+	for _, query := range []string{
+		"SELECT * FROM few LIMIT 2", "SELECT * FROM many LIMIT 2", "SELECT * FROM few ORDER BY s DESC, i LIMIT 2", "SELECT s, count(*) FROM many GROUP BY s LIMIT 2",
+		"SELECT list(s) FROM few", "SELECT string_agg(s, ',') FROM many", "SELECT max(length(a.s || b.s)) FROM few a, few b",
+	} {
+		for name, table := range tables {
+			if !strings.Contains(query, "FROM "+name) {
+				continue
+			}
+			report := peakJob{Query: query, Table: table}.report(t)
+			if report.Peak > 1<<30 || report.Failed != "" || report.Refused != "" && !strings.Contains(report.Refused, "memory") && !strings.Contains(report.Refused, "longer") {
+				t.Errorf("%s: a peak of %d MiB, %q, %q", query, report.Peak>>20, report.Refused, report.Failed)
+			}
+		}
+	}
+}
+
 // A worker never has more memory than documented, whatever it reads. It reads the file, or refuses it
 // with the reason.
 func TestPeakMemory(t *testing.T) {
@@ -240,19 +304,7 @@ func TestPeakMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) { // one after the other: they are large
 			path := filepath.Join(t.TempDir(), name)
 			file.create(t, path)
-			job, err := json.Marshal(peakJob{Path: path, Sheet: file.sheet, Programs: *ingester.programs.Load()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.CommandContext(t.Context(), sandbox.Executable(), "peak", string(job)).Output()
-			var report peakReport
-			if err == nil {
-				err = json.Unmarshal(out, &report)
-			}
-			if err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
-			t.Logf("%d MiB, %d rows, %s", report.Peak>>20, report.Rows, report.Refused)
+			report := peakJob{Path: path, Sheet: file.sheet, Programs: *ingester.programs.Load()}.report(t)
 			limit := int64(sandbox.MaxIngestMemory)
 			if file.half {
 				limit /= 2

@@ -29,7 +29,8 @@ type PoolConfig struct {
 	// Queue limits the queries that wait, UserQueue those of one user; by default 4096
 	// and 128.
 	Queue, UserQueue int
-	// Memory limits DuckDB in one worker, in bytes; 1 GiB by default.
+	// Memory limits DuckDB in one worker, in bytes; 768 MiB by default. The whole worker may use
+	// 256 MiB more.
 	Memory int64
 	// Threads is the number for one query; by default two, or what the machine has.
 	Threads int
@@ -90,7 +91,7 @@ func NewPool(config PoolConfig) (*Pool, error) {
 	config.UserWorkers = cmp.Or(config.UserWorkers, allButOne(config.Workers))
 	config.Queue = cmp.Or(config.Queue, 4096)
 	config.UserQueue = cmp.Or(config.UserQueue, 128)
-	config.Memory = cmp.Or(config.Memory, 1<<30)
+	config.Memory = cmp.Or(config.Memory, 768<<20)
 	config.Threads = cmp.Or(config.Threads, min(runtime.GOMAXPROCS(0), 2))
 	config.Idle = cmp.Or(config.Idle, time.Minute)
 	config.Dir = cmp.Or(config.Dir, os.TempDir())
@@ -192,7 +193,7 @@ func (p *Pool) use(ctx context.Context, q Query, l lane, f func(context.Context,
 	keep := false
 	defer func() {
 		w.uses, w.replies = w.uses+1, 0
-		if keep && w.uses < maxUses && p.park(w) {
+		if keep && w.uses < maxUses && !w.Large() && p.park(w) {
 			l.release()
 			return
 		}

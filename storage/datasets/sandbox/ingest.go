@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -96,7 +97,8 @@ var outOfMemory = regexp.MustCompile(`runtime\.throw\(.*\n.*\nruntime\.(\(\*mcac
 // Ingest runs one job in an ingest worker, ends the worker, and checks its result.
 func (p *Process) Ingest(ctx context.Context, request IngestRequest, progress func(ingest.Progress)) (IngestReply, error) {
 	var reply IngestReply
-	exceeded := p.limitMemory(MaxIngestMemory)
+	exceeded, stop := p.limitMemory(MaxIngestMemory)
+	defer stop()
 	err := p.wait(ctx, func() (err error) {
 		reply, err = roundTrip(p.channel, request, progress)
 		return err
@@ -138,14 +140,15 @@ const (
 	sampleInterval = 4 * time.Millisecond
 )
 
-// limitMemory kills the worker before it has more than so many bytes in memory, and says so.
-// The kernel's limits count address space, of which Go, DuckDB and PDFium reserve much more than
-// they use.
-func (p *Process) limitMemory(limit int64) *atomic.Bool {
-	exceeded := new(atomic.Bool)
+// limitMemory kills the worker before it has more than so many bytes in memory, and says so, until
+// stop is called. The kernel's limits count address space, of which Go, DuckDB and PDFium reserve
+// much more than they use.
+func (p *Process) limitMemory(limit int64) (exceeded *atomic.Bool, stop func()) {
+	exceeded = new(atomic.Bool)
 	if RaceEnabled {
-		return exceeded
+		return exceeded, func() {}
 	}
+	stopped := make(chan struct{})
 	go func() {
 		ticker := time.NewTicker(sampleInterval)
 		defer ticker.Stop()
@@ -153,18 +156,24 @@ func (p *Process) limitMemory(limit int64) *atomic.Bool {
 			select {
 			case <-p.ended:
 				return
+			case <-stopped:
+				return
 			case <-ticker.C:
 			}
-			var used int64
-			p.whileRunning(func(pid int) { used = residentMemory(pid) })
-			if used > limit-memoryMargin {
+			if p.resident() > limit-memoryMargin {
 				exceeded.Store(true)
 				p.signal()
 				return
 			}
 		}
 	}()
-	return exceeded
+	return exceeded, sync.OnceFunc(func() { close(stopped) })
+}
+
+// resident returns the bytes that a running worker has in memory.
+func (p *Process) resident() (bytes int64) {
+	p.whileRunning(func(pid int) { bytes = residentMemory(pid) })
+	return bytes
 }
 
 // roundTrip sends a request and reads the replies up to the last, which it validates. It is

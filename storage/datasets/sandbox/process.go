@@ -48,9 +48,12 @@ type Process struct {
 	exited, unreserved bool
 	// used is the latest known processor time.
 	used time.Duration
-	// exit is the error of its exit, tables the folder of a query worker.
-	exit   error
-	tables string
+	// exit is the error of its exit.
+	exit error
+	// tables is the folder of a query worker, maxMemory the bytes that it may have in memory; 0 is for no
+	// limit.
+	tables    string
+	maxMemory int64
 }
 
 // stderrTail keeps the beginning of a crash report, which has the cause.

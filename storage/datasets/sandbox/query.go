@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 
 	"parley/internal/domain"
 )
@@ -106,6 +107,7 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 		return fmt.Errorf("wait for a worker: %w", err)
 	}
 	if !spec.Unconfined {
+		p.maxMemory = open.Memory + besideDuckDB
 		open.Limits = &Limits{}
 		if !shake.Race {
 			size, err := addressSpace(p.PID)
@@ -125,6 +127,13 @@ func (p *Process) open(ctx context.Context, spec Spec, open OpenRequest) error {
 	return nil
 }
 
+// besideDuckDB is what a query worker may have in memory beside what DuckDB counts: of the program,
+// of Go, and of what DuckDB does not count, such as long texts that it reads from files.
+const besideDuckDB = 256 << 20
+
+// Large reports whether a query worker has more than half of the memory that it may have.
+func (p *Process) Large() bool { return p.maxMemory > 0 && p.resident() > p.maxMemory/2 }
+
 // addressBudget is the address space that a worker may add: more than DuckDB's memory,
 // since DuckDB does not count all of it, and stacks and arenas reserve more than they use.
 func addressBudget(memory int64, threads int) uint64 {
@@ -134,7 +143,8 @@ func addressBudget(memory int64, threads int) uint64 {
 
 // Ask sends a query worker a request and waits for the reply. Until then the worker can read
 // the files of the request's tables. Of a stream, each takes the rows of all replies but the
-// last. After an error, the worker must be killed.
+// last. A worker that takes too much memory is killed, which is a fault. After an error, the worker must
+// be killed.
 func (p *Process) Ask(ctx context.Context, req Request, each func([]json.RawMessage) error) (head ReplyHead, rows []json.RawMessage, err error) {
 	var unlink func()
 	if req.Tables, unlink, err = p.link(req.Tables); err != nil {
@@ -147,6 +157,12 @@ func (p *Process) Ask(ctx context.Context, req Request, each func([]json.RawMess
 	}
 	// Rows come with four bytes of length each.
 	limit := min(maxHead+req.MaxBytes+4*int64(req.MaxRows), math.MaxInt32)
+	exceeded := new(atomic.Bool)
+	if p.maxMemory > 0 {
+		var stop func()
+		exceeded, stop = p.limitMemory(p.maxMemory)
+		defer stop()
+	}
 	err = p.wait(ctx, func() error {
 		if err := WriteFrame(p.channel, payload); err != nil {
 			return err
@@ -167,6 +183,9 @@ func (p *Process) Ask(ctx context.Context, req Request, each func([]json.RawMess
 			}
 		}
 	})
+	if Gone(err) && exceeded.Load() {
+		err = &Fault{Kind: FaultMemory, Message: "out of memory"}
+	}
 	return head, rows, err
 }
 
