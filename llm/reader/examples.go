@@ -89,6 +89,13 @@ func (r *Reader) exampleQuestions(ctx context.Context, task llm.Task, question s
 
 // overview returns the query for an overview of the data.
 func (r *Reader) overview(ctx context.Context, task llm.QueryTask, rows, passages []llm.Dataset) (llm.Query, error) {
+	others := slices.Clone(passages)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(d llm.Dataset) bool {
+		if d.Rows == 0 {
+			others = append(others, d)
+		}
+		return d.Rows == 0
+	})
 	rows = rows[:min(len(rows), maxOverview)]
 	s, err := r.source(ctx, task.Task, rows, nil)
 	if err != nil {
@@ -100,7 +107,7 @@ func (r *Reader) overview(ctx context.Context, task llm.QueryTask, rows, passage
 		}
 		return task.Units(ctx, rows[t])[column]
 	}
-	return llm.Query{SQL: dialog.OverviewSQL(s.Catalog, passages[:min(len(passages), maxOverview)], units), Reasoning: "Read as: an overview of the data.", Confidence: 1}, nil
+	return llm.Query{SQL: dialog.OverviewSQL(s.Catalog, others[:min(len(others), maxOverview)], units), Reasoning: "Read as: an overview of the data.", Confidence: 1}, nil
 }
 
 // isName reports whether the name of a dataset has a word with a stem.

@@ -19,6 +19,7 @@ func TestOverview(t *testing.T) {
 		d.Table("trips", "city VARCHAR, day DATE, cost DOUBLE", "('Oslo', '2025-05-01', 120.5), ('Porto', '2025-05-09', 80), ('Oslo', '2025-06-02', 99.5)"),
 		d.Table("notes", "document VARCHAR, passage INTEGER, text VARCHAR", "('a.md', 1, 'What can I ask? Ask us for an overview of the data.')"),
 	}
+	datasets = append(datasets, llm.Dataset{Name: "invoices"}) // without rows, and so without columns
 	r := reader.New()
 	task := step(d, datasets, "Give me an overview of the data")
 	q, err := r.WriteQuery(t.Context(), task)
@@ -30,7 +31,7 @@ func TestOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer, err := r.Answer(t.Context(), llm.AnswerTask{Task: task.Task, Steps: []llm.Step{{Query: q.SQL, Rows: rows}}})
-	const want = "There are 2 datasets:\n\n- **trips**: 3 rows, from 1 May 2025 to 2 June 2025, total cost 300\n- **notes**: 1 row\n\n[step 1] You can ask, for example: “"
+	const want = "There are 3 datasets:\n\n- **trips**: 3 rows, from 1 May 2025 to 2 June 2025, total cost 300\n- **notes**: 1 row\n- **invoices**: 0 rows\n\n[step 1] You can ask, for example: “"
 	if err != nil || !strings.HasPrefix(answer.Markdown, want) {
 		t.Errorf("%v\n%s", err, answer.Markdown)
 	}

@@ -41,15 +41,16 @@ func AsksOverview(tokens []link.Token, known func(stem string) bool) bool {
 var overviewColumns = []string{"dataset", "rows", "from", "to", "figure", "value", "unit"}
 
 // OverviewSQL prints a query for an overview of datasets: the rows of each, its period and its
-// main figure. units are those of its numbers by column.
-func OverviewSQL(cat *catalog.Catalog, passages []llm.Dataset, units func(t int, column string) string) string {
+// main figure. others are those of passages and those without rows. units are those of its numbers by
+// column.
+func OverviewSQL(cat *catalog.Catalog, others []llm.Dataset, units func(t int, column string) string) string {
 	s := suggester{cat: cat}
 	var selects []string
-	add := func(source string, values ...string) {
+	add := func(from string, values ...string) {
 		for i, name := range overviewColumns {
 			values[i] += " AS " + ir.Ident(name)
 		}
-		selects = append(selects, "SELECT "+strings.Join(values, ", ")+" FROM "+source)
+		selects = append(selects, "SELECT "+strings.Join(values, ", ")+from)
 	}
 	for t := range cat.Tables {
 		table := &cat.Tables[t]
@@ -67,10 +68,14 @@ func OverviewSQL(cat *catalog.Catalog, passages []llm.Dataset, units func(t int,
 				unit = ir.Literal(u)
 			}
 		}
-		add(ir.TableSource(cat, t), ir.Literal(table.Name), "count(*)", from, to, figure, value, unit)
+		add(" FROM "+ir.TableSource(cat, t), ir.Literal(table.Name), "count(*)", from, to, figure, value, unit)
 	}
-	for _, d := range passages {
-		add(ir.Ident(d.Name), ir.Literal(d.Name), "count(*)", "NULL", "NULL", "NULL", "NULL", "NULL")
+	for _, d := range others {
+		from, rows := " FROM "+ir.Ident(d.Name), "count(*)"
+		if d.Rows == 0 {
+			from, rows = "", "0" // it may have no columns
+		}
+		add(from, ir.Literal(d.Name), rows, "NULL", "NULL", "NULL", "NULL", "NULL")
 	}
 	return strings.Join(selects, " UNION ALL ")
 }
