@@ -15,7 +15,7 @@ import (
 )
 
 // Ask starts a run for a question that did not come over A2A. A conversation that it
-// names must exist; a namespace that it does not name is found as over A2A. Follow gives the
+// names must exist, unless a watch asks; a namespace that it does not name is found as over A2A. Follow gives the
 // run's progress.
 func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Question) (domain.Question, error) {
 	s, ok := h.services[question.Agent]
@@ -25,7 +25,7 @@ func (h *Host) Ask(ctx context.Context, caller domain.Caller, question domain.Qu
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(question.Text))
 	message.Metadata = question.Metadata()
 	question.Caller = caller
-	r, err := s.ask(ctx, question, message, nil, true)
+	r, err := s.ask(ctx, question, message, nil, question.Standing == nil)
 	if err != nil {
 		return domain.Question{}, invalidFor("the question", err)
 	}

@@ -69,6 +69,17 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller domain.Call
 	return a2ajson.Encode(stored.LastEvent, task)
 }
 
+// PushTo returns a config that sends runs of a user to an address, with a token; "" for none. ErrInvalid
+// when the address may not be called.
+func (h *Host) PushTo(caller domain.Caller, id, address, token string) (domain.PushConfig, error) {
+	config, secrets, err := push.ReadConfig(h.cfg.Push.Policy, "", &a2a.PushConfig{ID: id, URL: address, Token: token})
+	if err != nil {
+		return config, err
+	}
+	config.Secrets, err = secrets.Seal(h.cfg.Push.Secrets, caller.Username, config)
+	return config, err
+}
+
 // encodePushed returns a stored event as the receiver of a config reads it.
 func encodePushed(config domain.PushConfig, event domain.Event) (domain.Event, error) {
 	if config.Modes == "" && config.Version == "" {

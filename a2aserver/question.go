@@ -28,7 +28,8 @@ func (s *agentService) toQuestion(ctx context.Context, who domain.Caller, reques
 	if err != nil {
 		return question, err
 	}
-	question.Caller, question.Agent, question.Locale, question.Inferred = who, s.agent.Name, locale.From(ctx), false
+	question.Caller, question.Agent, question.Locale = who, s.agent.Name, locale.From(ctx)
+	question.Inferred, question.Standing = false, nil
 	if question.Message, err = sentMessage(request); err != nil {
 		return question, err
 	}
@@ -74,7 +75,7 @@ func readSettings(question *domain.Question, message *a2a.Message) error {
 	if err == nil && question.Namespace == (domain.NamespaceRef{}) {
 		question.Namespace, err = domain.ReadNamespace(question.Caller, source)
 	}
-	question.NeverAsk, question.MinConfidence, question.Inferred = stored.NeverAsk, stored.MinConfidence, stored.Inferred
+	question.NeverAsk, question.MinConfidence, question.Inferred, question.Standing = stored.NeverAsk, stored.MinConfidence, stored.Inferred, stored.Standing
 	question.Provider, question.Model = cmp.Or(question.Provider, stored.Provider), cmp.Or(question.Model, stored.Model)
 	question.HelperPrompt = cmp.Or(question.HelperPrompt, stored.HelperPrompt)
 	return err
@@ -90,12 +91,14 @@ func storedMessage(question domain.Question, message *a2a.Message) *a2a.Message 
 			stored.ReferenceTasks[i] = a2a.TaskID(runID)
 		}
 	}
-	if question.NeverAsk || question.MinConfidence != nil || question.Inferred || message.Metadata[domain.MetadataInferred] != nil {
+	if question.NeverAsk || question.MinConfidence != nil || question.Inferred || question.Standing != nil ||
+		message.Metadata[domain.MetadataInferred] != nil || message.Metadata[domain.MetadataStanding] != nil {
 		// The log has them only here, and the client may have set the first two for the request.
 		stored.Metadata = map[string]any{}
 		maps.Copy(stored.Metadata, message.Metadata)
 		delete(stored.Metadata, domain.MetadataInferred)
-		maps.Copy(stored.Metadata, domain.Question{NeverAsk: question.NeverAsk, MinConfidence: question.MinConfidence, Inferred: question.Inferred}.Metadata())
+		delete(stored.Metadata, domain.MetadataStanding)
+		maps.Copy(stored.Metadata, domain.Question{NeverAsk: question.NeverAsk, MinConfidence: question.MinConfidence, Inferred: question.Inferred, Standing: question.Standing}.Metadata())
 	}
 	return &stored
 }

@@ -85,6 +85,14 @@ type Config struct {
 	// at all by default.
 	RetryTimeout time.Duration
 
-	// NewExecutor sets it.
+	// units are set by withDefaults.
 	units *lru.Cache[string, map[string]string]
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.units = newUnitCache()
+	return c
 }

@@ -65,11 +65,7 @@ var _ a2asrv.AgentExecutor = (*Executor)(nil)
 // NewExecutor makes an Executor that calls find for each run, unless the artifact result,
 // the last one that find emits, was emitted before a takeover.
 func NewExecutor(config Config, result string, find func(context.Context, *Run) error) *Executor {
-	if config.Now == nil {
-		config.Now = time.Now
-	}
-	config.units = newUnitCache()
-	return &Executor{config: config, result: result, find: find}
+	return &Executor{config: config.withDefaults(), result: result, find: find}
 }
 
 // Execute returns the events of a run, to its end or to a question to the user. The context has
@@ -135,6 +131,15 @@ func (e *Executor) Cancel(_ context.Context, exec *a2asrv.ExecutorContext) iter.
 
 // Question is the text of the question, without a namespace in front.
 func (w *Run) Question() string { return w.question.Text }
+
+// Change says what has changed in the rows of a question that a watch asks again; "" for other
+// questions.
+func (w *Run) Change() string {
+	if w.question.Standing == nil {
+		return ""
+	}
+	return w.question.Standing.Change
+}
 
 // state is the state of the stored task; unspecified for a new run.
 func (w *Run) state() a2a.TaskState { return w.stored.Status.State }

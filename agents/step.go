@@ -38,7 +38,7 @@ type Found struct {
 	// Alternatives are other readings to choose from: of a query that is only likely, or of a
 	// question whose user must not be asked.
 	Alternatives []domain.InputOption
-	// Verified says that the query was verified for the question, by VerifiedBy. It runs as it is.
+	// Verified says that the query was verified for the question, by VerifiedBy.
 	Verified   bool
 	VerifiedBy string
 	// Sources are the datasets that the query read.
@@ -49,6 +49,8 @@ type Found struct {
 	Notes []string
 	// Refusal is set where no query could be written.
 	Refusal *llm.UnanswerableError
+	// asIs says that the query runs without the join guard: a person has saved it.
+	asIs bool
 }
 
 // RunStep writes a query for a step, counted from 0, and runs it. One that is refused or
@@ -56,6 +58,13 @@ type Found struct {
 // Failure set. A step with two readings suspends the run with a question to the user; when
 // it is resumed, the query is that of the reading that was chosen.
 func (w *Run) RunStep(ctx context.Context, step int, instruction string, before []llm.Step) (Found, error) {
+	if w.question.Standing != nil {
+		found, err := w.again(ctx, w.question.Standing.Query)
+		if err != nil {
+			return Found{}, &queryError{query: found.Query, err: err}
+		}
+		return found, nil
+	}
 	if len(w.task.Datasets) == 0 {
 		return refused(instruction, &llm.UnanswerableError{Reason: "There is no data here that you may read."}), nil
 	}
@@ -248,7 +257,7 @@ func (w *Run) run(ctx context.Context, found *Found) error {
 		found.Query = fmt.Sprintf("-- search %s: %s", oneLine(found.Search.Dataset, 200), oneLine(found.Search.Words, maxReason))
 		result, err = w.search(ctx, *found.Search)
 	} else {
-		result, err = w.query(ctx, found.Query, !found.Verified)
+		result, err = w.query(ctx, found.Query, !found.asIs)
 	}
 	if err != nil {
 		return fmt.Errorf("run a step: %w", err)
@@ -340,6 +349,7 @@ func (f Found) RowsMetadata() map[string]any {
 // metadata.
 func (w *Run) RunStepAgain(ctx context.Context, artifact *a2a.Artifact) (Found, error) {
 	found := Found{Step: ReadStep(artifact), Verified: isVerified(artifact)}
+	found.asIs = found.Verified || w.question.Standing != nil
 	found.Confidence, found.Alternatives = readCertainty(artifact.Metadata)
 	found.Rows.Measure = readMeasure(artifact)
 	found.VerifiedBy, _ = artifact.Metadata["verifiedBy"].(string)

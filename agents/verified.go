@@ -29,7 +29,7 @@ func (w *Run) verified(ctx context.Context) (*Found, error) {
 		return nil, fmt.Errorf("find the verified query: %w", err)
 	}
 	if err == nil {
-		found := Found{Step: llm.Step{Instruction: w.question.Text, Query: saved.Query, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true, VerifiedBy: saved.SavedBy}
+		found := Found{Step: llm.Step{Instruction: w.question.Text, Query: saved.Query, Reasoning: verifiedReasoning}, Confidence: 1, Verified: true, VerifiedBy: saved.SavedBy, asIs: true}
 		if err = w.run(ctx, &found); err == nil {
 			w.verifiedFound = &found
 		} else if !errors.Is(err, domain.ErrInvalid) {

@@ -21,6 +21,7 @@ const (
 // Agents runs the agents and serves A2A. Package a2aserver describes the methods.
 type Agents interface {
 	mcp.Agents
+	PushTo(caller domain.Caller, id, address, token string) (domain.PushConfig, error)
 	OpenStream(caller domain.Caller) (closeStream func(), err error)
 	// path is what follows the agent: "", a namespace as "owner/name", or "v0.3" for A2A 0.3.
 	Call(w http.ResponseWriter, r *http.Request, caller domain.Caller, agent, path string, body []byte) error

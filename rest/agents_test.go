@@ -37,6 +37,13 @@ type scriptedAgents struct {
 	lines   map[string][]domain.Progress
 }
 
+func (*scriptedAgents) PushTo(_ domain.Caller, id, address, _ string) (domain.PushConfig, error) {
+	if !strings.HasPrefix(address, "https://") {
+		return domain.PushConfig{}, domain.Errorf(domain.ErrInvalid, "url must be https")
+	}
+	return domain.PushConfig{ID: id, URL: address, Receiver: "receiver"}, nil
+}
+
 // linesFor is what an agent has to say to a question.
 func linesFor(agent, question string) []domain.Progress {
 	step := domain.Step{

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ type Datasets interface {
 	NamedDatasets(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, text string, except []string) ([]string, error)
 	SetRowRule(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rule domain.RowRule) (visible, total int64, err error)
 	Download(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, as domain.Download) (*os.File, error)
+	QueryPeriod(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string, period domain.Period) (domain.QueryResult, domain.PeriodColumn, error)
 	DownloadResult(ctx context.Context, caller domain.Caller, in domain.DataScope, sql string) (*os.File, []domain.Column, error)
 	AppendRows(ctx context.Context, caller domain.Caller, ref domain.DatasetRef, rows []json.RawMessage, options domain.IngestOptions, beforeCommit func() error) error
 	Preview(ctx context.Context, caller domain.Caller, rows []json.RawMessage, definition domain.Definition) ([]json.RawMessage, error)
@@ -55,6 +57,8 @@ type queryMetadata struct {
 	FinalDataset    *string `json:"finalDataset,omitempty"`
 	// Columns are the names of the columns of a result without rows.
 	Columns []string `json:"columns,omitempty"`
+	// Period is by what the rows of a period were selected.
+	Period *domain.PeriodColumn `json:"period,omitempty"`
 	// Reading says how a question was read.
 	Reading string `json:"reading,omitempty"`
 	Measure string `json:"measure,omitempty"`
@@ -70,6 +74,7 @@ func (s *Server) postQuery(r *request) error {
 	}
 	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", domain.CheckName), f.text("query", anyText)
 	question := f.optionalText("question", "", domain.CheckQuestion)
+	period := f.period("period")
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -78,7 +83,7 @@ func (s *Server) postQuery(r *request) error {
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	if slices.Contains(accept.MediaTypes(r.Request.Header), mediaLines) {
+	if slices.Contains(accept.MediaTypes(r.Request.Header), mediaLines) && period == nil {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
@@ -89,11 +94,21 @@ func (s *Server) postQuery(r *request) error {
 			return file, err
 		})
 	}
-	result, err := s.cfg.Datasets.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+	metadata := queryMetadata{OriginalQuery: query}
+	var result domain.QueryResult
+	var err error
+	if period == nil {
+		result, err = s.cfg.Datasets.Query(ctx, r.caller, domain.DataScope{Namespace: ref}, query)
+	} else {
+		var by domain.PeriodColumn
+		if result, by, err = s.cfg.Datasets.QueryPeriod(ctx, r.caller, domain.DataScope{Namespace: ref}, query, *period); by.Column != "" {
+			metadata.Period = &by
+		}
+	}
 	if err != nil {
 		return err
 	}
-	answer := toRows(result, queryMetadata{OriginalQuery: query}, dataset)
+	answer := toRows(result, metadata, dataset)
 	if question != "" {
 		if chart, units := s.cfg.Chart(ctx, r.caller, ref, question, result); chart != nil {
 			answer.Chart, answer.Units = chart, units
@@ -101,6 +116,22 @@ func (s *Server) postQuery(r *request) error {
 	}
 	r.PureJSON(http.StatusOK, answer)
 	return nil
+}
+
+// period reads an optional period of days.
+func (f fields) period(name string) *domain.Period {
+	if !f.has(name) {
+		return nil
+	}
+	members, _ := decode[map[string]json.RawMessage](f, name, "an object")
+	of := fields{request: f.request, at: f.at + name + ".", members: members}
+	day := func(text string) string {
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return "must be a day, such as 2025-01-31"
+		}
+		return ""
+	}
+	return &domain.Period{From: of.text("from", day), To: of.text("to", day)}
 }
 
 // columnsHeader returns the names of columns as a JSON list in ASCII.

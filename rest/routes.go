@@ -138,7 +138,10 @@ func (s *Server) routes() {
 	s.handle(http.MethodDelete, "/verified"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(domain.VerifiedQuery))
 	s.handle(http.MethodGet, "/boards"+inNamespace, http.StatusOK, s.getSaved(domain.PinnedQuery))
 	s.handle(http.MethodPost, "/boards"+inNamespace, http.StatusCreated, s.save(domain.PinnedQuery))
+	s.handle(http.MethodPatch, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.changePin())
 	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId", http.StatusNoContent, s.deleteSaved(domain.PinnedQuery))
+	s.handle(http.MethodPut, "/boards"+inNamespace+"/:queryId/watch", http.StatusNoContent, s.watch())
+	s.handle(http.MethodDelete, "/boards"+inNamespace+"/:queryId/watch", http.StatusNoContent, s.unwatch())
 
 	s.stream(http.MethodPost, "/a2a/:agent", s.callAgent)
 	s.stream(http.MethodPost, "/a2a/:agent/", s.callAgent)

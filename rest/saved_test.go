@@ -271,3 +271,78 @@ alice POST /permissions/datasets/alice/shop/orders/shares {"username":"one","rol
 		}
 	})
 }
+
+// TestBoards changes how pinned queries are shown, and who watches them.
+func TestBoards(t *testing.T) {
+	t.Parallel()
+	sqlstoretest.Each(t, func(t *testing.T, store *sqlstore.Store) {
+		s := newService(t, store)
+		s.play(`
+alice POST /ingest/shop/orders {"data":[{"n":1}]}
+alice POST /permissions/namespaces/alice/shop/shares {"username":"vi","role":"viewer"}
+alice POST /boards/alice/shop {"title":"one","question":"One?","query":"SELECT 1"}
+alice POST /boards/alice/shop {"title":"two","question":"Two?","query":"SELECT n FROM orders"}
+alice POST /boards/alice/shop {"title":"three","question":"Three?","query":"SELECT 3"}`)
+		s.makeToken("program", "alice", `{"name":"p","access":"write"}`)
+		s.saved("alice", "/boards/alice/shop")
+		one, two := "/boards/alice/shop/"+s.vars["One?"], "/boards/alice/shop/"+s.vars["Two?"]
+		for _, test := range []struct {
+			user, method, path, body string
+			status                   int
+		}{
+			{"vi", "PATCH", two, `{"title":"x"}`, http.StatusForbidden},
+			{"bob", "PATCH", two, `{"title":"x"}`, http.StatusNotFound},
+			{"alice", "PATCH", two, `{"place":-1,"wide":"yes","title":""}`, http.StatusUnprocessableEntity},
+			{"alice", "PATCH", two, `{"place":0,"wide":true}`, http.StatusNoContent},
+			{"alice", "PATCH", one, `{"title":"the first","place":99}`, http.StatusNoContent},
+			{"alice", "PATCH", "/boards/alice/shop/" + uuid.NewString(), `{"place":0}`, http.StatusNotFound},
+			{"vi", "PUT", one + "/watch", `{"at":"25:00"}`, http.StatusUnprocessableEntity},
+			{"vi", "PUT", one + "/watch", `{"token":"t"}`, http.StatusUnprocessableEntity},
+			{"vi", "PUT", one + "/watch", `{"webhook":"ftp://x"}`, http.StatusUnprocessableEntity},
+			{"vi", "PUT", one + "/watch", `{"at":"07:05","webhook":"https://example.com/hook"}`, http.StatusNoContent},
+			{"vi", "PUT", two + "/watch", `{}`, http.StatusNoContent},
+			{"vi", "DELETE", two + "/watch", ``, http.StatusNoContent},
+			{"vi", "DELETE", two + "/watch", ``, http.StatusNotFound},
+			{"bob", "PUT", one + "/watch", `{}`, http.StatusNotFound},
+		} {
+			if got := s.send(test.user, test.method, test.path, "application/json", test.body); got.status != test.status {
+				t.Errorf("%s %s %s: %d %s, want %d", test.user, test.method, test.body, got.status, got.body, test.status)
+			}
+		}
+		if got := s.saved("vi", "/boards/alice/shop"); got != "viewer: two Two? = SELECT n FROM orders by alice, three Three? = SELECT 3 by alice, the first One? = SELECT 1 by alice" {
+			t.Errorf("vi sees %s", got)
+		}
+		got := s.send("vi", "GET", "/boards/alice/shop", "", "").body
+		if !strings.Contains(got, `"wide":true`) || strings.Count(got, `"watch":`) != 1 || !strings.Contains(got, `"watch":{"at":"07:05","webhook":"https://example.com/hook"}`) {
+			t.Errorf("vi sees %s", got)
+		}
+		if got := s.send("alice", "GET", "/boards/alice/shop", "", "").body; strings.Contains(got, `"watch"`) {
+			t.Errorf("alice sees the watches of others: %s", got)
+		}
+	})
+}
+
+// TestPeriod reads the rows of some days.
+func TestPeriod(t *testing.T) {
+	t.Parallel()
+	s := newService(t, sqlstoretest.SQLite(t))
+	s.play(`
+alice POST /ingest/shop/cities {"data":[{"city":"Oslo","founded":"1048-01-01"},{"city":"Rome","founded":"0753-01-01"}]}
+alice POST /ingest/shop/orders {"data":[{"city":"Oslo","at":"2025-01-31T23:30:00"},{"city":"Rome","at":"2025-02-01T00:00:00"},{"city":"Oslo","at":"2025-02-28T10:00:00"}]}
+alice POST /ingest/shop/notes {"data":[{"n":1}]}`)
+	for _, test := range []struct{ sql, period, want string }{
+		{"SELECT count(*) AS n FROM orders", `{"from":"2025-01-01","to":"2025-01-31"}`, `"n":1`},
+		{"SELECT count(*) AS n FROM orders", `{"from":"2025-02-01","to":"2025-02-28"}`, `"n":2`},
+		{"SELECT count(*) AS n FROM orders JOIN cities USING (city)", `{"from":"2025-02-01","to":"2025-02-28"}`, `"period":{"dataset":"orders","column":"at"}`},
+		{"SELECT count(*) AS n FROM orders JOIN cities USING (city)", `{"from":"2025-02-01","to":"2025-02-28"}`, `"n":2`},
+		{"SELECT count(*) AS n FROM notes", `{"from":"2025-02-01","to":"2025-02-28"}`, `"n":1`},
+		{"SELECT count(*) AS n FROM orders", `null`, `"n":3`},
+		{"SELECT count(*) AS n FROM orders", `{"from":"2025-02-01","to":"tomorrow"}`, `period.to`},
+		{"SELECT count(*) AS n FROM orders", `"2025"`, `must be an object`},
+	} {
+		body := fmt.Sprintf(`{"username":"self","namespace":"shop","query":%q,"period":%s}`, test.sql, test.period)
+		if got := s.send("alice", "POST", "/query", "application/json", body); !strings.Contains(got.body, test.want) {
+			t.Errorf("%s %s: %d %s, want %s", test.sql, test.period, got.status, got.body, test.want)
+		}
+	}
+}

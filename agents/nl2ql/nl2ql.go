@@ -50,6 +50,9 @@ func find(ctx context.Context, w *agents.Run) error {
 		return w.EmitArtifact(ctx, agents.ResultData, map[string]any{"answered": false},
 			a2a.NewTextPart(w.Unanswered(found.Failure)), agents.NewRows(found.Rows))
 	}
+	if change := w.Change(); change != "" {
+		return w.EmitArtifact(ctx, agents.ResultData, found.RowsMetadata(), a2a.NewTextPart(change), agents.NewRows(found.Rows))
+	}
 	summary := agents.CountRows(ctx, found.Rows)
 	remarks := w.Remarks()
 	if remarks == "" && len(found.Rows.Rows) == 0 {

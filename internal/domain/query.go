@@ -33,6 +33,15 @@ type Source struct {
 	Hash    string `json:"hash,omitempty"`
 }
 
+// Period is from one day to another, both included, as 2025-01-31.
+type Period struct{ From, To string }
+
+// PeriodColumn is the column of dates by which a period selects rows.
+type PeriodColumn struct {
+	Dataset string `json:"dataset"`
+	Column  string `json:"column"`
+}
+
 // RowPage is a page of a dataset's rows.
 type RowPage struct {
 	Limit, Offset int64

@@ -43,6 +43,8 @@ type Question struct {
 	MinConfidence *float64
 	// Inferred says that Namespace was found by the text of the question.
 	Inferred bool
+	// Standing is set if a watch asks the question again.
+	Standing *Standing
 	// Push is where the events are sent from the first one on, for a run that is started;
 	// nil for nowhere. Its RunID is not used.
 	Push *PushConfig
@@ -128,8 +130,10 @@ const (
 	metadataHelperPrompt = "helperPrompt"
 	metadataNeverAsk     = "neverAsk"
 	metadataConfidence   = "minConfidence"
-	// MetadataInferred is set by the host: see Question.Inferred. That of clients is ignored.
+	// These are set by the host: see Question.Inferred and Question.Standing. Those of clients are
+	// ignored.
 	MetadataInferred = "namespaceInferred"
+	MetadataStanding = "standing"
 )
 
 // Metadata returns the settings of a question as the metadata of a message; see
@@ -154,6 +158,9 @@ func (q Question) Metadata() map[string]any {
 	}
 	if q.Inferred {
 		metadata[MetadataInferred] = true
+	}
+	if q.Standing != nil {
+		metadata[MetadataStanding] = map[string]any{"query": q.Standing.Query, "change": q.Standing.Change}
 	}
 	return metadata
 }
@@ -209,6 +216,11 @@ func ReadQuestion(text string, sources ...Settings) (Question, error) {
 		q.MinConfidence = &least
 	}
 	q.Inferred, _ = firstWith(MetadataInferred, sources).Values[MetadataInferred].(bool)
+	if standing, ok := firstWith(MetadataStanding, sources).Values[MetadataStanding].(map[string]any); ok {
+		q.Standing = &Standing{}
+		q.Standing.Query, _ = standing["query"].(string)
+		q.Standing.Change, _ = standing["change"].(string)
+	}
 	return q, nil
 }
 

@@ -38,4 +38,16 @@ type SavedQuery struct {
 	Datasets []string
 	SavedBy  string
 	SavedAt  time.Time
+	// Wide says that a pinned query is as wide as its board.
+	Wide bool
+	// Watch is that of the user who looks; nil for none.
+	Watch *Watch
+}
+
+// PinChange changes how a pinned query is shown; nil leaves something as it is.
+type PinChange struct {
+	Title *string
+	Wide  *bool
+	// Place is the number of those before it on the board.
+	Place *int
 }

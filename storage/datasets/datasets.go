@@ -146,6 +146,10 @@ func (d *Datasets) QueryOver(ctx context.Context, caller domain.Caller, all []do
 
 func (d *Datasets) query(ctx context.Context, caller domain.Caller, all []domain.DatasetData, q Query) (domain.QueryResult, error) {
 	q.Tables, q.Source = d.tables(all)
+	return d.queryTables(ctx, caller, all, q)
+}
+
+func (d *Datasets) queryTables(ctx context.Context, caller domain.Caller, all []domain.DatasetData, q Query) (domain.QueryResult, error) {
 	q.MaxRows, q.MaxBytes, q.Timeout, q.User = d.config.MaxRows, d.config.MaxBytes, d.config.Timeout, caller.Username
 	result, err := d.config.Pool.Query(ctx, q)
 	for _, data := range all {

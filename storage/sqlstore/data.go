@@ -168,7 +168,8 @@ func (s *Store) CommitVersion(ctx context.Context, change domain.VersionChange) 
 	return err
 }
 
-// nextVersion increments the version of a dataset, which locks it until the transaction ends.
+// nextVersion increments the version of a dataset, which locks it until the transaction ends. Watches
+// of its namespace become due.
 func (s *Store) nextVersion(ctx context.Context, tx *transaction, datasetID string) (int64, error) {
 	var version int64
 	err := tx.GetContext(ctx, &version, `
@@ -176,6 +177,9 @@ UPDATE datasets
 SET version = version + 1, updated_at = $2
 WHERE id = $1
 RETURNING version`, datasetID, s.millis())
+	if err == nil {
+		err = s.markWatches(ctx, tx, datasetID)
+	}
 	return version, err
 }
 

@@ -242,7 +242,7 @@ export const profileOf = (d: Dataset, signal: AbortSignal) =>
 
 export interface Rows {
   data: Record<string, unknown>[];
-  metadata: { count: number; truncated: boolean; totalRows?: number };
+  metadata: { count: number; truncated: boolean; totalRows?: number; period?: { dataset: string; column: string } };
 }
 
 export const rowsOf = (d: Dataset, page: { limit: number; offset: number; sort?: string; order?: 'asc' | 'desc' }, signal: AbortSignal) => {
@@ -260,8 +260,14 @@ export const query = (d: Dataset, sql: string, signal: AbortSignal) =>
   call<Rows>('POST', 'query', { username: d.owner, namespace: d.namespace, dataset: d.name, query: sql }, signal);
 
 /** runQuery runs a query over a namespace. The chart is of what answers the question. */
-export const runQuery = (n: Namespace, sql: string, question: string, signal?: AbortSignal) =>
-  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question }, signal);
+export const runQuery = (n: Namespace, sql: string, question: string, signal?: AbortSignal, period?: Period) =>
+  call<Rows & { chart?: unknown }>('POST', 'query', { username: n.owner, namespace: n.name, query: sql, question, period }, signal);
+
+/** Days, as 2025-01-31. */
+export interface Period {
+  from: string;
+  to: string;
+}
 
 /** A query that was saved, with the question that it answers. */
 export interface SavedQuery {
@@ -269,12 +275,32 @@ export interface SavedQuery {
   title?: string;
   question: string;
   query: string;
+  wide?: boolean;
+  watch?: Watch;
+}
+
+/** When a pinned query is asked again for the user, and what had changed. */
+export interface Watch {
+  /** The time of the day in UTC; none for each change of the data. */
+  at?: string;
+  webhook?: string;
+  change?: string;
+  changedAt?: string;
+  conversationId?: string;
+  problem?: string;
 }
 
 export interface SavedQueries {
   access: 'owner' | Role;
   queries: SavedQuery[];
+  dataChangedAt?: string;
 }
+
+export const changePin = (n: Namespace, id: string, change: { title?: string; wide?: boolean; place?: number }) => call<void>('PATCH', path`boards/${n.owner}/${n.name}/${id}`, change);
+
+export const watch = (n: Namespace, id: string, how: { at?: string; webhook?: string; token?: string }) => call<void>('PUT', path`boards/${n.owner}/${n.name}/${id}/watch`, how);
+
+export const unwatch = (n: Namespace, id: string) => call<void>('DELETE', path`boards/${n.owner}/${n.name}/${id}/watch`);
 
 export const savedQueries = (kind: string, n: Namespace) => call<SavedQueries>('GET', path`${kind}/${n.owner}/${n.name}`);
 

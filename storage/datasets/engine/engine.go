@@ -191,6 +191,9 @@ func (e *Engine) create(conn duck.Connection, key string, t sandbox.Table) error
 		size += info.Size()
 	}
 	as := sqltext.Name(t.Name) + " AS " + ingest.Query(t.Files, t.Columns)
+	if t.Where != "" {
+		as += " WHERE " + t.Where
+	}
 	if t.RowCount <= MaxNativeRows && e.native+size <= maxNativeBytes {
 		if err := e.exec(conn, "CREATE TABLE "+as); err == nil {
 			e.native += size

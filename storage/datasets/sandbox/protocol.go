@@ -34,6 +34,9 @@ type Table struct {
 	Files []string
 	// Filter is an SQL condition that leaves out other rows, before a query sees any; "" for none.
 	Filter string
+	// Where is an SQL condition that rows fulfill, for less to read; "" for none. Unlike Filter, it
+	// protects nothing.
+	Where string
 	// ID is the dataset's, and Version changes when its files do.
 	ID, Version string
 	// RowCount decides whether the rows are held in memory; it need not be exact.

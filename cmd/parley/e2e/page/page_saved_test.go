@@ -141,13 +141,39 @@ func TestPageBoard(t *testing.T) {
 	}
 	b.do(chromedp.EmulateViewport(1200, 850))
 
+	// Its title, width and place are changed, and it is asked again when data comes in.
+	b.press("Change “All of it”")
+	b.is(`(() => { const title = document.querySelector('dialog input'); title.value = 'Each item'; title.dispatchEvent(new Event('input', { bubbles: true })); return true })()`)
+	b.press("Move to the front")
+	b.is(`document.querySelectorAll('.pins .card')[1].querySelector('h2').textContent === 'All of it'`)
+	b.is(`document.querySelector('dialog input[type=checkbox]').click() === undefined`)
+	b.is(`(() => { const when = document.querySelector('dialog select'); when.value = 'change'; when.dispatchEvent(new Event('change', { bubbles: true })); return true })()`)
+	b.sees("dialog", "Webhook")
+	b.press("Save")
+	b.is(`!document.querySelector('dialog') && document.querySelectorAll('.pins .card')[1].matches('.wide')`)
+	b.sees(".pins .card.wide h2", "Each item")
+	e2etest.Eventually(t, func() bool {
+		_, board := c.Call(c.Token, "GET", "/api/v1/boards/alice/shop", "")
+		return strings.Contains(board, `"askedAt"`)
+	})
+	c.Ask("POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"item": "fig", "city": "Rome", "amount": 1, "day": "2025-01-01"}}}, nil)
+	b.sees(".pins .card.wide .change", "1 row new")
+	b.sees(".pins .card.wide", "fig")
+	// Of a day before all rows there are none.
+	b.is(`(() => { const to = document.querySelectorAll('.period input')[1]; to.value = '1999-12-31'; to.dispatchEvent(new Event('input', { bubbles: true })); return true })()`)
+	b.sees(".pins .card.wide", "by day of orders")
+	b.is(`!document.querySelector('.pins .card.wide td')`)
+	b.press("All days")
+	b.sees(".pins .card.wide", "fig")
+
 	if status := c.Ask("DELETE", "/data/alice/shop/orders", nil, nil); status != http.StatusNoContent {
 		t.Fatal(status)
 	}
 	b.mayFail = true // 422
 	b.press("Run all again")
 	b.sees(".pins [role=alert]", "orders")
-	b.press("Remove “All of it”")
+	b.press("Change “Each item”")
+	b.press("Remove from the board")
 	b.is(`document.querySelectorAll('.pins .card').length === 2`)
 }
 

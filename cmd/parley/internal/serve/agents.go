@@ -40,10 +40,7 @@ const (
 
 // openHost starts the agents, which resume the runs that have not ended.
 func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
-	work := agents.Config{
-		Lake: s.data.datasets, Memory: s.store, Models: s.models, Verified: s.store, Feedback: s.feedback, Profiles: s.store, Log: s.log, Tracer: agentTracer{s.tracer},
-		JobTimeout: s.RunTimeout, RetryTimeout: retryTimeout,
-	}
+	work := s.agentConfig()
 	push, err := s.newPush(ctx)
 	if err != nil {
 		return nil, err
@@ -101,6 +98,34 @@ func (s *server) openHost(ctx context.Context) (*a2aserver.Host, error) {
 		return nil, errors.Join(err, host.Close(ctx))
 	}
 	return host, nil
+}
+
+func (s *server) agentConfig() agents.Config {
+	return agents.Config{
+		Lake: s.data.datasets, Memory: s.store, Models: s.models, Verified: s.store, Feedback: s.feedback, Profiles: s.store, Log: s.log, Tracer: agentTracer{s.tracer},
+		JobTimeout: s.RunTimeout, RetryTimeout: retryTimeout,
+	}
+}
+
+// watch asks watched queries until stop is called.
+func (s *server) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	watcher := agents.Watcher{
+		Config: s.agentConfig(), Watches: s.store, Agent: cards.NL2QLName, Change: reader.Change,
+		Ask: func(ctx context.Context, question domain.Question) error {
+			_, err := s.host.Ask(ctx, question.Caller, question)
+			return err
+		},
+	}
+	go func() {
+		defer close(ended)
+		watcher.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // hostedAgent has what all agents of the host share.

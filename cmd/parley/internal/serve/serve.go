@@ -160,6 +160,7 @@ func (s *server) serve(ctx context.Context, options Options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeHost(ctx, s.host)) }()
+	defer s.watch(ctx)()
 	handler, err := s.newHandler()
 	if err != nil {
 		return err

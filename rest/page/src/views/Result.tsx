@@ -69,6 +69,15 @@ export function Result({ step, name, as, onAsk }: { step: Step; name: string; as
   );
 }
 
+const noActions = (): Action[] => [];
+
+/** Rows shows rows alone: as their chart, as a figure, or as a table. */
+export function Rows({ step: { rows = [], chart }, name }: { step: Step; name: string }): VNode {
+  const figure = figureOf(rows);
+  if (chart) return <ChartView chart={chart} rows={rows} name={name} file={datasetName(name).slice(0, 60)} actions={noActions} />;
+  return figure ? <FigureView figure={figure} row={rows[0]!} /> : <Table rows={rows} />;
+}
+
 /** useBehind gives what can be done with a place of the chart: to see the rows that it was computed from, or to ask the question of it alone. */
 function useBehind(step: Step, onAsk?: (question: string) => void): { actions: (place: Place) => Action[]; view: VNode | null } {
   const [ran, setRan] = useState<{ title: string; step: Step }>();

@@ -1,0 +1,177 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"parley/internal/domain"
+	"parley/internal/locale"
+	"parley/llm"
+)
+
+const (
+	// watchInterval is how often due watches are looked for.
+	watchInterval = 5 * time.Second
+	// watchesAtOnce is how many watches one process asks at a time.
+	watchesAtOnce = 4
+	// watchTimeout limits one of them, to less than its claim.
+	watchTimeout = 90 * time.Second
+	// maxWatched and maxWatchedBytes limit the rows of a result that the next one is compared with.
+	maxWatched      = 500
+	maxWatchedBytes = 64 << 10
+)
+
+// Watches are the queries to be asked again. Package sqlstore describes the methods.
+type Watches interface {
+	ClaimWatches(ctx context.Context, limit int) ([]domain.DueWatch, error)
+	SettleWatch(ctx context.Context, due domain.DueWatch) error
+}
+
+// Watcher asks watched queries again, and starts runs that say what has changed in their rows. Any
+// number of processes may: each change is asked for once.
+type Watcher struct {
+	// Config is that of the agents.
+	Config Config
+	Watches
+	// Ask starts the run of a question. ErrMessageSent says that it was started before.
+	Ask func(ctx context.Context, question domain.Question) error
+	// Agent is the name of the one that answers.
+	Agent string
+	// Change says what the rows of a step have become since the rows before, in Markdown; "" if they are
+	// the same.
+	Change func(before llm.Rows, now llm.Step, numbers locale.Numbers) string
+}
+
+// Run asks until the context ends.
+func (w Watcher) Run(ctx context.Context) {
+	w.Config = w.Config.withDefaults()
+	for ticker := time.Tick(watchInterval); ; {
+		for w.askDue(ctx) == watchesAtOnce && ctx.Err() == nil {
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker:
+		}
+	}
+}
+
+// askDue asks what is due, at most watchesAtOnce, and returns how many that were.
+func (w Watcher) askDue(ctx context.Context) int {
+	all, err := w.ClaimWatches(ctx, watchesAtOnce)
+	if err != nil && ctx.Err() == nil {
+		w.Config.Log.Warn("cannot look for due watches", "error", err)
+	}
+	var asked sync.WaitGroup
+	for _, due := range all {
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+			defer cancel()
+			// One that is not settled is asked again when its claim has ended.
+			if err := w.ask(ctx, due); err != nil && ctx.Err() == nil {
+				w.Config.Log.Warn("cannot ask a watched query", "query", due.Query.ID, "user", due.Caller.Username, "error", err)
+			}
+		})
+	}
+	asked.Wait()
+	return len(all)
+}
+
+// ask asks a query, starts a run if its rows have changed, and settles the watch.
+func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
+	question := domain.Question{
+		Agent: w.Agent, Caller: due.Caller, Namespace: due.Namespace, ConversationID: due.ConversationID, Text: due.Query.Question,
+		NeverAsk: true, Push: due.Push,
+	}
+	found, err := w.find(ctx, question, due.Query)
+	switch {
+	case errors.Is(err, domain.ErrInvalid), errors.Is(err, domain.ErrNotFound), errors.Is(err, domain.ErrForbidden):
+		due.Problem = wordsOf(err, "you may not read the data any more, or it was deleted")
+		return w.SettleWatch(ctx, due)
+	case err != nil:
+		return err
+	}
+	due.Problem = ""
+	now := newWatched(found.Rows)
+	before, err := readWatched(due.Found)
+	if err != nil {
+		return err
+	}
+	found.Rows.Rows, found.Rows.Total, found.Rows.Truncated = now.Rows, now.Total, now.Truncated
+	if change := w.Change(before, found.Step, locale.NumbersOf("")); due.Found != nil && change != "" {
+		due.Change, due.ChangedAt = llm.Plain(change), w.Config.Now()
+		question.Standing = &domain.Standing{Query: due.Query.Query, Change: due.Change}
+		// The same change, asked for again after a crash, makes no second run.
+		key := "watch-" + due.Query.ID + "-" + strconv.FormatInt(due.Due.UnixMilli(), 36)
+		question.Message = domain.SentMessage{Key: key, Digest: key}
+		if err := w.Ask(ctx, question); err != nil && !errors.Is(err, domain.ErrMessageSent) {
+			return fmt.Errorf("start a run: %w", err)
+		}
+	}
+	if due.Found, err = json.Marshal(now); err != nil {
+		return fmt.Errorf("encode rows: %w", err)
+	}
+	return w.SettleWatch(ctx, due)
+}
+
+// find runs the query of a watch.
+func (w Watcher) find(ctx context.Context, question domain.Question, query domain.SavedQuery) (Found, error) {
+	run := &Run{config: w.Config, question: question, message: &a2a.Message{}}
+	if err := run.Open(ctx); err != nil {
+		return Found{}, err
+	}
+	return run.again(ctx, query.Query)
+}
+
+// standingReasoning says how a question that is asked again was read.
+const standingReasoning = "This question is asked again with its saved query."
+
+// again runs a saved query as it is.
+func (w *Run) again(ctx context.Context, query string) (Found, error) {
+	found := Found{Step: llm.Step{Instruction: w.question.Text, Query: query, Reasoning: standingReasoning}, Confidence: 1, asIs: true}
+	return found, w.run(ctx, &found)
+}
+
+// watched is a result that the next one is compared with.
+type watched struct {
+	Columns []string          `json:"columns"`
+	Rows    []json.RawMessage `json:"rows"`
+	// Truncated says that there are more rows, Total how many in all, if they were counted.
+	Truncated bool  `json:"truncated,omitempty"`
+	Total     int64 `json:"total,omitempty"`
+}
+
+// newWatched keeps rows, in an order of their own: queries without one give them in any.
+func newWatched(rows llm.Rows) watched {
+	kept := watched{Columns: rows.Columns, Rows: slices.Clone(rows.Rows), Truncated: rows.Truncated, Total: rows.Total}
+	size := 0
+	for _, row := range rows.Rows {
+		size += len(row)
+	}
+	switch {
+	case kept.Truncated:
+		kept.Rows = nil // which of them are given is not certain
+	case len(rows.Rows) > maxWatched || size > maxWatchedBytes:
+		kept.Rows, kept.Truncated, kept.Total = nil, true, int64(len(rows.Rows))
+	}
+	slices.SortFunc(kept.Rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	return kept
+}
+
+func readWatched(text json.RawMessage) (rows llm.Rows, err error) {
+	if text == nil {
+		return rows, nil
+	}
+	var kept watched
+	err = json.Unmarshal(text, &kept)
+	return llm.Rows{Columns: kept.Columns, Rows: kept.Rows, Truncated: kept.Truncated, Total: kept.Total}, err
+}
