@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -54,36 +54,45 @@ type Watcher struct {
 // Run asks until the context ends.
 func (w Watcher) Run(ctx context.Context) {
 	w.Config = w.Config.withDefaults()
+	ended, running := make(chan struct{}), 0
 	for ticker := time.Tick(watchInterval); ; {
-		for w.askDue(ctx) == watchesAtOnce && ctx.Err() == nil {
+		all, err := w.ClaimWatches(ctx, watchesAtOnce-running)
+		if err != nil && ctx.Err() == nil {
+			w.Config.Log.Warn("cannot look for due watches", "error", err)
+		}
+		for _, due := range all {
+			running++
+			go func() {
+				w.askInTime(ctx, due)
+				ended <- struct{}{}
+			}()
 		}
 		select {
-		case <-ctx.Done():
-			return
+		case <-ended:
+			running--
 		case <-ticker:
+		case <-ctx.Done():
+			for ; running > 0; running-- {
+				<-ended
+			}
+			return
 		}
 	}
 }
 
-// askDue asks what is due, at most watchesAtOnce, and returns how many that were.
-func (w Watcher) askDue(ctx context.Context) int {
-	all, err := w.ClaimWatches(ctx, watchesAtOnce)
-	if err != nil && ctx.Err() == nil {
-		w.Config.Log.Warn("cannot look for due watches", "error", err)
+// askInTime is ask with a time limit. A watch that is not settled is asked again when its claim has
+// ended.
+func (w Watcher) askInTime(ctx context.Context, due domain.DueWatch) {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.Config.Log.Error("panic while a watched query was asked", "query", due.Query.ID, "cause", cause, "stack", string(debug.Stack()))
+		}
+	}()
+	if err := w.ask(ctx, due); err != nil && !errors.Is(err, context.Canceled) {
+		w.Config.Log.Warn("cannot ask a watched query", "query", due.Query.ID, "user", due.Caller.Username, "error", err)
 	}
-	var asked sync.WaitGroup
-	for _, due := range all {
-		asked.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, watchTimeout)
-			defer cancel()
-			// One that is not settled is asked again when its claim has ended.
-			if err := w.ask(ctx, due); err != nil && ctx.Err() == nil {
-				w.Config.Log.Warn("cannot ask a watched query", "query", due.Query.ID, "user", due.Caller.Username, "error", err)
-			}
-		})
-	}
-	asked.Wait()
-	return len(all)
 }
 
 // ask asks a query, starts a run if its rows have changed, and settles the watch.

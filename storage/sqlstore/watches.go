@@ -140,8 +140,8 @@ WHERE daily_at IS NULL
 	return err
 }
 
-// ClaimWatches returns watches that are due, at most limit. No other process gets them until they are
-// settled, or for watchClaim.
+// ClaimWatches returns watches that are due, at most limit, and one of each user at a time. No other
+// process gets them until they are settled, or for watchClaim.
 func (s *Store) ClaimWatches(ctx context.Context, limit int) ([]domain.DueWatch, error) {
 	type due struct {
 		watchRow
@@ -154,6 +154,9 @@ func (s *Store) ClaimWatches(ctx context.Context, limit int) ([]domain.DueWatch,
 		Question string
 		Query    string
 	}
+	if limit == 0 {
+		return nil, nil
+	}
 	return claimEach(ctx, s, "claim watches", func(tx *transaction) (found []due, err error) {
 		err = tx.SelectContext(ctx, &found, `
 SELECT `+watchColumns+`, w.username, w.due_at, w.found, n.owner, n.name, q.title, q.question, q.query
@@ -161,7 +164,11 @@ FROM watches w
 JOIN saved_queries q ON q.id = w.query_id
 JOIN namespaces n ON n.id = q.namespace_id
 WHERE w.due_at <= $1
-	AND w.claimed_until <= $1
+	AND NOT EXISTS (
+		SELECT 1
+		FROM watches o
+		WHERE o.username = w.username
+			AND (o.claimed_until > $1 OR (o.due_at, o.query_id) < (w.due_at, w.query_id)))
 ORDER BY w.due_at, w.query_id
 LIMIT $2`, s.millis(), limit)
 		return found, err
