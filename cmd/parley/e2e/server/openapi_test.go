@@ -326,6 +326,15 @@ func (d *described) savedQueries() {
 				d.t.Errorf("a verified question is answered with %+v", answer)
 			}
 		}
+		if get == "getBoard" {
+			d.call("alice changePin 204", param("queryId", saved.ID))
+			d.call("bob changePin 403", param("queryId", saved.ID))
+			d.call("narrow watchQuery 403", param("queryId", saved.ID))
+			d.call("narrow unwatchQuery 403", param("queryId", saved.ID))
+			d.call("bob watchQuery 204", param("queryId", saved.ID))
+			d.call("bob getBoard 200")
+			d.call("bob unwatchQuery 204", param("queryId", saved.ID))
+		}
 		d.call("alice "+change[1]+" 204", param("queryId", saved.ID))
 	}
 }
