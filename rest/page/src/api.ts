@@ -357,6 +357,20 @@ export const shares = (s: Shared) => call<Share[]>('GET', sharesOf(s));
 export const share = (s: Shared, share: Share) => call<void>('POST', sharesOf(s), share);
 export const revoke = (s: Shared, share: Share) => call<void>('DELETE', sharesOf(s), share);
 
+/** Which rows of a dataset a user or a group sees: by a condition, or by a claim of the user. */
+export interface RowRule {
+  username: string;
+  condition?: string;
+  column?: string;
+  claim?: string;
+}
+
+const rulesOf = (d: Dataset) => path`permissions/datasets/${d.owner}/${d.namespace}/${d.name}/rules`;
+
+export const rowRules = (d: Dataset) => call<RowRule[]>('GET', rulesOf(d));
+export const setRowRule = (d: Dataset, rule: RowRule) => call<{ visibleRows?: number; rowCount?: number }>('POST', rulesOf(d), rule);
+export const removeRowRule = (d: Dataset, username: string) => call<void>('DELETE', rulesOf(d), { username });
+
 /** A model that answers questions, or the built-in reader. */
 export interface Model {
   name: string;

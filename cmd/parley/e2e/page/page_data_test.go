@@ -260,3 +260,32 @@ func TestPageShares(t *testing.T) {
 	bob.do(chromedp.Reload())
 	bob.sees(".namespace", "alice/vault")
 }
+
+// TestPageRowRules limits the rows that a user sees.
+func TestPageRowRules(t *testing.T) {
+	onlyFull(t)
+	c, alice := counter(t)
+	c.Ask("POST", "/permissions/namespaces/alice/shop/shares", e2etest.Object{"username": "bob", "role": "viewer"}, nil)
+	alice.signIn(c.Token)
+	alice.do(chromedp.Navigate(c.URL + "/#/alice/shop/data"))
+	alice.press("Share orders")
+	alice.press("Rows")
+	alice.sees(".row-rules", "Everybody here sees all rows")
+	alice.write(`[aria-label="Who sees some rows only"]`, "bob")
+	alice.write(`[aria-label="Condition of the rows"]`, "nowhere = 1")
+	alice.mayFail = true // 422
+	alice.press("Limit")
+	alice.sees(".row-rules [role=alert]", "nowhere")
+	alice.is(`document.querySelector('[aria-label="Condition of the rows"]').select() === undefined`)
+	alice.write(`[aria-label="Condition of the rows"]`, "city = 'Berlin'")
+	alice.press("Limit")
+	alice.sees(".row-rules [role=status]", "bob sees 2 of 4 rows.")
+	alice.sees(".row-rules li", "city = 'Berlin'")
+	alice.sees(".row-rules", "Users without a rule see no rows")
+	bob := browse(t, c.URL)
+	bob.signIn(c.Process.Token("bob"))
+	bob.asks("nl2ql", "How many orders are there?")
+	bob.sees(":is(td.number, .figure)", "2")
+	alice.press("Remove the rule for bob")
+	alice.sees(".row-rules", "Everybody here sees all rows")
+}

@@ -176,6 +176,10 @@ function CopyButton({ label, text, html }: { label: string; text: () => string; 
   return <IconButton icon={done ? 'check' : 'copy'} label={done ? 'Copied' : label} onClick={() => void press()} onBlur={() => setDone(false)} />;
 }
 
+/** compared gives the figures that a value compares, with their names: columns such as "__total_amount in 2025". */
+const compared = (row: Row): [name: string, figure: unknown][] =>
+  Object.entries(row).flatMap(([name, figure]) => (/^__\w+ /.test(name) ? [[name.slice(2).replaceAll('_', ' '), figure]] : []));
+
 /** FigureView shows one value large, with its change. */
 function FigureView({ figure: { value, of, changes }, row }: { figure: Figure; row: Row }): VNode {
   const change = (field: Field) => `${Number(row[field.name]) > 0 ? '+' : ''}${shown(row[field.name], field)}${/percent/i.test(field.name) ? ' %' : ''}`;
@@ -183,6 +187,7 @@ function FigureView({ figure: { value, of, changes }, row }: { figure: Figure; r
     <dl class="figure">
       <dt>{title(value.name)}{of && ` · ${shown(row[of.name], of)}`}</dt>
       <dd>{shown(row[value.name], value)}</dd>
+      {compared(row).map(([name, figure]) => <dd class="figure-change">{shown(figure, { ...value, name })} <span class="hint">{name}</span></dd>)}
       {changes.map((field) => <dd class="figure-change">{change(field)} <span class="hint">{title(field.name)}</span></dd>)}
     </dl>
   );

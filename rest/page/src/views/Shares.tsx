@@ -4,6 +4,7 @@ import { revoke, share, shares, type Role, type Share, type Shared } from '../ap
 import { mine, namespaces } from '../store';
 import { Dialog, Problem, useWork } from './Dialog';
 import { IconButton } from './Icon';
+import { RowRules } from './RowRules';
 
 function RoleChoice({ id, value, label, onChange }: { id?: string; value: Role; label: string; onChange: (role: Role) => void }): VNode {
   return (
@@ -84,6 +85,7 @@ export function SharesDialog({ what, onClose }: { what: Shared; onClose: () => v
         <p class="warnings" role="alert">You have not shared anything with <strong>{unknown}</strong> before. {unknown.startsWith('group:') ? 'Groups' : 'Usernames'} are not checked: make sure that it is spelled right.</p>
       )}
       <Problem text={problem} />
+      {'namespace' in what && <RowRules dataset={what} users={[...(list ?? []), ...above].map((each) => each.username)} />}
     </Dialog>
   );
 }
