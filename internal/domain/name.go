@@ -75,9 +75,15 @@ func isForeign(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.L, unicode.N) && !unicode.Is(unicode.Latin, r)
 }
 
+// TextPart is the name of the text of a document, beside its tables.
+const TextPart = "text"
+
 // TableName returns the name of the dataset for one table of a file. The table's name, which can
-// end in a hash, stays whole.
+// end in a hash, stays whole. The text of a document has the name of the file.
 func TableName(dataset, table string) string {
+	if table == TextPart {
+		return dataset
+	}
 	name := "_" + CleanName(table)
 	return dataset[:min(len(dataset), maxName-len(name))] + name
 }

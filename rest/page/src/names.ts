@@ -39,8 +39,9 @@ export function listWords(names: string[]): string {
 /** datasetName makes a name of a file's. */
 export const datasetName = (filename: string): string => cleanName(filename.replace(/\.(gz|gzip|zip)$/i, '').replace(/\.[^.]+$/, ''));
 
-/** tableName makes the name of the dataset for one table of several in a file. The table's name stays whole. */
+/** tableName makes the name of the dataset for one table of several in a file. The table's name stays whole. The text of a document has the name of the file. */
 export function tableName(name: string, table: string): string {
+  if (table === 'text') return name;
   const end = `_${cleanName(table)}`;
   return name.slice(0, 128 - end.length) + end;
 }

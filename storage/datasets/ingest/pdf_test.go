@@ -127,3 +127,42 @@ func TestDamagedPDF(t *testing.T) {
 		}
 	}
 }
+
+// cells is a line of [pdf] whose cells begin 120 points apart.
+func cells(texts ...string) string {
+	return strings.Join(texts, ") Tj 120 0 Td (") + fmt.Sprintf(") Tj -%d 0 Td (", 120*(len(texts)-1))
+}
+
+// The tables of a PDF file are parts beside its text: also one that goes on on the next page, with its
+// header again, and one with values of several lines. Text in two columns is no table.
+func TestPDFTables(t *testing.T) {
+	t.Parallel()
+	skipRaced(t)
+	l := setup(t)
+	prose := make([]string, 12)
+	for i := range prose {
+		prose[i] = strings.Join([]string{"the garden was so quiet", "and all of it asleep"}, ") Tj 160 0 Td (") + ") Tj -160 0 Td ("
+	}
+	source := l.file("report.pdf", pdf(
+		append([]string{"This report has tables.", "", "Sales by region", cells("Region", "Orders", "Growth"), cells("North", "587", "8.5"), cells("South", "36", "-2"), cells("Far", "7", "0"), "", "", ""},
+			cells("Name", "Office", "Since"), cells("Anna Lang", "Berlin", "2020-03-18"), cells("Dirk Koch", "", "2021-11-02"), cells("Eva Meier", "Bonn, at the", "2019-01-30"), cells("", "old market")),
+		append([]string{cells("Name", "Office", "Since"), cells("Ben Schulz", "Bonn", "2018-05-04"), cells("Carla Lang", "Berlin", "2017-06-07"), "", "", ""}, prose...)))
+	names, err := ingest.Parts(t.Context(), source, t.TempDir())
+	if got := strings.Join(names, ", "); err != nil || got != "text, Sales by region, page 1" {
+		t.Errorf("parts %s, %v", got, err)
+	}
+	l.readsPart(source, "Sales by region", "Region VARCHAR, Orders BIGINT, Growth DOUBLE",
+		`{"Region":"North","Orders":587,"Growth":8.5}
+{"Region":"South","Orders":36,"Growth":-2.0}
+{"Region":"Far","Orders":7,"Growth":0.0}`)
+	l.readsPart(source, "page 1", "Name VARCHAR, Office VARCHAR, Since DATE",
+		`{"Name":"Anna Lang","Office":"Berlin","Since":"2020-03-18"}
+{"Name":"Dirk Koch","Office":null,"Since":"2021-11-02"}
+{"Name":"Eva Meier","Office":"Bonn, at the old market","Since":"2019-01-30"}
+{"Name":"Ben Schulz","Office":"Bonn","Since":"2018-05-04"}
+{"Name":"Carla Lang","Office":"Berlin","Since":"2017-06-07"}`)
+	made, err := l.run(ingest.Job{Sources: []ingest.Source{source}})
+	if err != nil || made.Rows != 1 || len(made.Report.Warnings) != 1 || !strings.Contains(made.Report.Warnings[0].Message, "Sales by region, page 1; choose one") {
+		t.Errorf("the text: %d rows, %+v, %v", made.Rows, made.Report.Warnings, err)
+	}
+}

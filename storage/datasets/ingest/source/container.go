@@ -26,6 +26,8 @@ const (
 type Container struct {
 	parts []Part
 	names Names
+	// textFirst says that the text is read unless a table is chosen.
+	textFirst bool
 	// Warnings are about what of the file is not read.
 	Warnings []domain.IngestWarning
 	// release frees what the parts need; it may be nil.
@@ -70,8 +72,11 @@ func (c *Container) Close() {
 	}
 }
 
-// Tables returns the parts that are tables; where there are none, the texts.
+// Tables returns the parts that are tables; where there are none, or the text comes first, all parts.
 func (c *Container) Tables() []Part {
+	if c.textFirst {
+		return c.parts
+	}
 	var tables []Part
 	for _, p := range c.parts {
 		if !p.Format.Prose {
@@ -101,6 +106,11 @@ func (c *Container) Choose(name, sheet string) ([]Part, error) {
 	switch {
 	case len(tables) == 0:
 		return nil, refuse("%s holds no table and no text", name)
+	case c.textFirst:
+		if len(tables) > 1 {
+			c.Warnings = append(c.Warnings, domain.IngestWarning{Message: fmt.Sprintf("%s has tables that are not read with its text: %s; choose one to read it", name, listParts(tables[1:]))})
+		}
+		return tables[:1], nil
 	case len(tables) > 1 && !tables[0].Format.Prose:
 		return nil, refuse("%s holds %d tables: %s; choose one", name, len(tables), listParts(tables))
 	}

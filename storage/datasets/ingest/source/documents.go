@@ -14,6 +14,7 @@ import (
 
 	"github.com/klippa-app/go-pdfium"
 	pdferrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
@@ -228,7 +229,7 @@ func newPDFPool(dir string) (pdfium.Pool, error) {
 	})
 }
 
-// openPDF returns the text of a PDF file, a paragraph for each page at least.
+// openPDF returns the text of a PDF file, a paragraph for each page at least, and its tables.
 func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 	info, err := os.Stat(in.Path)
 	if err != nil {
@@ -252,8 +253,9 @@ func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 	defer reader.Close()
 	limit := r.unpackLimit()
 	text := false
+	var tables pdfTables
 	path, err := r.WriteTemp(func(out io.Writer) (err error) {
-		if text, err = writePages(ctx, reader, content, &limitedWriter{out: out, left: limit}); err != nil {
+		if text, err = writePages(ctx, reader, content, &limitedWriter{out: out, left: limit}, &tables); err != nil {
 			return err
 		}
 		return checkPDF(ctx, in.Name, content, limit)
@@ -278,15 +280,19 @@ func (r *Reader) openPDF(ctx context.Context, in Input) (*Container, error) {
 		return nil, err
 	}
 	r.unpacked += info.Size()
-	return &Container{parts: []Part{{Name: "text", Format: Text, In: Input{Path: path, Name: in.Name, Head: head}}}}, nil
+	c := &Container{textFirst: true}
+	if err := c.add(in.Name, Part{Name: domain.TextPart, Format: Text, In: Input{Path: path, Name: in.Name, Head: head}}); err != nil {
+		return nil, err
+	}
+	return c, tables.addTo(c, in.Name, r.Options.HeaderRow)
 }
 
 // pdfText makes plain text of PDFium's: words that a line end parts with a hyphen, marked
 // by a character of its own, are joined.
 var pdfText = strings.NewReplacer("\x02\r\n", "", "\ufffe\r\n", "", "\x02", "-", "\ufffe", "-", "\x00", "", "\r\n", "\n", "\r", "\n")
 
-// writePages writes the text of all pages, and reports whether there is any.
-func writePages(ctx context.Context, reader pdfium.Pdfium, content []byte, out io.Writer) (text bool, err error) {
+// writePages writes the text of all pages, and reports whether there is any. It collects their tables.
+func writePages(ctx context.Context, reader pdfium.Pdfium, content []byte, out io.Writer, tables *pdfTables) (text bool, err error) {
 	document, err := reader.OpenDocument(&requests.OpenDocument{File: &content})
 	if err != nil {
 		return false, err
@@ -299,15 +305,38 @@ func writePages(ctx context.Context, reader pdfium.Pdfium, content []byte, out i
 		if err := ctx.Err(); err != nil {
 			return text, err
 		}
-		page, err := reader.GetPageText(&requests.GetPageText{Page: requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}})
+		plain, err := writePage(reader, document.Document, i, out, tables)
 		if err != nil {
 			return text, err
 		}
-		plain := strings.ToValidUTF8(pdfText.Replace(page.Text), "\ufffd")
 		text = text || strings.TrimSpace(plain) != ""
-		if _, err := io.WriteString(out, plain+"\n\n"); err != nil {
-			return text, err
-		}
 	}
 	return text, nil
+}
+
+// writePage writes the text of a page, counted from 0, and returns it. It collects its tables.
+func writePage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, out io.Writer, tables *pdfTables) (plain string, err error) {
+	page, err := reader.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
+	if err != nil {
+		return "", err
+	}
+	defer reader.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page})
+	loaded, err := reader.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
+	if err != nil {
+		return "", err
+	}
+	defer reader.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: loaded.TextPage})
+	chars, err := reader.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: loaded.TextPage})
+	if err != nil {
+		return "", err
+	}
+	text, err := reader.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: loaded.TextPage, Count: chars.Count})
+	if err != nil {
+		return "", err
+	}
+	plain = strings.ToValidUTF8(pdfText.Replace(text.Text), "\ufffd")
+	if _, err := io.WriteString(out, plain+"\n\n"); err != nil {
+		return "", err
+	}
+	return plain, tables.read(reader, loaded.TextPage, index+1, chars.Count)
 }
