@@ -12,7 +12,7 @@ import { hrefOf, parse } from './place';
 import { fieldsOf, figureOf, nextSort, rangeWords, scores, shown, sorted } from './rows';
 import { plainAnswer, toRun, withoutTechnical } from './run';
 import { format, piecesOf, rowsBehind } from './sql';
-import { suggest } from './suggest';
+import { followUps, suggest } from './suggest';
 import { ended, fold, waits, type Event, type Task } from './task';
 
 describe('a chart', () => {
@@ -358,6 +358,14 @@ test('questions that are suggested show a period, the first of many and a docume
     'What is the total amount of orders per month?', 'Which 5 customers have the highest total amount of orders?',
     'What do the documents say about shipping?', 'How many orders are there?',
   ]);
+});
+
+test('no keys are added up or grouped by, and names may have any characters', () => {
+  const columns = [['Ticket No', 'VARCHAR'], ['Emp ID', 'BIGINT'], ['orderId', 'BIGINT'], ['sub-region', 'VARCHAR'], ['Satisfaction (1-5)', 'DOUBLE']].map(([name, type]) => ({ name, type })) as never;
+  const tickets = { owner: 'a', namespace: 's', name: 'tickets', metadata: { columns, rowCount: 3 } } as never;
+  expect(suggest([tickets])).toEqual(['What is the average Satisfaction (1 5) of tickets for each sub region?', 'How many tickets are there?']);
+  const step = { id: '', instruction: '', reasoning: '', truncated: false, query: 'SELECT "Ticket No" FROM tickets WHERE "sub-region" = 1', rows: [] };
+  expect(followUps(step, [tickets])).toEqual([]);
 });
 
 test('an answer of one step does not refer to it, and notes on joins belong to the query', () => {

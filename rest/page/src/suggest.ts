@@ -6,10 +6,12 @@ import type { Step } from './run';
 import type { Described } from './store';
 
 const isText = (c: Column) => /^(VARCHAR|TEXT|STRING)/i.test(c.type);
-const isNumber = (c: Column) => /^(DOUBLE|FLOAT|REAL|DECIMAL|BIGINT|INTEGER|HUGEINT)/i.test(c.type) && !/(^|_)id$|^year$/i.test(c.name);
+/** isKey tells of a column that names single things, as far as its last word says. */
+const isKey = (c: Column) => /(^|[\W_])(ids?|no|nr|number|code|key|zip|postcode)$/i.test(c.name) || /[a-z]I[dD]$/.test(c.name);
+const isNumber = (c: Column) => /^(DOUBLE|FLOAT|REAL|DECIMAL|BIGINT|INTEGER|HUGEINT)/i.test(c.type) && !isKey(c) && !/^year$/i.test(c.name);
 const isTime = (c: Column) => /^(DATE|TIMESTAMP)/i.test(c.type);
 /** isLabel tells of a column that rows are grouped by: a text that is not different in each row, as far as its name says. */
-const isLabel = (c: Column) => isText(c) && !/(^|_)(id|name|title|email|mail|phone|address|street|url|link|description|comments?|notes?|text|code|number)$/i.test(c.name);
+const isLabel = (c: Column) => isText(c) && !isKey(c) && !/(^|[\W_])(name|title|email|mail|phone|address|street|url|link|description|comments?|notes?|text|subject)$/i.test(c.name);
 const words = (name: string) => name.replace(/[_.-]+/g, ' ').trim();
 
 /** columnsOf gives the columns that a question can name. */
@@ -30,7 +32,7 @@ function askable(d: Described): boolean {
 
 /** amountOf is the number of a dataset that is worth adding up, as far as its name says; else any number. */
 function amountOf(columns: Column[]): Column | undefined {
-  const numbers = columns.filter((c) => isNumber(c) && !/(^|_)(latitude|longitude|lat|lon|lng|year|month|day)$/i.test(c.name));
+  const numbers = columns.filter((c) => isNumber(c) && !/(^|[\W_])(latitude|longitude|lat|lon|lng|year|month|day)$/i.test(c.name));
   return numbers.find((c) => /amount|revenue|sales|total|turnover|cost|value|price/i.test(c.name)) ?? numbers.find((c) => /^(DOUBLE|DECIMAL)/i.test(c.type)) ?? numbers[0];
 }
 
@@ -60,7 +62,7 @@ const longestValue = 40;
 
 /** followUps gives up to three questions that go on from a result: over time, by another column, about its first row. */
 export function followUps({ query, rows = [] }: Step, datasets: Described[]): string[] {
-  const inQuery = (name: string) => new RegExp(`(?<![\\p{L}\\p{N}_])${name.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')}(?![\\p{L}\\p{N}_])`, 'iu').test(query);
+  const inQuery = (name: string) => new RegExp(`(?<![\\p{L}\\p{N}_])${name.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}(?![\\p{L}\\p{N}_])`, 'iu').test(query);
   const used = datasets.filter((d) => askable(d) && inQuery(d.name));
   const measureOf = (d: Described) => columnsOf(d).find((c) => isNumber(c) && inQuery(c.name));
   const subject = used.find(measureOf) ?? used.find((d) => columnsOf(d).some(isNumber)) ?? used[0];
