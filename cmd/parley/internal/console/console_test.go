@@ -247,3 +247,12 @@ func TestInternalKeys(t *testing.T) {
 		}
 	}
 }
+
+// A table shows no digits beyond which sums of doubles are inexact; other numbers and files stay exact.
+func TestRoundedNumbers(t *testing.T) {
+	t.Parallel()
+	table, err := Rows([]json.RawMessage{[]byte(`{"a":67174.65000000008,"b":"67174.65000000008","c":0.1,"d":12345678901234567,"e":1e-20}`)}, nil)
+	if got := strings.Join(table.Rows[0], " "); err != nil || got != "67174.65 67174.65000000008 0.1 12345678901234567 1e-20" {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -51,6 +51,7 @@ func Rows(rows []json.RawMessage, names []string) (Table, error) {
 // Table returns a table of the rows. A row that is not a JSON object is an error.
 func (r Result) Table() (Table, error) {
 	l, err := r.layout()
+	l.rounded = true
 	t := Table{Columns: l.columns}
 	if err != nil {
 		return t, err
@@ -71,6 +72,8 @@ type layout struct {
 	// score is the column of the scores; -1 without one.
 	score    int
 	internal bool
+	// rounded says that numbers are shown without the digits by which sums of doubles are inexact.
+	rounded bool
 }
 
 // layout reads the rows for their columns, in the order of their first appearance: numbers on
@@ -131,9 +134,21 @@ func (l layout) cells(row json.RawMessage) []string {
 		}
 		if at, known := l.at[string(key)]; known {
 			cells[at] = cellOf(value)
+			if l.rounded && value[0] != '"' && isNumber(value) {
+				cells[at] = roundedNumber(cells[at])
+			}
 		}
 	}
 	return cells
+}
+
+// roundedNumber returns a number with 13 digits at most: sums of doubles are inexact beyond.
+func roundedNumber(text string) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if short := strconv.FormatFloat(n, 'g', 13, 64); err == nil && strings.Contains(text, ".") && len(short) < len(text) && !strings.Contains(short, "e") {
+		return short
+	}
+	return text
 }
 
 // withoutInternal returns a row without the keys that are not data.
