@@ -42,6 +42,13 @@ func earlierTurns(task llm.QueryTask) []turn {
 	return all[max(0, len(all)-maxEarlier):]
 }
 
+func questionsOf(turns []turn) (questions []string) {
+	for _, t := range turns {
+		questions = append(questions, t.question)
+	}
+	return questions
+}
+
 // earlierQuery reads turns again in order, and returns the reading of the last one that has
 // the query of that turn; nil if there is none.
 func (r *Reader) earlierQuery(ctx context.Context, turns []turn, s *source) (*link.EarlierQuery, error) {

@@ -59,6 +59,10 @@ func (r *Reader) writeQuery(ctx context.Context, task llm.QueryTask) (llm.Query,
 	if err := dialog.NoQuestion(tokens, len(turns) == 0); err != nil {
 		return llm.Query{}, err
 	}
+	if len(turns) > 0 && followUpFactor(tokens) == factorFollowUp {
+		question = link.WithYear(question, questionsOf(turns), task.Now)
+		tokens = link.Tokenize(question)
+	}
 	if dialog.AsksOverview(tokens, func(stem string) bool { return r.isName(stem, task.Datasets) }) {
 		return r.overview(ctx, task, rows, passages)
 	}

@@ -400,3 +400,28 @@ func TestCourtesy(t *testing.T) {
 		}
 	}
 }
+
+// A month or quarter of a follow-up is of the year that was asked about.
+func TestWithYear(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	for _, test := range []struct{ question, before, want string }{
+		{"and in September?", "What was the total cost in October 2026?", "and in September 2026?"},
+		{"and in September?", "What was the total cost in 2025?", "and in September 2025?"},
+		{"and in the second quarter?", "Orders in Q1 2024", "and in the second quarter 2024?"},
+		{"and in Q2?", "Orders in Q1 2024", "and in Q2 2024?"},
+		{"and for July and August", "Orders in June 2024", "and for July 2024 and August 2024"},
+		{"and in September 2024?", "Orders in June 2023", "and in September 2024?"},
+		{"and in September?", "Orders since 2023", "and in September?"},
+		{"and in September?", "Orders in 2023 and 2024", "and in September?"},
+		{"and in September?", "Orders per city", "and in September?"},
+		{"and on Monday?", "Orders in June 2023", "and on Monday?"},
+	} {
+		if got := link.WithYear(test.question, []string{test.before}, now); got != test.want {
+			t.Errorf("%s, %s: %q, want %q", test.before, test.question, got, test.want)
+		}
+	}
+	if got := link.WithYear("and in May?", []string{"Orders in June 2023", "and in July?"}, now); got != "and in May 2023?" {
+		t.Errorf("the third: %q", got)
+	}
+}

@@ -365,3 +365,36 @@ func PeriodOf(tokens []Token, now time.Time) (from, to string, ok bool) {
 	}
 	return "", "", false
 }
+
+// openEnds are words before a period that make it the start or the end of another one.
+var openEnds = map[string]bool{"since": true, "after": true, "before": true, "from": true, "until": true, "till": true, "to": true}
+
+// WithYear returns a question that goes on from others, whose months and quarters without a year are of
+// the year that the last of the others is about.
+func WithYear(question string, before []string, now time.Time) string {
+	year := ""
+	for i := len(before) - 1; i >= 0 && year == ""; i-- {
+		tokens := Tokenize(before[i])
+		named := periods(tokens, now)
+		if len(named) == 0 {
+			continue
+		}
+		from, to := named[0].value.From, named[0].value.To
+		last, err := time.Parse(isoDay, to)
+		if err != nil || len(named) > 1 || named[0].start > 0 && openEnds[tokens[named[0].start-1].Lower] || last.AddDate(0, 0, -1).Format("2006") != from[:4] {
+			return question
+		}
+		year = from[:4]
+	}
+	tokens := Tokenize(question)
+	if year == "" || len(periods(tokens, now)) > 0 {
+		return question
+	}
+	for i := len(tokens) - 1; i >= 0; i-- {
+		if v, end := datePart(tokens, i); end > 0 && v.Kind != ir.WeekdayValue {
+			at := tokens[end-1].End
+			question = question[:at] + " " + year + question[at:]
+		}
+	}
+	return question
+}
