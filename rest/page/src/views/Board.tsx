@@ -95,7 +95,8 @@ function Pin({ pin, at, round, period }: { pin: SavedQuery; at: number; round: s
       {!failure && rows}
       {by && <p class="hint">{by}</p>}
       {pin.watch?.problem && <Problem text={`It could not be asked again: ${pin.watch.problem}`} />}
-      {pin.watch?.changedAt && <p class="change">{new Date(pin.watch.changedAt).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })}: {pin.watch.change!}</p>}
+      {pin.watch && !pin.watch.changedAt && <p class="hint">{pin.watch.at ? 'Asked again every day.' : 'Asked again when the data changes.'}</p>}
+      {!period && pin.watch?.changedAt && <p class="change">{new Date(pin.watch.changedAt).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })}: {pin.watch.change!}</p>}
       {open && <PinSettings pin={pin} at={at} onClose={() => setOpen(false)} />}
     </article>
   );
