@@ -129,7 +129,7 @@ func headerIndex(records []csvRecord) int {
 			continue
 		case isTitle(r, fields):
 			continue
-		case i+1 < len(records) && records[i+1].line > r.line+1 && 2*filled(r.fields) <= fields:
+		case i+1 < len(records) && 2*filled(r.fields) <= fields && (records[i+1].line > r.line+1 || filled(records[i+1].fields) == 0):
 			continue // a few values above an empty line
 		case i == 0 || next && len(r.fields) == fields && headerLike(r.fields) && (fields > 2 || slices.Contains(typedColumns(records[i+1:], fields), true)):
 			return i

@@ -31,9 +31,9 @@ func TestShapes(t *testing.T) {
 		},
 		{
 			name:     "a line of two values above an empty line",
-			content:  "Helpdesk export;created 2.11.2026 by x;;\n\nno;opened;minutes;cost\nT1;2026-11-02;5;1\nT2;2026-11-03;6;2\n",
-			types:    "no VARCHAR, opened DATE, minutes BIGINT, cost BIGINT",
-			rows:     `{"no":"T1","opened":"2026-11-02","minutes":5,"cost":1}` + "\n" + `{"no":"T2","opened":"2026-11-03","minutes":6,"cost":2}`,
+			content:  "Helpdesk export;created 2.11.2026 by x;;\n\nticket;opened;minutes;cost\nT1;2026-11-02;5;1\nT2;2026-11-03;6;2\n",
+			types:    "ticket VARCHAR, opened DATE, minutes BIGINT, cost BIGINT",
+			rows:     `{"ticket":"T1","opened":"2026-11-02","minutes":5,"cost":1}` + "\n" + `{"ticket":"T2","opened":"2026-11-03","minutes":6,"cost":2}`,
 			warnings: `{3  the header is on line 3; 1 row above it not read}`,
 		},
 		{
