@@ -114,13 +114,13 @@ func memoryIntensiveFiles() map[string]memoryIntensiveFile {
 		"rows.html": {refused: "more than 4000000 cells", write: func(out *bufio.Writer) {
 			repeat(out, "<table>", "<tr>", 14*mega, "<tr><td>a<tr><td>b</table>")
 		}},
-		"long.csv": {rows: 150, write: func(out *bufio.Writer) { repeat(out, "a,b\n", long+",1\n", 150, "") }},
+		"long.csv": {rows: 100, write: func(out *bufio.Writer) { repeat(out, "a,b\n", long+",1\n", 100, "") }},
 		"wide.csv": {refused: "more memory", write: func(out *bufio.Writer) {
 			repeat(out, strings.Repeat("a,", 1999)+"a\n", strings.Repeat("some text,", 1999)+"x\n", 2_500, "")
 		}},
-		"arrays.json": {sheet: "a199", rows: 1, write: func(out *bufio.Writer) {
+		"arrays.json": {sheet: "a119", rows: 1, write: func(out *bufio.Writer) {
 			out.WriteString("{")
-			for i := range 200 {
+			for i := range 120 {
 				fmt.Fprintf(out, `"a%d":[{"b":"%s"}],`, i, long)
 			}
 			out.WriteString(`"z":1}`)
@@ -139,18 +139,18 @@ func memoryIntensiveFiles() map[string]memoryIntensiveFile {
 				repeat(member("word/document.xml"), "<document>", "<p><t>"+strings.Repeat("word ", 3*mega)+"</t></p>", 5, "</document>")
 			})
 		}},
-		"texts.xlsx": {rows: 100, write: func(out *bufio.Writer) {
+		"texts.xlsx": {rows: 60, write: func(out *bufio.Writer) {
 			writeZip(out, func(member func(name string) *bufio.Writer) {
 				member("[Content_Types].xml").WriteString("<Types/>")
 				member("xl/_rels/workbook.xml.rels").WriteString(`<Relationships><Relationship Id="r1" Type="worksheet" Target="one.xml"/></Relationships>`)
 				member("xl/workbook.xml").WriteString(`<workbook xmlns:r="r"><sheets><sheet name="One" r:id="r1"/></sheets></workbook>`)
 				sheet := member("xl/one.xml")
 				sheet.WriteString(`<worksheet><sheetData><row><c t="str"><v>a</v></c></row>`)
-				for i := range 100 {
+				for i := range 60 {
 					fmt.Fprintf(sheet, `<row><c t="s"><v>%d</v></c></row>`, i)
 				}
 				sheet.WriteString(`</sheetData></worksheet>`)
-				repeat(member("xl/sharedStrings.xml"), "<sst>", "<si><t>"+long+"</t></si>", 100, "</sst>")
+				repeat(member("xl/sharedStrings.xml"), "<sst>", "<si><t>"+long+"</t></si>", 60, "</sst>")
 			})
 		}},
 		"values.db": {rows: 12, make: func(t *testing.T, path string) {
