@@ -86,7 +86,7 @@ func (h *Host) ServeNamespaceCard(w http.ResponseWriter, r *http.Request, caller
 	text, err := h.cfg.CardJSON(card)
 	if err == nil {
 		release() // the client may read slowly
-		serveDocument(w, r, mediaJSON, "private, no-cache", text)
+		serveDocument(w, r, mediaJSON, "private, max-age=0, must-revalidate", text)
 	}
 	return err
 }

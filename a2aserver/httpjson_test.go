@@ -288,7 +288,7 @@ func TestRefuseHTTP(t *testing.T) {
 	for status, want := range map[int]string{
 		401: `"status":"UNAUTHENTICATED","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"UNAUTHENTICATED","domain":"a2a-protocol.org"}]`,
 		413: `"status":"INVALID_ARGUMENT","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_REQUEST",`,
-		415: `"reason":"CONTENT_TYPE_NOT_SUPPORTED"`,
+		415: `"reason":"INVALID_REQUEST"`, // the reason CONTENT_TYPE_NOT_SUPPORTED is for parts of messages, with 400
 		404: `"status":"NOT_FOUND"`,
 		429: `"status":"RESOURCE_EXHAUSTED"`,
 		418: `"status":"UNKNOWN","message":"no","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"HTTP_418"`,

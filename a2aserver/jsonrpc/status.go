@@ -84,7 +84,7 @@ var refusals = map[int]struct {
 	http.StatusUnauthorized:          {rpccode.Code_UNAUTHENTICATED, "UNAUTHENTICATED"},
 	http.StatusForbidden:             {rpccode.Code_PERMISSION_DENIED, "UNAUTHORIZED"},
 	http.StatusNotFound:              {rpccode.Code_NOT_FOUND, "METHOD_NOT_FOUND"},
-	http.StatusUnsupportedMediaType:  {rpccode.Code_INVALID_ARGUMENT, "CONTENT_TYPE_NOT_SUPPORTED"},
+	http.StatusUnsupportedMediaType:  {rpccode.Code_INVALID_ARGUMENT, "INVALID_REQUEST"},
 	http.StatusTooManyRequests:       {rpccode.Code_RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED"},
 	http.StatusInternalServerError:   {rpccode.Code_INTERNAL, "INTERNAL_ERROR"},
 	http.StatusServiceUnavailable:    {rpccode.Code_UNAVAILABLE, "INTERNAL_ERROR"},
