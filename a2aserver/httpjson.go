@@ -24,7 +24,7 @@ import (
 // HTTP+JSON is transcoded: a path, its query and the body make the params of a method of
 // JSON-RPC, whose result is the answer. So both bindings read and answer the same.
 
-// mediaA2A is the media type of the binding; clients that neither send nor ask for it get plain JSON.
+// mediaA2A is the media type of the binding; clients that do not ask for it get plain JSON.
 const mediaA2A = "application/a2a+json"
 
 // httpOperation is an operation of the HTTP+JSON binding.
@@ -186,8 +186,7 @@ func (h *Host) RefuseHTTP(w http.ResponseWriter, r *http.Request, status int, me
 
 // mediaOf returns the media type of the answer to a request.
 func mediaOf(r *http.Request) string {
-	accept := r.Header.Get("Accept")
-	if strings.Contains(accept, mediaA2A) || strings.HasPrefix(r.Header.Get("Content-Type"), mediaA2A) && !strings.Contains(accept, mediaJSON) {
+	if strings.Contains(r.Header.Get("Accept"), mediaA2A) {
 		return mediaA2A
 	}
 	return mediaJSON

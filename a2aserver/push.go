@@ -72,7 +72,7 @@ func (h *Host) taskEvent(ctx context.Context, r *reservation, caller domain.Call
 // PushTo returns a config that sends runs of a user to an address, with a token; "" for none. ErrInvalid
 // when the address may not be called.
 func (h *Host) PushTo(caller domain.Caller, id, address, token string) (domain.PushConfig, error) {
-	config, secrets, err := push.ReadConfig(h.cfg.Push.Policy, "", &a2a.PushConfig{ID: id, URL: address, Token: token})
+	config, secrets, err := push.ReadConfig(h.cfg.Push.Policy, "webhook.", &a2a.PushConfig{ID: id, URL: address, Token: token})
 	if err != nil {
 		return config, err
 	}

@@ -3,17 +3,21 @@ package agents
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/domain"
+	"parley/internal/jsontext"
 	"parley/internal/locale"
 	"parley/llm"
 )
@@ -32,6 +36,8 @@ const (
 
 // Watches are the queries to be asked again. Package sqlstore describes the methods.
 type Watches interface {
+	// MayWatch returns an error unless a user sees a pinned query.
+	MayWatch(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, queryID string) (domain.SavedQuery, error)
 	ClaimWatches(ctx context.Context, limit int) ([]domain.DueWatch, error)
 	SettleWatch(ctx context.Context, due domain.DueWatch) error
 }
@@ -101,7 +107,11 @@ func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
 		Agent: w.Agent, Caller: due.Caller, Namespace: due.Namespace, ConversationID: due.ConversationID, Text: due.Query.Question,
 		NeverAsk: true, Push: due.Push,
 	}
-	found, err := w.find(ctx, question, due.Query)
+	_, err := w.MayWatch(ctx, due.Caller, due.Namespace, due.Query.ID)
+	var found Found
+	if err == nil {
+		found, err = w.find(ctx, question, due.Query.Query)
+	}
 	switch {
 	case errors.Is(err, domain.ErrInvalid), errors.Is(err, domain.ErrNotFound), errors.Is(err, domain.ErrForbidden):
 		due.Problem = wordsOf(err, "you may not read the data any more, or it was deleted")
@@ -110,13 +120,14 @@ func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
 		return err
 	}
 	due.Problem = ""
-	now := newWatched(found.Rows)
-	before, err := readWatched(due.Found)
+	now := newWatched(found)
+	text, err := jsontext.Marshal(now)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode rows: %w", err)
 	}
-	found.Rows.Rows, found.Rows.Total, found.Rows.Truncated = now.Rows, now.Total, now.Truncated
-	if change := w.Change(before, found.Step, locale.NumbersOf("")); due.Found != nil && change != "" {
+	if change, err := w.change(due.Found, now, found); err != nil {
+		return err
+	} else if change != "" {
 		due.Change, due.ChangedAt = llm.Plain(change), w.Config.Now()
 		question.Standing = &domain.Standing{Query: due.Query.Query, Change: due.Change}
 		// The same change, asked for again after a crash, makes no second run.
@@ -126,19 +137,44 @@ func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
 			return fmt.Errorf("start a run: %w", err)
 		}
 	}
-	if due.Found, err = json.Marshal(now); err != nil {
-		return fmt.Errorf("encode rows: %w", err)
-	}
+	due.Found = text
 	return w.SettleWatch(ctx, due)
 }
 
+// change says what has changed since the result before, which is nil at first; "" if nothing has.
+func (w Watcher) change(before json.RawMessage, now watched, found Found) (string, error) {
+	if before == nil {
+		return "", nil
+	}
+	var was watched
+	if err := json.Unmarshal(before, &was); err != nil {
+		return "", fmt.Errorf("read rows: %w", err)
+	}
+	found.Rows.Rows, found.Rows.Total, found.Rows.Truncated = now.Rows, now.Total, now.Truncated
+	change := w.Change(llm.Rows{Columns: was.Columns, Rows: was.Rows, Truncated: was.Truncated, Total: was.Total}, found.Step, locale.NumbersOf(""))
+	if change == "" && was.Hash != now.Hash {
+		change = "Some of the rows have changed."
+	}
+	return change, nil
+}
+
 // find runs the query of a watch.
-func (w Watcher) find(ctx context.Context, question domain.Question, query domain.SavedQuery) (Found, error) {
+func (w Watcher) find(ctx context.Context, question domain.Question, query string) (Found, error) {
 	run := &Run{config: w.Config, question: question, message: &a2a.Message{}}
 	if err := run.Open(ctx); err != nil {
 		return Found{}, err
 	}
-	return run.again(ctx, query.Query)
+	return run.again(ctx, query)
+}
+
+// Begin returns the result that the first change is known from.
+func (w Watcher) Begin(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, query domain.SavedQuery) (json.RawMessage, error) {
+	w.Config = w.Config.withDefaults()
+	found, err := w.find(ctx, domain.Question{Agent: w.Agent, Caller: caller, Namespace: in, Text: query.Question}, query.Query)
+	if err != nil {
+		return nil, err
+	}
+	return jsontext.Marshal(newWatched(found))
 }
 
 // standingReasoning says how a question that is asked again was read.
@@ -157,30 +193,30 @@ type watched struct {
 	// Truncated says that there are more rows, Total how many in all, if they were counted.
 	Truncated bool  `json:"truncated,omitempty"`
 	Total     int64 `json:"total,omitempty"`
+	// Hash is that of the rows that are too many to keep; "" if which of them are given is not certain.
+	Hash string `json:"hash,omitempty"`
 }
 
 // newWatched keeps rows, in an order of their own: queries without one give them in any.
-func newWatched(rows llm.Rows) watched {
-	kept := watched{Columns: rows.Columns, Rows: slices.Clone(rows.Rows), Truncated: rows.Truncated, Total: rows.Total}
-	size := 0
-	for _, row := range rows.Rows {
+func newWatched(found Found) watched {
+	rows := slices.Clone(found.Rows.Rows)
+	slices.SortFunc(rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	kept := watched{Columns: found.Rows.Columns, Rows: rows, Truncated: found.Rows.Truncated, Total: found.Rows.Total}
+	size, hash := 0, sha256.New()
+	for _, row := range rows {
 		size += len(row)
+		hash.Write(row)
 	}
-	switch {
-	case kept.Truncated:
-		kept.Rows = nil // which of them are given is not certain
-	case len(rows.Rows) > maxWatched || size > maxWatchedBytes:
-		kept.Rows, kept.Truncated, kept.Total = nil, true, int64(len(rows.Rows))
+	isOrdered := strings.Contains(strings.ToLower(found.Query), "order by")
+	if !kept.Truncated && len(rows) <= maxWatched && size <= maxWatchedBytes {
+		return kept
 	}
-	slices.SortFunc(kept.Rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+	if !kept.Truncated {
+		kept.Total = int64(len(rows))
+	}
+	if !kept.Truncated || isOrdered {
+		kept.Hash = hex.EncodeToString(hash.Sum(nil))
+	}
+	kept.Rows, kept.Truncated = nil, true
 	return kept
-}
-
-func readWatched(text json.RawMessage) (rows llm.Rows, err error) {
-	if text == nil {
-		return rows, nil
-	}
-	var kept watched
-	err = json.Unmarshal(text, &kept)
-	return llm.Rows{Columns: kept.Columns, Rows: kept.Rows, Truncated: kept.Truncated, Total: kept.Total}, err
 }

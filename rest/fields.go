@@ -86,6 +86,15 @@ func oneOf[T ~string](one, other T) func(string) string {
 }
 
 // notEmpty accepts a text of 1 to most characters.
+func notBlank(most int) func(string) string {
+	return func(text string) string {
+		if strings.TrimSpace(text) == "" {
+			return "must not be blank"
+		}
+		return domain.CheckText(text, most)
+	}
+}
+
 func notEmpty(most int) func(string) string {
 	return func(text string) string {
 		if text == "" {

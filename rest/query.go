@@ -75,6 +75,10 @@ func (s *Server) postQuery(r *request) error {
 	ref, dataset, query := f.namespace(), f.optionalText("dataset", "", domain.CheckName), f.text("query", anyText)
 	question := f.optionalText("question", "", domain.CheckQuestion)
 	period := f.period("period")
+	allRows := slices.Contains(accept.MediaTypes(r.Request.Header), mediaLines)
+	if period != nil && allRows {
+		f.check("period", "is not for results with all rows")
+	}
 	if err := r.err(); err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func (s *Server) postQuery(r *request) error {
 	if err := s.findDataset(ctx, r.caller, ref, dataset); err != nil {
 		return err
 	}
-	if slices.Contains(accept.MediaTypes(r.Request.Header), mediaLines) && period == nil {
+	if allRows {
 		return s.sendDownload(r, s.results, mediaLines, "result.ndjson", func() (*os.File, error) {
 			ctx, cancel := context.WithTimeout(r.ctx(), s.cfg.RequestTimeout)
 			defer cancel()
@@ -158,6 +162,9 @@ func columnNames(columns []domain.Column) []string {
 func (s *Server) answerInQueries(r *request, f fields) error {
 	if f.has("query") {
 		f.check("query", "and naturalLanguageQuery cannot both be given")
+	}
+	if f.has("period") {
+		f.check("period", "is for query: ask about the period in naturalLanguageQuery")
 	}
 	question := s.question(f, "naturalLanguageQuery")
 	question.Agent = agentNL2QL

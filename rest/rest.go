@@ -48,6 +48,8 @@ type Config struct {
 	// Describe describes a dataset and its fields from sample rows, starting from the
 	// current descriptions. ErrUnavailable when the model is.
 	Describe func(ctx context.Context, sample []json.RawMessage, current domain.Definition, provider, model string) (domain.Definition, error)
+	// Watch returns the result of a pinned query, from which the first change is known.
+	Watch func(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, query domain.SavedQuery) (json.RawMessage, error)
 	// CheckModel returns the errors of the fields provider and model, which may be "": they
 	// name no configured model.
 	CheckModel func(provider, model string) []domain.FieldError

@@ -113,7 +113,7 @@ func (s *Server) changePin() operation {
 		id, f := pathID("queryId")(r), r.fields(s.cfg.MaxBody)
 		var change domain.PinChange
 		if f.has("title") {
-			change.Title = new(f.text("title", notEmpty(domain.MaxQueryTitle)))
+			change.Title = new(f.text("title", notBlank(domain.MaxQueryTitle)))
 		}
 		if f.has("wide") {
 			if wide, ok := decode[bool](f, "wide", "true or false"); ok {
@@ -141,7 +141,7 @@ func (s *Server) watch() operation {
 		var watch domain.Watch
 		if f.has("at") {
 			at, err := time.Parse("15:04", f.text("at", notEmpty(5)))
-			if err != nil {
+			if err != nil || at.Format("15:04") != f.text("at", notEmpty(5)) {
 				f.check("at", "must be a time of the day in UTC, such as 08:00")
 			}
 			watch.DailyAt = new(at.Hour()*60 + at.Minute())
@@ -160,17 +160,25 @@ func (s *Server) watch() operation {
 			}
 			watch.Push = &config
 		}
-		return nil, s.cfg.Store.SetWatch(r.ctx(), r.caller, in, id, watch)
+		query, err := s.cfg.Store.MayWatch(r.ctx(), r.caller, in, id)
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.cfg.Watch(r.ctx(), r.caller, in, query)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.cfg.Store.SetWatch(r.ctx(), r.caller, id, watch, found)
 	})
 }
 
 // unwatch ends what watch began.
 func (s *Server) unwatch() operation {
-	return on((*request).namespace, func(r *request, in domain.NamespaceRef) (any, error) {
+	return on((*request).namespace, func(r *request, _ domain.NamespaceRef) (any, error) {
 		id := pathID("queryId")(r)
 		if err := r.err(); err != nil {
 			return nil, err
 		}
-		return nil, s.cfg.Store.DeleteWatch(r.ctx(), r.caller, in, id)
+		return nil, s.cfg.Store.DeleteWatch(r.ctx(), r.caller, id)
 	})
 }

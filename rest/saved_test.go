@@ -283,7 +283,6 @@ alice POST /permissions/namespaces/alice/shop/shares {"username":"vi","role":"vi
 alice POST /boards/alice/shop {"title":"one","question":"One?","query":"SELECT 1"}
 alice POST /boards/alice/shop {"title":"two","question":"Two?","query":"SELECT n FROM orders"}
 alice POST /boards/alice/shop {"title":"three","question":"Three?","query":"SELECT 3"}`)
-		s.makeToken("program", "alice", `{"name":"p","access":"write"}`)
 		s.saved("alice", "/boards/alice/shop")
 		one, two := "/boards/alice/shop/"+s.vars["One?"], "/boards/alice/shop/"+s.vars["Two?"]
 		for _, test := range []struct {
@@ -297,6 +296,8 @@ alice POST /boards/alice/shop {"title":"three","question":"Three?","query":"SELE
 			{"alice", "PATCH", one, `{"title":"the first","place":99}`, http.StatusNoContent},
 			{"alice", "PATCH", "/boards/alice/shop/" + uuid.NewString(), `{"place":0}`, http.StatusNotFound},
 			{"vi", "PUT", one + "/watch", `{"at":"25:00"}`, http.StatusUnprocessableEntity},
+			{"vi", "PUT", one + "/watch", `{"at":"8:00"}`, http.StatusUnprocessableEntity},
+			{"alice", "PATCH", two, `{"title":"  "}`, http.StatusUnprocessableEntity},
 			{"vi", "PUT", one + "/watch", `{"token":"t"}`, http.StatusUnprocessableEntity},
 			{"vi", "PUT", one + "/watch", `{"webhook":"ftp://x"}`, http.StatusUnprocessableEntity},
 			{"vi", "PUT", one + "/watch", `{"at":"07:05","webhook":"https://example.com/hook"}`, http.StatusNoContent},
@@ -313,11 +314,24 @@ alice POST /boards/alice/shop {"title":"three","question":"Three?","query":"SELE
 			t.Errorf("vi sees %s", got)
 		}
 		got := s.send("vi", "GET", "/boards/alice/shop", "", "").body
-		if !strings.Contains(got, `"wide":true`) || strings.Count(got, `"watch":`) != 1 || !strings.Contains(got, `"watch":{"at":"07:05","webhook":"https://example.com/hook"}`) {
+		if !strings.Contains(got, `"wide":true`) || strings.Count(got, `"watch":`) != 1 || !strings.Contains(got, `"watch":{"at":"07:05","webhook":"https://example.com/hook","askedAt"`) {
 			t.Errorf("vi sees %s", got)
 		}
 		if got := s.send("alice", "GET", "/boards/alice/shop", "", "").body; strings.Contains(got, `"watch"`) {
 			t.Errorf("alice sees the watches of others: %s", got)
+		}
+		// A watch can be ended when its query is not to be seen any more, and the query not be changed.
+		s.play(`
+vi PUT ` + two + `/watch {}
+alice POST /permissions/datasets/alice/shop/orders/rules {"username":"vi","condition":"n = 2"}
+alice POST /permissions/namespaces/alice/shop/shares {"username":"vi","role":"editor"}`)
+		for _, test := range []struct {
+			method, path, body string
+			status             int
+		}{{"PUT", two + "/watch", `{}`, http.StatusNotFound}, {"PATCH", two, `{"title":"x"}`, http.StatusNotFound}, {"DELETE", two + "/watch", ``, http.StatusNoContent}} {
+			if got := s.send("vi", test.method, test.path, "application/json", test.body); got.status != test.status {
+				t.Errorf("under a rule, %s %s: %d %s, want %d", test.method, test.path, got.status, got.body, test.status)
+			}
 		}
 	})
 }
@@ -343,6 +357,11 @@ alice POST /ingest/shop/notes {"data":[{"n":1}]}`)
 		body := fmt.Sprintf(`{"username":"self","namespace":"shop","query":%q,"period":%s}`, test.sql, test.period)
 		if got := s.send("alice", "POST", "/query", "application/json", body); !strings.Contains(got.body, test.want) {
 			t.Errorf("%s %s: %d %s, want %s", test.sql, test.period, got.status, got.body, test.want)
+		}
+	}
+	for _, body := range []string{`{"username":"self","namespace":"shop","naturalLanguageQuery":"How many orders are there?","period":{"from":"2025-01-01","to":"2025-01-31"}}`} {
+		if got := s.send("alice", "POST", "/query", "application/json", body); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "period") {
+			t.Errorf("with a question: %d %s", got.status, got.body)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -58,12 +59,16 @@ func newServiceOn(t testing.TB, store *sqlstore.Store, plane dataPlane, change .
 	s.folder = plane.folder
 	s.agents = &scriptedAgents{store: store, lines: map[string][]domain.Progress{}}
 	cfg := rest.Config{
-		Uploads:        plane.uploads,
-		PingObjects:    plane.folder.Ping,
-		Parts:          plane.parts,
-		Datasets:       plane.datasets,
-		Agents:         s.agents,
-		Chart:          countingChart,
+		Uploads:     plane.uploads,
+		PingObjects: plane.folder.Ping,
+		Parts:       plane.parts,
+		Datasets:    plane.datasets,
+		Agents:      s.agents,
+		Chart:       countingChart,
+		Watch: func(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, query domain.SavedQuery) (json.RawMessage, error) {
+			_, err := plane.datasets.Query(ctx, caller, domain.DataScope{Namespace: in}, query.Query)
+			return json.RawMessage(`{}`), err
+		},
 		Describe:       scriptedDescription,
 		CheckModel:     scriptedModelCheck,
 		SignReceipt:    func(_ context.Context, document []byte) ([]byte, error) { return document, nil },

@@ -116,10 +116,16 @@ func unleased(name string) string {
 	return `NOT EXISTS (SELECT 1 FROM leases l WHERE l.name = ` + name + ` AND l.expires_at > :now)`
 }
 
-// ExpireLeases ends all leases. It is for the process of the embedded database when it starts:
-// no other holder is alive.
+// ExpireLeases ends all leases, and all claims of watches. It is for the process of the embedded
+// database when it starts: no other holder is alive.
 func (s *Store) ExpireLeases(ctx context.Context) error {
-	return s.execTx(ctx, "expire leases", `UPDATE leases SET expires_at = 0`)
+	return s.inTx(ctx, "expire leases", func(tx *transaction) error {
+		_, err := exec(ctx, tx, `UPDATE leases SET expires_at = 0`)
+		if err == nil {
+			_, err = exec(ctx, tx, `UPDATE watches SET claimed_until = 0`)
+		}
+		return err
+	})
 }
 
 // acquireLease acquires a lease that is free; ErrConflict when it is held.

@@ -138,10 +138,17 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 	})
 }
 
-// ChangePin is for the owner and editors of the namespace.
+// ChangePin is for the owner and editors of the namespace, who see the query.
 func (s *Store) ChangePin(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, id string, change domain.PinChange) error {
+	seen, _, err := s.savedQueries(ctx, caller, in, domain.PinnedQuery, ` AND q.id = $3`, id)
+	if err != nil {
+		return err
+	}
 	return s.inOwnerTx(ctx, "change pinned query", in.Owner, func(tx *transaction) error {
 		found, err := editableNamespace(findNamespace(ctx, tx, caller, in))
+		if err == nil && len(seen) == 0 {
+			err = domain.ErrNotFound
+		}
 		if err != nil {
 			return err
 		}

@@ -75,13 +75,9 @@ func (s *Store) addWatches(ctx context.Context, caller domain.Caller, queries []
 	return nil
 }
 
-// SetWatch has a pinned query asked again for the caller, who may see it, or changes when and for whom
-// that is. ErrTooMany beyond MaxUserWatches. A token with restrictions is ErrForbidden: the query is
-// asked with all rights of the user.
-func (s *Store) SetWatch(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, queryID string, watch domain.Watch) error {
-	if err := s.mayWatch(ctx, caller, in, queryID); err != nil {
-		return err
-	}
+// SetWatch has a pinned query asked again for the caller, who may see it: see MayWatch. found is its
+// result now, for a new watch. ErrTooMany beyond MaxUserWatches.
+func (s *Store) SetWatch(ctx context.Context, caller domain.Caller, queryID string, watch domain.Watch, found json.RawMessage) error {
 	config := domain.PushConfig{}
 	if watch.Push != nil {
 		config = *watch.Push
@@ -97,31 +93,45 @@ func (s *Store) SetWatch(ctx context.Context, caller domain.Caller, in domain.Na
 		_, err := exec(ctx, tx, `
 INSERT INTO watches (query_id, username, daily_at, url, receiver, scheme, secrets, conversation_id, due_at, claimed_until, asked_at,
 	found, change, changed_at, problem)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, '', '', 0, '')
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $9, $10, '', 0, '')
 ON CONFLICT (query_id, username) DO UPDATE
 SET daily_at = excluded.daily_at, url = excluded.url, receiver = excluded.receiver, scheme = excluded.scheme, secrets = excluded.secrets,
 	due_at = excluded.due_at, problem = ''`,
 			queryID, caller.Username, watch.DailyAt, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
-			domain.NewID(), s.millis()) // due at once, to know from what it changes
+			domain.NewID(), s.millis(), string(found)) // due at once: rows may have come since they were found
 		return err
 	})
 }
 
-// mayWatch returns an error unless the caller sees a pinned query.
-func (s *Store) mayWatch(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, queryID string) error {
-	if caller.Restricted() {
-		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot watch queries: they are asked with all rights of the user")
+// MayWatch returns a pinned query that the caller sees. The token of a program is ErrForbidden: the query
+// is asked with all rights of the user, also when the token has ended.
+func (s *Store) MayWatch(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, queryID string) (domain.SavedQuery, error) {
+	if err := notProgram(caller); err != nil {
+		return domain.SavedQuery{}, err
 	}
 	found, _, err := s.savedQueries(ctx, caller, in, domain.PinnedQuery, ` AND q.id = $3`, queryID)
 	if err == nil && len(found) == 0 {
 		err = domain.ErrNotFound
 	}
-	return err
+	if err != nil {
+		return domain.SavedQuery{}, err
+	}
+	return found[0], nil
 }
 
-// DeleteWatch is for the user whose watch it is.
-func (s *Store) DeleteWatch(ctx context.Context, caller domain.Caller, in domain.NamespaceRef, queryID string) error {
-	if err := s.mayWatch(ctx, caller, in, queryID); err != nil {
+func notProgram(caller domain.Caller) error {
+	switch {
+	case caller.Restricted():
+		return domain.Errorf(domain.ErrForbidden, "a restricted token cannot watch queries: they are asked with all rights of the user")
+	case caller.Application != "":
+		return domain.Errorf(domain.ErrForbidden, "an application cannot watch queries: they are asked with all rights of the user; sign in yourself")
+	}
+	return nil
+}
+
+// DeleteWatch is for the user whose watch it is, also when the query is not to be seen any more.
+func (s *Store) DeleteWatch(ctx context.Context, caller domain.Caller, queryID string) error {
+	if err := notProgram(caller); err != nil {
 		return err
 	}
 	return s.inTx(ctx, "delete watch", func(tx *transaction) error {

@@ -22,12 +22,8 @@ func Change(before llm.Rows, now llm.Step, numbers locale.Numbers) string {
 		decimals := max(was.columns[i].decimals, is.columns[i].decimals)
 		was.columns[i].decimals, is.columns[i].decimals = decimals, decimals
 	}
-	if was.isFigure() && is.isFigure() {
-		from, to := was.columns[0], is.columns[0]
-		if from.numbers[0] == to.numbers[0] {
-			return ""
-		}
-		return "The " + to.name + " " + to.changeFrom(from, 0, 0) + "."
+	if was.rows == 1 && is.rows == 1 && len(was.columns) == len(is.columns) {
+		return changedValues(was, is)
 	}
 	oldGroups, old := was.groups()
 	groups, measure := is.groups()
@@ -48,10 +44,24 @@ func changedTotal(before, now llm.Rows, numbers locale.Numbers) string {
 	return "There are " + numbers.Int(total(now)) + " rows now, and were " + numbers.Int(total(before)) + "."
 }
 
-// isFigure reports whether the result is one number.
-func (r answerResult) isFigure() bool {
-	return r.rows == 1 && len(r.columns) == 1 && r.columns[0].numbers != nil && !math.IsNaN(r.columns[0].numbers[0])
+// changedValues says which values of a single row have changed.
+func changedValues(was, is answerResult) string {
+	var parts []string
+	for i, to := range is.columns {
+		from := was.columns[i]
+		switch {
+		case from.label(0) == to.label(0):
+		case hasNumber(from) && hasNumber(to):
+			parts = append(parts, "The "+to.name+" "+to.changeFrom(from, 0, 0)+".")
+		default:
+			parts = append(parts, "The "+to.name+" "+to.verb()+" "+to.label(0)+" now, and was "+from.label(0)+".")
+		}
+	}
+	return strings.Join(parts, " ")
 }
+
+// hasNumber reports whether the only value of a column is a number.
+func hasNumber(c answerColumn) bool { return c.numbers != nil && !math.IsNaN(c.numbers[0]) }
 
 // changeFrom says how a number has changed: the verb, by how much, and both numbers.
 func (c answerColumn) changeFrom(from answerColumn, before, now int) string {
@@ -150,5 +160,9 @@ func changedRows(before, now llm.Rows, numbers locale.Numbers) string {
 	if added == 0 && gone == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s new, %s gone. There are %s now.", counted(numbers, added, "row"), numbers.Int(int64(gone)), counted(numbers, len(now.Rows), "row"))
+	are := "are"
+	if len(now.Rows) == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%s new, %s gone. There %s %s now.", counted(numbers, added, "row"), numbers.Int(int64(gone)), are, counted(numbers, len(now.Rows), "row"))
 }

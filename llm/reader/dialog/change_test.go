@@ -20,7 +20,8 @@ func TestChange(t *testing.T) {
 	}{
 		{"the same", rowsOf(figure, `{"total_amount": 5}`), rowsOf(figure, `{"total_amount": 5}`), ""},
 		{"a figure", rowsOf(figure, `{"total_amount": 1160}`), rowsOf(figure, `{"total_amount": 1020.5}`), "The total amount fell by 12 % from 1,160.00 to 1,020.50."},
-		{"a figure that was none", rowsOf(figure, `{"total_amount": null}`), rowsOf(figure, `{"total_amount": 2}`), "1 row new, 1 gone. There are 1 row now."},
+		{"a figure that was none", rowsOf(figure, `{"total_amount": null}`), rowsOf(figure, `{"total_amount": 2}`), "The total amount is 2 now, and was not recorded."},
+		{"a row of several values", rowsOf([]string{"count", "total_amount", "city"}, `{"count": 3, "total_amount": 10, "city": "Oslo"}`), rowsOf([]string{"count", "total_amount", "city"}, `{"count": 4, "total_amount": 10, "city": "Rome"}`), "The count rose by 33 % from 3 to 4. The city is Rome now, and was Oslo."},
 		{"the same groups in another order", rowsOf(cities, `{"city": "Oslo", "total_amount": 4}`, `{"city": "Rome", "total_amount": 4}`),
 			rowsOf(cities, `{"city": "Rome", "total_amount": 4}`, `{"city": "Oslo", "total_amount": 4}`), ""},
 		{"groups", rowsOf(cities, `{"city": "Oslo", "total_amount": 4}`, `{"city": "Rome", "total_amount": 8}`, `{"city": "Bern", "total_amount": 1}`),

@@ -64,7 +64,9 @@ func TestWatches(t *testing.T) {
 			t.Fatalf("%s %s %s: %d, want %d", user, method, path, got, want)
 		}
 	}
-	add := func() { do("alice", "POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"city": "Oslo"}}}, http.StatusOK) }
+	add := func() {
+		do("alice", "POST", "/ingest/shop/orders", e2etest.Object{"data": []e2etest.Object{{"city": "Oslo"}}}, http.StatusOK)
+	}
 	add()
 	var pin struct{ ID string }
 	as("alice").Ask("POST", "/boards/alice/shop", e2etest.Object{"question": "How many orders?", "query": "SELECT count(*) AS number_of_orders FROM orders"}, &pin)

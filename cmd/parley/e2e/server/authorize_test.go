@@ -163,9 +163,10 @@ func TestAuthorization(t *testing.T) {
 	for _, refused := range []int{
 		as.Ask("POST", "/user/token", e2etest.Object{"name": "mine"}, nil), as.Ask("GET", "/user/tokens", nil, nil),
 		as.Ask("POST", "/permissions/namespaces/self/shop/shares", e2etest.Object{"username": "mallory", "role": "viewer"}, nil),
+		as.Ask("PUT", "/boards/self/shop/0198c0de-0000-7000-8000-000000000009/watch", nil, nil),
 	} {
 		if refused != http.StatusForbidden {
-			t.Errorf("an application manages tokens or shares: %d", refused)
+			t.Errorf("an application manages tokens or shares, or watches queries: %d", refused)
 		}
 	}
 	if response, _ := a.send(http.MethodPost, "/oauth/authorize", a.request("decision", "allow", "token", second.Access)); response.StatusCode != http.StatusForbidden {

@@ -107,20 +107,24 @@ func (s *server) agentConfig() agents.Config {
 	}
 }
 
-// watch asks watched queries until stop is called.
-func (s *server) watch(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	watcher := agents.Watcher{
+// watcher asks watched queries.
+func (s *server) watcher() agents.Watcher {
+	return agents.Watcher{
 		Config: s.agentConfig(), Watches: s.store, Agent: cards.NL2QLName, Change: reader.Change,
 		Ask: func(ctx context.Context, question domain.Question) error {
 			_, err := s.host.Ask(ctx, question.Caller, question)
 			return err
 		},
 	}
+}
+
+// watch asks watched queries until stop is called.
+func (s *server) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		watcher.Run(ctx)
+		s.watcher().Run(ctx)
 	}()
 	return func() {
 		cancel()

@@ -22,6 +22,7 @@ func (s *server) newHandler() (*rest.Server, error) {
 		Uploads:        s.data.uploads,
 		Datasets:       s.data.datasets,
 		Agents:         s.host,
+		Watch:          s.watcher().Begin,
 		Chart:          agents.NewCharts(agents.Config{Lake: s.data.datasets, Profiles: s.store}).Chart,
 		Rate:           s.feedback.Rate,
 		Models:         modelsOf(s.models),
