@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -197,9 +198,23 @@ type watched struct {
 	Hash string `json:"hash,omitempty"`
 }
 
+// longFraction is a number with digits by which sums of doubles are inexact: they differ each time.
+var longFraction = regexp.MustCompile(`[0-9]+\.[0-9]{6,}(?:e[-+]?[0-9]+)?`)
+
+func roundFraction(text []byte) []byte {
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return text
+	}
+	return strconv.AppendFloat(nil, n, 'g', 12, 64)
+}
+
 // newWatched keeps rows, in an order of their own: queries without one give them in any.
 func newWatched(found Found) watched {
-	rows := slices.Clone(found.Rows.Rows)
+	rows := make([]json.RawMessage, len(found.Rows.Rows))
+	for i, row := range found.Rows.Rows {
+		rows[i] = longFraction.ReplaceAllFunc(row, roundFraction)
+	}
 	slices.SortFunc(rows, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
 	kept := watched{Columns: found.Rows.Columns, Rows: rows, Truncated: found.Rows.Truncated, Total: found.Rows.Total}
 	size, hash := 0, sha256.New()

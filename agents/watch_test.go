@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"parley/internal/jsontext"
@@ -29,6 +30,8 @@ func TestWatchedChanges(t *testing.T) {
 	}{
 		{"the same", "", llm.Rows{Rows: rows(3, "x")}, llm.Rows{Rows: rows(3, "x")}, ""},
 		{"in another order", "", llm.Rows{Rows: rows(3, "x")}, llm.Rows{Rows: reversed}, ""},
+		{"sums of doubles", "", llm.Rows{Rows: []json.RawMessage{[]byte(`{"name":"x","sum":67174.65000000008}`), []byte(`{"name":"y","sum":1}`)}}, llm.Rows{Rows: []json.RawMessage{[]byte(`{"name":"x","sum":67174.64999999998}`), []byte(`{"name":"y","sum":1}`)}}, ""},
+		{"a long text", "", llm.Rows{Rows: rows(1, strings.Repeat("x", 500)+"1")}, llm.Rows{Rows: rows(1, strings.Repeat("x", 500)+"2")}, "The name is " + strings.Repeat("x", 200) + "… now, and was " + strings.Repeat("x", 200) + "…."},
 		{"a row", "", llm.Rows{Rows: rows(3, "x")}, llm.Rows{Rows: rows(4, "x")}, "1 row new, 0 gone. There are 4 rows now."},
 		{"the same of many", "", llm.Rows{Rows: rows(900, "x")}, llm.Rows{Rows: rows(900, "x")}, ""},
 		{"a value of many", "", llm.Rows{Rows: rows(900, "x")}, llm.Rows{Rows: rows(900, "y")}, "Some of the rows have changed."},

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -50,10 +51,10 @@ func changedValues(was, is answerResult) string {
 	for i, to := range is.columns {
 		from := was.columns[i]
 		switch {
-		case from.label(0) == to.label(0):
+		case hasNumber(from) && hasNumber(to) && from.text(0) == to.text(0): // sums of doubles are inexact
 		case hasNumber(from) && hasNumber(to):
 			parts = append(parts, "The "+to.name+" "+to.changeFrom(from, 0, 0)+".")
-		default:
+		case !bytes.Equal(from.values[0], to.values[0]):
 			parts = append(parts, "The "+to.name+" "+to.verb()+" "+to.label(0)+" now, and was "+from.label(0)+".")
 		}
 	}
@@ -100,7 +101,7 @@ func changedGroups(was, is grouped) (text string, ok bool) {
 		switch {
 		case !known:
 			added = append(added, is.label(i)+" "+is.text(i))
-		case was.value(at) != is.value(i):
+		case was.text(at) != is.text(i):
 			changed = append(changed, i)
 		}
 	}
