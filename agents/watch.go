@@ -12,10 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"parley/internal/domain"
 	"parley/internal/jsontext"
@@ -30,6 +27,8 @@ const (
 	watchesAtOnce = 4
 	// watchTimeout limits one of them, to less than its claim.
 	watchTimeout = 90 * time.Second
+	// retryWatch is how long a watch waits that could not be asked.
+	retryWatch = 5 * time.Minute
 	// maxWatched and maxWatchedBytes limit the rows of a result that the next one is compared with.
 	maxWatched      = 500
 	maxWatchedBytes = 64 << 10
@@ -116,9 +115,10 @@ func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
 	switch {
 	case errors.Is(err, domain.ErrInvalid), errors.Is(err, domain.ErrNotFound), errors.Is(err, domain.ErrForbidden):
 		due.Problem = wordsOf(err, "you may not read the data any more, or it was deleted")
+		due.Found = nil // rows that the user may not read any more
 		return w.SettleWatch(ctx, due)
 	case err != nil:
-		return err
+		return w.later(ctx, due, err)
 	}
 	due.Problem = ""
 	now := newWatched(found)
@@ -135,11 +135,20 @@ func (w Watcher) ask(ctx context.Context, due domain.DueWatch) error {
 		key := "watch-" + due.Query.ID + "-" + strconv.FormatInt(due.Due.UnixMilli(), 36)
 		question.Message = domain.SentMessage{Key: key, Digest: key}
 		if err := w.Ask(ctx, question); err != nil && !errors.Is(err, domain.ErrMessageSent) {
-			return fmt.Errorf("start a run: %w", err)
+			return w.later(ctx, due, fmt.Errorf("start a run: %w", err))
 		}
 	}
 	due.Found = text
 	return w.SettleWatch(ctx, due)
+}
+
+// later has a watch asked again after a while, so that it does not hold up others of the user.
+func (w Watcher) later(ctx context.Context, due domain.DueWatch, cause error) error {
+	if ctx.Err() != nil {
+		return cause
+	}
+	due.Problem, due.RetryAt = "it could not be asked; it is tried again", w.Config.Now().Add(retryWatch)
+	return errors.Join(cause, w.SettleWatch(ctx, due))
 }
 
 // change says what has changed since the result before, which is nil at first; "" if nothing has.
@@ -161,10 +170,13 @@ func (w Watcher) change(before json.RawMessage, now watched, found Found) (strin
 
 // find runs the query of a watch.
 func (w Watcher) find(ctx context.Context, question domain.Question, query string) (Found, error) {
-	run := &Run{config: w.Config, question: question, message: &a2a.Message{}}
-	if err := run.Open(ctx); err != nil {
+	question.ConversationID = "" // whose attachments are not asked
+	run := &Run{config: w.Config, question: question}
+	all, err := w.Config.Lake.Datasets(ctx, question.Caller, run.scope())
+	if err != nil {
 		return Found{}, err
 	}
+	run.task.Datasets = describe(all)
 	return run.again(ctx, query)
 }
 
@@ -194,7 +206,7 @@ type watched struct {
 	// Truncated says that there are more rows, Total how many in all, if they were counted.
 	Truncated bool  `json:"truncated,omitempty"`
 	Total     int64 `json:"total,omitempty"`
-	// Hash is that of the rows that are too many to keep; "" if which of them are given is not certain.
+	// Hash is that of rows that are too many to keep.
 	Hash string `json:"hash,omitempty"`
 }
 
@@ -222,15 +234,11 @@ func newWatched(found Found) watched {
 		size += len(row)
 		hash.Write(row)
 	}
-	isOrdered := strings.Contains(strings.ToLower(found.Query), "order by")
 	if !kept.Truncated && len(rows) <= maxWatched && size <= maxWatchedBytes {
 		return kept
 	}
-	if !kept.Truncated {
-		kept.Total = int64(len(rows))
-	}
-	if !kept.Truncated || isOrdered {
-		kept.Hash = hex.EncodeToString(hash.Sum(nil))
+	if !kept.Truncated { // otherwise, which of the rows are given is not certain
+		kept.Total, kept.Hash = int64(len(rows)), hex.EncodeToString(hash.Sum(nil))
 	}
 	kept.Rows, kept.Truncated = nil, true
 	return kept

@@ -86,19 +86,20 @@ func oneOf[T ~string](one, other T) func(string) string {
 }
 
 // notEmpty accepts a text of 1 to most characters.
-func notBlank(most int) func(string) string {
+func notEmpty(most int) func(string) string {
 	return func(text string) string {
-		if strings.TrimSpace(text) == "" {
-			return "must not be blank"
+		if text == "" {
+			return "must not be empty"
 		}
 		return domain.CheckText(text, most)
 	}
 }
 
-func notEmpty(most int) func(string) string {
+// notBlank is notEmpty, and refuses blanks alone.
+func notBlank(most int) func(string) string {
 	return func(text string) string {
-		if text == "" {
-			return "must not be empty"
+		if strings.TrimSpace(text) == "" {
+			return "must not be blank"
 		}
 		return domain.CheckText(text, most)
 	}

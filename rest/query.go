@@ -135,7 +135,11 @@ func (f fields) period(name string) *domain.Period {
 		}
 		return ""
 	}
-	return &domain.Period{From: of.text("from", day), To: of.text("to", day)}
+	period := &domain.Period{From: of.text("from", day), To: of.text("to", day)}
+	if period.From > period.To {
+		of.check("to", "must not be before from")
+	}
+	return period
 }
 
 // columnsHeader returns the names of columns as a JSON list in ASCII.

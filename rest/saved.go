@@ -71,8 +71,9 @@ func (s *Server) getSaved(kind domain.SavedKind) operation {
 		list := savedQueriesJSON{Access: cmp.Or(access.Strongest(), domain.Viewer), Queries: toList(saved, toSavedQuery)}
 		if err == nil && kind == domain.PinnedQuery {
 			var at time.Time
-			at, err = s.cfg.Store.DataChangedAt(r.ctx(), r.caller, in)
-			list.DataChangedAt = &at
+			if at, err = s.cfg.Store.DataChangedAt(r.ctx(), r.caller, in); at.Unix() > 0 {
+				list.DataChangedAt = &at
+			}
 		}
 		return list, err
 	})
@@ -140,8 +141,9 @@ func (s *Server) watch() operation {
 		id, f := pathID("queryId")(r), r.fields(s.cfg.MaxBody)
 		var watch domain.Watch
 		if f.has("at") {
-			at, err := time.Parse("15:04", f.text("at", notEmpty(5)))
-			if err != nil || at.Format("15:04") != f.text("at", notEmpty(5)) {
+			text := f.text("at", notEmpty(5))
+			at, err := time.Parse("15:04", text)
+			if err != nil || at.Format("15:04") != text {
 				f.check("at", "must be a time of the day in UTC, such as 08:00")
 			}
 			watch.DailyAt = new(at.Hour()*60 + at.Minute())

@@ -50,6 +50,8 @@ type DueWatch struct {
 	Due time.Time
 	// Found is the result of the last time, as JSON; nil before.
 	Found json.RawMessage
+	// RetryAt is when it is asked again although the data has not changed; zero for not.
+	RetryAt time.Time
 }
 
 // Standing is a question that a watch asks again, since the rows of its query have changed.

@@ -10,6 +10,9 @@ import (
 	"parley/internal/domain"
 )
 
+// watchPause is the least time from one asking for a change of the data to the next.
+const watchPause = 5 * time.Second
+
 // watchClaim is how long a process may take to ask the query of a watch before another one does.
 const watchClaim = 2 * time.Minute
 
@@ -76,7 +79,8 @@ func (s *Store) addWatches(ctx context.Context, caller domain.Caller, queries []
 }
 
 // SetWatch has a pinned query asked again for the caller, who may see it: see MayWatch. found is its
-// result now, for a new watch. ErrTooMany beyond MaxUserWatches.
+// result now, for a new watch. The secrets for the same address stay unless there are new ones.
+// ErrTooMany beyond MaxUserWatches.
 func (s *Store) SetWatch(ctx context.Context, caller domain.Caller, queryID string, watch domain.Watch, found json.RawMessage) error {
 	config := domain.PushConfig{}
 	if watch.Push != nil {
@@ -95,7 +99,8 @@ INSERT INTO watches (query_id, username, daily_at, url, receiver, scheme, secret
 	found, change, changed_at, problem)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $9, $10, '', 0, '')
 ON CONFLICT (query_id, username) DO UPDATE
-SET daily_at = excluded.daily_at, url = excluded.url, receiver = excluded.receiver, scheme = excluded.scheme, secrets = excluded.secrets,
+SET daily_at = excluded.daily_at, url = excluded.url, receiver = excluded.receiver, scheme = excluded.scheme,
+	secrets = CASE WHEN excluded.secrets = '' AND excluded.url = watches.url THEN watches.secrets ELSE excluded.secrets END,
 	due_at = excluded.due_at, problem = ''`,
 			queryID, caller.Username, watch.DailyAt, config.URL, config.Receiver, config.Scheme, base64.StdEncoding.EncodeToString(config.Secrets),
 			domain.NewID(), s.millis(), string(found)) // due at once: rows may have come since they were found
@@ -140,13 +145,13 @@ func (s *Store) DeleteWatch(ctx context.Context, caller domain.Caller, queryID s
 }
 
 // markWatches makes watches due that ask when data has changed: those of the namespace of a dataset.
-// Each time is another one, by which the change is known.
+// Each time is another one, by which the change is known. After one was asked, it waits a while.
 func (s *Store) markWatches(ctx context.Context, tx *transaction, datasetID string) error {
 	_, err := exec(ctx, tx, `
 UPDATE watches
-SET due_at = CASE WHEN due_at >= $2 THEN due_at + 1 ELSE $2 END
+SET due_at = CASE WHEN due_at >= $2 THEN due_at + 1 WHEN asked_at + $3 > $2 THEN asked_at + $3 ELSE $2 END
 WHERE daily_at IS NULL
-	AND query_id IN (SELECT q.id FROM saved_queries q JOIN datasets d ON d.namespace_id = q.namespace_id WHERE d.id = $1)`, datasetID, s.millis())
+	AND query_id IN (SELECT q.id FROM saved_queries q JOIN datasets d ON d.namespace_id = q.namespace_id WHERE d.id = $1)`, datasetID, s.millis(), watchPause.Milliseconds())
 	return err
 }
 
@@ -204,11 +209,15 @@ WHERE query_id = $1
 	})
 }
 
-// SettleWatch stores what came of a claimed watch. One that has become due again meanwhile stays so.
+// SettleWatch stores what came of a claimed watch, which has a conversation of its own. One that has
+// become due again meanwhile stays so.
 func (s *Store) SettleWatch(ctx context.Context, due domain.DueWatch) error {
 	var next, changed int64
 	if at := due.Next(s.now()); !at.IsZero() {
 		next = at.UnixMilli()
+	}
+	if !due.RetryAt.IsZero() {
+		next = due.RetryAt.UnixMilli()
 	}
 	if !due.ChangedAt.IsZero() {
 		changed = due.ChangedAt.UnixMilli()
@@ -218,6 +227,7 @@ UPDATE watches
 SET claimed_until = 0, due_at = CASE WHEN due_at = $3 THEN NULLIF($4, 0) ELSE due_at END,
 	asked_at = $5, found = $6, change = $7, changed_at = $8, problem = $9
 WHERE query_id = $1
-	AND username = $2`, due.Query.ID, due.Caller.Username, due.Due.UnixMilli(), next, s.millis(),
-		string(due.Found), due.Change, changed, due.Problem)
+	AND username = $2
+	AND conversation_id = $10`, due.Query.ID, due.Caller.Username, due.Due.UnixMilli(), next, s.millis(),
+		string(due.Found), due.Change, changed, due.Problem, due.ConversationID)
 }

@@ -29,17 +29,23 @@ func Change(before llm.Rows, now llm.Step, numbers locale.Numbers) string {
 	oldGroups, old := was.groups()
 	groups, measure := is.groups()
 	if old != nil && measure != nil && len(oldGroups) == len(groups) {
-		if text, ok := changedGroups(grouped{measure: *old, groups: oldGroups}, grouped{measure: *measure, groups: groups}); ok {
+		if text := changedGroups(grouped{measure: *old, groups: oldGroups}, grouped{measure: *measure, groups: groups}); text != "" {
 			return text
 		}
 	}
 	return changedRows(before, now.Rows, numbers)
 }
 
-// changedTotal says how many rows there are, where not all of them are known.
+// changedTotal says how many rows there are, where not all of them are known; "" if they were not
+// counted.
 func changedTotal(before, now llm.Rows, numbers locale.Numbers) string {
-	total := func(rows llm.Rows) int64 { return max(rows.Total, int64(len(rows.Rows))) }
-	if total(before) == total(now) {
+	total := func(rows llm.Rows) int64 {
+		if rows.Truncated {
+			return rows.Total
+		}
+		return int64(len(rows.Rows))
+	}
+	if total(before) == total(now) || before.Truncated && before.Total == 0 || now.Truncated && now.Total == 0 {
 		return ""
 	}
 	return "There are " + numbers.Int(total(now)) + " rows now, and were " + numbers.Int(total(before)) + "."
@@ -76,9 +82,9 @@ func (c answerColumn) changeFrom(from answerColumn, before, now int) string {
 	return verb + " from " + from.text(before) + " to " + c.text(now)
 }
 
-// changedGroups says which groups have another measure, which are new and which are gone; false if
-// several rows have the same groups.
-func changedGroups(was, is grouped) (text string, ok bool) {
+// changedGroups says which groups have another measure, which are new and which are gone; "" if there are
+// none, or several rows have the same groups.
+func changedGroups(was, is grouped) string {
 	places := func(g *grouped) (at map[string]int) {
 		at = map[string]int{}
 		for i, n := range g.measure.numbers {
@@ -92,7 +98,7 @@ func changedGroups(was, is grouped) (text string, ok bool) {
 	}
 	before, now := places(&was), places(&is)
 	if len(before) != len(was.rows) || len(now) != len(is.rows) {
-		return "", false
+		return ""
 	}
 	var changed []int
 	var added, gone []string
@@ -128,10 +134,10 @@ func changedGroups(was, is grouped) (text string, ok bool) {
 			parts = append(parts, part.what+": "+is.measure.format.Int(int64(n))+someOf(part.names[:min(n, maxNamed)], n))
 		}
 	}
-	if len(parts) > 0 {
-		text = strings.Join(parts, ". ") + "."
+	if len(parts) == 0 {
+		return ""
 	}
-	return text, true
+	return strings.Join(parts, ". ") + "."
 }
 
 // someOf names some of several, or all.

@@ -28,6 +28,9 @@ func TestChange(t *testing.T) {
 			rowsOf(cities, `{"city": "Rome", "total_amount": 2}`, `{"city": "Oslo", "total_amount": 5}`, `{"city": "*Nice*", "total_amount": 3}`),
 			`The total amount changed for 2 of 3 cities: Rome fell by 75 % from 8 to 2; Oslo rose by 25 % from 4 to 5. New: 1: \*Nice\* 3. Gone: 1: Bern.`},
 		{"more than are known", llm.Rows{Truncated: true, Total: 3000}, llm.Rows{Truncated: true, Total: 2900}, "There are 2,900 rows now, and were 3,000."},
+		{"more than were counted", llm.Rows{Truncated: true, Total: 3000}, llm.Rows{Truncated: true}, ""},
+		{"another measure of groups", rowsOf([]string{"city", "count", "total_amount"}, `{"city": "Oslo", "count": 4, "total_amount": 1}`, `{"city": "Rome", "count": 4, "total_amount": 2}`),
+			rowsOf([]string{"city", "count", "total_amount"}, `{"city": "Oslo", "count": 4, "total_amount": 1}`, `{"city": "Rome", "count": 4, "total_amount": 3}`), "1 row new, 1 gone. There are 2 rows now."},
 		{"rows", rowsOf([]string{"name"}, `{"name":"a"}`, `{"name":"b"}`), rowsOf([]string{"name"}, `{"name":"b"}`, `{"name":"c"}`, `{"name":"b"}`), "2 rows new, 1 gone. There are 3 rows now."},
 	} {
 		if got := dialog.Change(test.before, llm.Step{Rows: test.now}, locale.NumbersOf("en")); got != test.want {

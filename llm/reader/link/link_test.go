@@ -415,6 +415,7 @@ func TestWithYear(t *testing.T) {
 		{"and in September?", "Orders since 2023", "and in September?"},
 		{"and in September?", "Orders in 2023 and 2024", "and in September?"},
 		{"and in September?", "Orders per city", "and in September?"},
+		{"and on March 5?", "Orders in June 2024", "and on March 5 2024?"},
 		{"and on Monday?", "Orders in June 2023", "and on Monday?"},
 	} {
 		if got := link.WithYear(test.question, []string{test.before}, now); got != test.want {

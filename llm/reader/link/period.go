@@ -392,6 +392,9 @@ func WithYear(question string, before []string, now time.Time) string {
 	}
 	for i := len(tokens) - 1; i >= 0; i-- {
 		if v, end := datePart(tokens, i); end > 0 && v.Kind != ir.WeekdayValue {
+			if _, ok := dayOf(wordAt(tokens, end)); ok {
+				end++ // March 5
+			}
 			at := tokens[end-1].End
 			question = question[:at] + " " + year + question[at:]
 		}

@@ -144,7 +144,7 @@ func TestPageBoard(t *testing.T) {
 	// Its title, width and place are changed, and it is asked again when data comes in.
 	b.press("Change “All of it”")
 	b.is(`(() => { const title = document.querySelector('dialog input'); title.value = 'Each item'; title.dispatchEvent(new Event('input', { bubbles: true })); return true })()`)
-	b.press("Move to the front")
+	b.press("Move forward")
 	b.is(`document.querySelectorAll('.pins .card')[1].querySelector('h2').textContent === 'All of it'`)
 	b.is(`document.querySelector('dialog input[type=checkbox]').click() === undefined`)
 	b.is(`(() => { const when = document.querySelector('dialog select'); when.value = 'change'; when.dispatchEvent(new Event('change', { bubbles: true })); return true })()`)
@@ -160,7 +160,7 @@ func TestPageBoard(t *testing.T) {
 	b.sees(".pins .card.wide .change", "1 row new")
 	b.sees(".pins .card.wide", "fig")
 	// Of a day before all rows there are none.
-	b.is(`(() => { const to = document.querySelectorAll('.period input')[1]; to.value = '1999-12-31'; to.dispatchEvent(new Event('input', { bubbles: true })); return true })()`)
+	b.is(`(() => { const to = document.querySelectorAll('.period input')[1]; to.value = '1999-12-31'; to.dispatchEvent(new Event('change', { bubbles: true })); return true })()`)
 	b.sees(".pins .card.wide", "by day of orders")
 	b.is(`!document.querySelector('.pins .card.wide td')`)
 	b.press("All days")

@@ -54,8 +54,8 @@ function PeriodFilter({ period, onChange }: { period: Period | undefined; onChan
   };
   return (
     <div class="period" role="group" aria-label="Period">
-      <label>From <input type="date" value={days.from} max={days.to || undefined} onInput={(event) => set({ from: event.currentTarget.value })} /></label>
-      <label>to <input type="date" value={days.to} min={days.from || undefined} onInput={(event) => set({ to: event.currentTarget.value })} /></label>
+      <label>From <input type="date" value={days.from} max={days.to || undefined} onChange={(event) => set({ from: event.currentTarget.value })} /></label>
+      <label>to <input type="date" value={days.to} min={days.from || undefined} onChange={(event) => set({ to: event.currentTarget.value })} /></label>
       {period && <IconButton icon="close" label="All days" onClick={() => set({ from: '', to: '' })} />}
     </div>
   );

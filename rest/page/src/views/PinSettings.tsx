@@ -27,8 +27,9 @@ export function PinSettings({ pin, at, onClose }: { pin: SavedQuery; at: number;
     event.preventDefault();
     void work(async () => {
       if (edits && (title !== pin.title || wide !== (pin.wide ?? false))) await changePin(namespace, pin.id, { title, wide });
-      if (when !== 'never') await watch(namespace, pin.id, { ...(when === 'daily' && { at: toUTC(time) }), ...(webhook && { webhook }), ...(webhook && token && { token }) });
-      else if (pin.watch) await unwatch(namespace, pin.id);
+      const same = when === (!pin.watch ? 'never' : pin.watch.at ? 'daily' : 'change') && webhook === (pin.watch?.webhook ?? '') && !token && (when !== 'daily' || toUTC(time) === pin.watch?.at);
+      if (when !== 'never' && !same) await watch(namespace, pin.id, { ...(when === 'daily' && { at: toUTC(time) }), ...(webhook && { webhook }), ...(webhook && token && { token }) });
+      else if (when === 'never' && pin.watch) await unwatch(namespace, pin.id);
       await readSaved('boards');
       onClose();
     });
@@ -45,8 +46,8 @@ export function PinSettings({ pin, at, onClose }: { pin: SavedQuery; at: number;
             <label>Title <input value={title} maxLength={200} required onInput={(event) => setTitle(event.currentTarget.value)} /></label>
             <label class="check"><input type="checkbox" checked={wide} onChange={(event) => setWide(event.currentTarget.checked)} /> As wide as the board</label>
             <p class="places">
-              <button type="button" disabled={busy || at === 0} onClick={() => void change({ place: at - 1 })}>Move to the front</button>
-              <button type="button" disabled={busy || at >= last} onClick={() => void change({ place: at + 1 })}>Move to the back</button>
+              <button type="button" disabled={busy || at === 0} onClick={() => void change({ place: at - 1 })}>Move forward</button>
+              <button type="button" disabled={busy || at >= last} onClick={() => void change({ place: at + 1 })}>Move back</button>
             </p>
           </>
         )}

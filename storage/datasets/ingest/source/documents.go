@@ -320,12 +320,12 @@ func writePage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index in
 	if err != nil {
 		return "", err
 	}
-	defer reader.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page})
+	defer func() { _, _ = reader.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page}) }()
 	loaded, err := reader.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
 	if err != nil {
 		return "", err
 	}
-	defer reader.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: loaded.TextPage})
+	defer func() { _, _ = reader.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: loaded.TextPage}) }()
 	chars, err := reader.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: loaded.TextPage})
 	if err != nil {
 		return "", err
@@ -338,5 +338,6 @@ func writePage(reader pdfium.Pdfium, document references.FPDF_DOCUMENT, index in
 	if _, err := io.WriteString(out, plain+"\n\n"); err != nil {
 		return "", err
 	}
-	return plain, tables.read(reader, loaded.TextPage, index+1, chars.Count)
+	tables.read(reader, loaded.TextPage, index+1, chars.Count)
+	return plain, nil
 }

@@ -21,6 +21,8 @@ const (
 	// maxTableWork limits the squares of these, all together: PDFium reads all characters of a page for
 	// each piece of it.
 	maxTableWork = 4e9
+	// maxPieces is how many bytes the pieces of a page may have for each of its characters.
+	maxPieces = 8
 	// A table has some rows, columns and values in them, and short values.
 	minTableRows, maxTableColumns = 3, 60
 	maxTableWords, maxShortWords  = 10, 3
@@ -49,26 +51,31 @@ type pdfTable struct {
 	rows [][]string
 }
 
-// read searches the text of a page, counted from 1, which has so many characters.
-func (t *pdfTables) read(reader pdfium.Pdfium, text references.FPDF_TEXTPAGE, page, chars int) error {
+// read searches the text of a page, counted from 1, which has so many characters. A page that cannot be
+// searched has no tables: its text is read anyway.
+func (t *pdfTables) read(reader pdfium.Pdfium, text references.FPDF_TEXTPAGE, page, chars int) {
 	work := float64(chars) * float64(chars)
 	if chars > maxPageText || t.work+work > maxTableWork {
-		return nil
+		return
 	}
 	t.work += work
 	rects, err := reader.FPDFText_CountRects(&requests.FPDFText_CountRects{TextPage: text, Count: -1})
 	if err != nil {
-		return err
+		return
 	}
 	var pieces []pdfPiece
+	size := 0
 	for i := range rects.Count {
 		at, err := reader.FPDFText_GetRect(&requests.FPDFText_GetRect{TextPage: text, Index: i})
 		if err != nil {
-			return err
+			return
 		}
 		within, err := reader.FPDFText_GetBoundedText(&requests.FPDFText_GetBoundedText{TextPage: text, Left: at.Left, Top: at.Top, Right: at.Right, Bottom: at.Bottom})
 		if err != nil {
-			return err
+			return
+		}
+		if size += len(within.Text); size > maxPieces*chars {
+			return // pieces lie above each other
 		}
 		p := pdfPiece{left: at.Left, right: at.Right, top: max(at.Top, at.Bottom), bottom: min(at.Top, at.Bottom), text: oneLine(strings.ToValidUTF8(pdfText.Replace(within.Text), "\ufffd"))}
 		if p.text != "" && p.right > p.left && p.height() > 0 && !math.IsInf(p.height()+p.right, 0) {
@@ -76,7 +83,6 @@ func (t *pdfTables) read(reader pdfium.Pdfium, text references.FPDF_TEXTPAGE, pa
 		}
 	}
 	t.search(linesOf(pieces), page)
-	return nil
 }
 
 // linesOf groups pieces to lines, from top to bottom. Pieces of a line that are as close as words are
@@ -245,7 +251,7 @@ func areTable(rows [][]string) bool {
 
 // addTo adds the tables to the parts of a file.
 func (t *pdfTables) addTo(c *Container, file string, headerRow *int) error {
-	for _, table := range t.found {
+	for _, table := range t.found[:min(len(t.found), maxParts-len(c.parts))] {
 		g := &grid{}
 		for i, row := range table.rows {
 			g.count(i, row)
